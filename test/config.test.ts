@@ -50,6 +50,14 @@ test('nothing set: a loopback service with its own database', () => {
   });
 });
 
+test('a collector of traces is POSTed to below its base address, unless all is disabled (specification 15.5.1)', () => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = 'https://otlp.example/tenant/';
+  const { collector } = readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'a=b' });
+  expect(collector).toEqual({ url: 'https://otlp.example/tenant/v1/traces', headers: 'a=b' });
+  expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: 'true' }).collector).toBeNull();
+  expect(readConfig({}).collector).toBeNull();
+});
+
 test('an empty variable counts as absent', () => {
   expect(readConfig({ PORT: '', DATABASE_URL: '', BASE_URL: '' })).toEqual(readConfig({}));
 });
@@ -103,6 +111,12 @@ test.each([
   ['LOG_LEVEL', 'loud', 'LOG_LEVEL'],
   ['LOG_FORMAT', 'xml', 'LOG_FORMAT'],
   ['METRICS_TOKEN', 'short', 'METRICS_TOKEN must have at least 16 characters'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'OTEL_EXPORTER_OTLP_ENDPOINT must be the http or https base address of a collector'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector?key=1', 'OTEL_EXPORTER_OTLP_ENDPOINT must be'],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf'],
+  ['OTEL_TRACES_SAMPLER', 'sometimes', 'OTEL_TRACES_SAMPLER must be one of always_on'],
+  ['OTEL_TRACES_SAMPLER_ARG', '2', 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1'],
+  ['OTEL_SDK_DISABLED', 'yes', 'OTEL_SDK_DISABLED must be true or false'],
   ['SECURITY_CONTACT', 'security team', 'SECURITY_CONTACT must be a mail address or an https address'],
   ['SECURITY_CONTACT', 'http://example.com/security', 'SECURITY_CONTACT must be a mail address or an https address'],
   ['SECURITY_CONTACT', 'https://example.com/a\nContact: b', 'SECURITY_CONTACT must be a mail address or an https address'],

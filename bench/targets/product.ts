@@ -27,6 +27,9 @@ const startCommand = (nodeArguments: readonly string[]): string[] => ['sh', file
 /** With the Node that runs this in front. */
 const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
 
+/** A collector of traces that the caller has named: what spans cost is measured by naming one. */
+const collector = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('OTEL_'))) as Record<string, string>;
+
 const stamp = (ctx: Context) => {
   const now = ctx.clock.now();
   return { id: uuidv7(now.getTime()), created_at: now, updated_at: now };
@@ -98,7 +101,7 @@ export async function startProduct(options: {
 }): Promise<Product> {
   const port = await freePort();
   const secretKey = randomBytes(32).toString('base64');
-  const env = { PORT: String(port), DATABASE_URL: options.databaseUrl, SECRET_KEY: secretKey, ...options.env };
+  const env = { PORT: String(port), DATABASE_URL: options.databaseUrl, SECRET_KEY: secretKey, ...collector, ...options.env };
   const config = readConfig(env);
   const deps = createDeps(config, pino({ level: 'warn' }), { url: options.databaseUrl, directUrl: options.databaseUrl, secretKey });
   await prepareDatabase(deps, options.databaseUrl);

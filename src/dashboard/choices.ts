@@ -43,8 +43,11 @@ export const clientChoices = (look: ViewContext) => choicesFrom(look, 'clients',
 /** Clients that workloads can be. */
 export const workloadClientChoices = (look: ViewContext) => choicesFrom(look, 'clients', 'name', 'name', undefined, takesWorkloads);
 
-/** Whether workloads can be the client: by a token of a platform in place of a signature of its own (RFC 7523). */
-export const takesWorkloads = (record: ResourceObject): boolean => record.attributes['token_endpoint_auth_method'] === 'private_key_jwt';
+/** Whether workloads can be the client: by a token of a platform in place of a signature of its own (RFC 7523), which its profile may rule out. */
+export const takesWorkloads = ({ attributes }: ResourceObject): boolean =>
+  attributes['token_endpoint_auth_method'] === 'private_key_jwt' &&
+  attributes['profile'] === null &&
+  attributes['origin'] === 'administrator';
 
 /** Permissions, grouped by their API resource. */
 export async function permissionChoices(look: ViewContext): Promise<Choice[]> {

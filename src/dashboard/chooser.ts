@@ -1,5 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { connectionStrategies } from '../domain/connections/strategies.js';
+import { mailNames, mailSpec } from '../domain/mail/mails.js';
 import { requirePermissions } from '../management/authorize.js';
 import { kinds } from './pages/client-kinds.js';
 import { platforms } from './pages/platforms.js';
@@ -41,6 +42,21 @@ export const clientChooser = (render: Render) =>
       title: label,
       text,
       path: `/dashboard/clients/new?application_type=${type}`,
+    })),
+  });
+
+/** GET /dashboard/mail_templates/new without a mail. */
+export const mailChooser = (render: Render) =>
+  chooser(render, {
+    permission: 'mail_templates:write',
+    parameter: 'name',
+    title: 'Create a mail template',
+    lead: 'Which mail is to have words of your own? You start from the built-in ones.',
+    crumb: { label: 'Mail templates', path: '/dashboard/mail_templates' },
+    items: mailNames.map((name) => ({
+      title: mailSpec(name).title,
+      text: mailSpec(name).sent,
+      path: `/dashboard/mail_templates/new?name=${name}`,
     })),
   });
 

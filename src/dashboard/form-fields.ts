@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { durations } from '../management/fields.js';
 import type { Resource } from '../management/resource.js';
-import type { Field, FieldKind, FieldSection } from './page-parts.js';
+import { durationUnits, joinDuration, splitDuration } from './durations.js';
+import type { Choice, Field, FieldKind, FieldSection } from './page-parts.js';
 import type { FieldSpec, LineSpec, ViewContext, Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
+import { durationWords } from './values.js';
 import { named, own } from '../lib/named.js';
 
 type Mode = 'create' | 'update';
@@ -35,7 +38,7 @@ function schemaOf(shape: Readonly<Record<string, z.ZodType>>, name: string): Cor
 
 function kindOf(schema: z.ZodType): FieldKind {
   if (schema instanceof z.ZodBoolean) return 'checkbox';
-  if (schema instanceof z.ZodNumber) return 'number';
+  if (schema instanceof z.ZodNumber) return durations.has(schema) ? 'duration' : 'number';
   if (schema instanceof z.ZodEnum) return 'select';
   if (schema instanceof z.ZodArray) return schema.element instanceof z.ZodEnum ? 'checks' : 'lines';
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'json';
@@ -123,9 +126,56 @@ export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<
       chosen[spec.name] = Object.keys(all)
         .filter((name) => name.startsWith(prefix))
         .map((name) => name.slice(prefix.length));
+    else if (kind === 'duration') texts[spec.name] = joinDuration(all[spec.name] ?? '', all[`${spec.name}:unit`]);
     else texts[spec.name] = all[spec.name] ?? '';
   }
   return { texts, chosen };
+}
+
+/** The bound of a duration, which nobody wants to find out by a refusal. */
+const mostOf = (kind: FieldKind, core: Core | null): string | null => {
+  const most = kind === 'duration' && core ? durations.get(core.schema as z.ZodInt)?.most : undefined;
+  return most === undefined ? null : `At most ${durationWords(most)}${core?.nullable ? '; leave it empty for no limit of its own' : ''}.`;
+};
+
+/** Whether the field may be left empty. */
+function mayStayEmpty({ spec, kind, core, needed }: BoundField, entries: Entries): boolean {
+  if (spec.optional !== undefined) return spec.optional;
+  if (core === null) return kind === 'checks';
+  if (core.nullable || ['checkbox', 'lines', 'json'].includes(kind)) return true;
+  // What is never shown again, a secret, is empty here and may stay so; a number that is set can only become another.
+  const fixed = needed || kind === 'number' || kind === 'duration';
+  return core.optional && spec.initial === undefined && !['select', 'radios'].includes(kind) && !(fixed && entries.texts[spec.name]);
+}
+
+/** What stands first in a choice: nothing, where it may be nothing. */
+function blankOf({ spec, kind, core }: BoundField, entries: Entries): readonly Choice[] {
+  // Which record it is about is for the administrator to say, not for the order of the list.
+  if (spec.relationship === 'one' && (spec.optional || !entries.texts[spec.name]))
+    return [{ value: '', label: spec.optional ? 'None' : 'Choose one' }];
+  return core?.nullable && kind === 'select' ? [{ value: '', label: 'Not set' }] : [];
+}
+
+async function fieldOf(look: ViewContext, bound: BoundField, entries: Entries, error: string | null): Promise<Field> {
+  const { spec, kind, core } = bound;
+  const value = entries.texts[spec.name] ?? '';
+  const choices = spec.choices
+    ? await spec.choices(look)
+    : optionsOf(core?.schema ?? z.string()).map((option) => ({ value: option, label: option }));
+  return {
+    kind,
+    name: spec.name,
+    label: spec.label,
+    hint: spec.hint ?? mostOf(kind, core),
+    optional: mayStayEmpty(bound, entries),
+    value,
+    chosen: entries.chosen[spec.name] ?? [],
+    choices: [...blankOf(bound, entries), ...choices],
+    error,
+    attributes: spec.attributes ?? {},
+    ...(kind === 'lines' && !spec.line && { rows: true }),
+    ...(kind === 'duration' && { duration: { ...splitDuration(value), units: durationUnits } }),
+  };
 }
 
 /** The fields with their contents, in sections, as the views want them. */
@@ -137,42 +187,10 @@ export async function fieldSections(
   errors: Readonly<Record<string, string>>,
 ): Promise<FieldSection[]> {
   const built = await Promise.all(
-    fields.map(async ({ spec, kind, core, needed }): Promise<{ section: string | undefined; field: Field }> => {
-      const blank =
-        spec.relationship === 'one' && spec.optional
-          ? [{ value: '', label: 'None' }]
-          : core?.nullable && kind === 'select'
-            ? [{ value: '', label: 'Not set' }]
-            : [];
-      const choices = spec.choices
-        ? await spec.choices(look)
-        : optionsOf(core?.schema ?? z.string()).map((value) => ({ value, label: value }));
-      const optional =
-        spec.optional ??
-        (core
-          ? core.nullable ||
-            kind === 'checkbox' ||
-            kind === 'lines' ||
-            kind === 'json' ||
-            // What is never shown again, a secret, is empty here and may stay so.
-            (core.optional && spec.initial === undefined && !['select', 'radios'].includes(kind) && !(needed && entries.texts[spec.name]))
-          : kind === 'checks');
-      return {
-        section: spec.section,
-        field: {
-          kind,
-          name: spec.name,
-          label: spec.label,
-          hint: spec.hint ?? null,
-          optional,
-          value: entries.texts[spec.name] ?? '',
-          chosen: entries.chosen[spec.name] ?? [],
-          choices: [...blank, ...choices],
-          error: errors[spec.name] ?? null,
-          attributes: spec.attributes ?? {},
-        },
-      };
-    }),
+    fields.map(async (bound) => ({
+      section: bound.spec.section,
+      field: await fieldOf(look, bound, entries, errors[bound.spec.name] ?? null),
+    })),
   );
   const names = [undefined, ...(presentation.sections ?? []).map((section) => section.title)];
   return names

@@ -29,6 +29,7 @@ function valueOf({ kind, core, spec }: BoundField, entries: Entries, name: strin
       return values.length === 0 && core?.nullable ? null : values;
     }
     case 'number':
+    case 'duration':
       if (text.trim() === '') return core?.nullable ? null : core?.optional ? undefined : '';
       return /^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : text;
     case 'json': {
@@ -41,6 +42,8 @@ function valueOf({ kind, core, spec }: BoundField, entries: Entries, name: strin
     }
     case 'password':
       return text === '' ? undefined : text;
+    case 'source':
+      return text === '' && core?.nullable ? null : text.replaceAll('\r\n', '\n');
     case 'textarea':
       return text === '' && core?.nullable ? null : text.replaceAll('\r\n', ' ');
     default: {
@@ -126,7 +129,8 @@ export function errorsByField(error: ApiError, fields: readonly BoundField[], en
       /^\d+$/.test(wanted[1] ?? '') && name !== undefined
         ? (entries.texts[name] ?? '').split(/\r?\n/).filter(Boolean)[Number(wanted[1])]
         : undefined;
-    const sentence = sentenceOf(one, name === undefined ? undefined : entries.texts[name]);
+    const kind = fields.find(({ spec }) => spec.name === name)?.kind;
+    const sentence = sentenceOf(one, name === undefined ? undefined : entries.texts[name], kind);
     errors[name ?? 'form'] ??= position === undefined ? sentence : `${position.slice(0, 200)}: ${sentence}`;
   }
   return errors;

@@ -131,6 +131,7 @@ export function createRender(web: Web): Render {
       labels: page.labels ?? {},
       parts: page.parts,
     };
-    web.renderPage(res, 'dashboard/page', model, { status });
+    const holds = page.parts.some((part) => part.kind === 'preview' || (part.kind === 'form' && part.preview));
+    web.renderPage(res, 'dashboard/page', model, { status, ...(holds && { frames: 'holds' }) });
   };
 }

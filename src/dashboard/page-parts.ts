@@ -1,6 +1,9 @@
 import type { BasePage, Notice } from '../http/pages/page-models.js';
 import type { FindingsPart, WellPart } from './finding-parts.js';
+import type { Choice, FormPart } from './form-parts.js';
 import type { Tone } from './tone.js';
+
+export type * from './form-parts.js';
 
 /** The lines of an icon: SVG path data on 20 by 20 units. */
 export type IconPaths = readonly string[];
@@ -60,44 +63,6 @@ export type PostButton = {
   readonly action: string;
   readonly variant?: 'primary' | 'quiet' | 'danger';
   readonly hidden?: Readonly<Record<string, string>>;
-};
-
-export type Choice = { readonly value: string; readonly label: string; readonly hint?: string | null; readonly group?: string | null };
-
-export type FieldKind =
-  'text' | 'email' | 'url' | 'password' | 'number' | 'textarea' | 'lines' | 'json' | 'checkbox' | 'select' | 'checks' | 'radios' | 'hidden';
-
-export type Field = {
-  readonly kind: FieldKind;
-  readonly name: string;
-  readonly label: string;
-  readonly hint: string | null;
-  readonly optional: boolean;
-  /** Text of what is in it; for `checks` the chosen values. */
-  readonly value: string;
-  readonly chosen: readonly string[];
-  readonly choices: readonly Choice[];
-  readonly error: string | null;
-  readonly attributes: Readonly<Record<string, string | number | boolean>>;
-};
-
-export type FieldSection = {
-  readonly title: string | null;
-  readonly text: string | null;
-  readonly fields: readonly Field[];
-  readonly folded?: boolean;
-};
-
-export type FormPart = {
-  readonly kind: 'form';
-  readonly id: string;
-  readonly title?: string | null;
-  readonly text?: readonly string[];
-  readonly action: string;
-  readonly hidden: Readonly<Record<string, string>>;
-  readonly sections: readonly FieldSection[];
-  readonly button: { readonly label: string; readonly variant: 'primary' | 'danger' };
-  readonly cancel: string | null;
 };
 
 export type FilterField = {
@@ -177,6 +142,8 @@ export type Part =
       readonly items: readonly { readonly title: string; readonly text: string; readonly path: string }[];
     }
   | { readonly kind: 'text'; readonly title: string | null; readonly paragraphs: readonly string[] }
+  /** A page of our own in a frame that can do nothing; `path` leads to it. */
+  | { readonly kind: 'preview'; readonly id: string; readonly title: string; readonly path: string }
   | { readonly kind: 'code'; readonly id: string; readonly title: string; readonly text: string | null; readonly code: string }
   | {
       readonly kind: 'stats';

@@ -116,6 +116,8 @@ export type Presentation = {
   name(record: ResourceObject, included?: readonly ResourceObject[]): string;
   readonly state?: (record: ResourceObject) => Value;
   readonly summary: (record: ResourceObject, look: ViewContext, included: readonly ResourceObject[]) => readonly Row[];
+  /** Parts above the summary: what somebody has to do about the record. */
+  readonly above?: (look: ViewContext, record: ResourceObject, included: readonly ResourceObject[]) => Promise<readonly Part[]>;
   /** Parts below the summary. */
   readonly more?: (look: ViewContext, record: ResourceObject, included: readonly ResourceObject[]) => Promise<readonly Part[]>;
   readonly recordInclude?: string;
@@ -125,6 +127,11 @@ export type Presentation = {
   readonly fields?: readonly FieldSpec[];
   /** The fields of a new record where they depend on what the request names. */
   readonly createFields?: (req: Request) => readonly FieldSpec[];
+  /** What stands above and below the forms of a new record (null) and of one that is there. */
+  readonly formParts?: (
+    req: Request,
+    record: ResourceObject | null,
+  ) => { readonly above: readonly Part[]; readonly below: readonly Part[] };
   readonly create?: {
     readonly label: string;
     readonly title: string;

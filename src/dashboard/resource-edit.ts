@@ -3,6 +3,7 @@ import { notFound } from '../management/problems.js';
 import { requirePermissions } from '../management/authorize.js';
 import { updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
+import { brandingPreview } from './branding-preview.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
 import { proofOf, confirmInForm } from './confirmation.js';
@@ -58,11 +59,13 @@ async function renderEdit(
     sections: proof && proof.fields.length > 0 ? [...sections, { title: null, text: null, fields: proof.fields }] : sections,
     button: { label: 'Save', variant: 'primary' },
     cancel: path,
+    preview: brandingPreview(fields, entries),
   };
   const crumbs = [
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
     { label: name, path },
   ];
+  const around = presentation.formParts?.(req, record);
   const lead = (await reachNote(req.call, resource, record.id)) ?? presentation.edit?.lead ?? null;
   render(
     req,
@@ -74,7 +77,13 @@ async function renderEdit(
       lead,
       errors,
       labels: labelsOf(fields),
-      parts: [...before, ...(await managedNotice(req.call, resource.type, record.id)), ...(proof?.instead ?? [form])],
+      parts: [
+        ...before,
+        ...(await managedNotice(req.call, resource.type, record.id)),
+        ...(around?.above ?? []),
+        ...(proof?.instead ?? [form]),
+        ...(around?.below ?? []),
+      ],
     },
     status,
   );

@@ -85,10 +85,18 @@ async function renderCreate(
     cancel: path,
   };
   const crumbs = [{ label: presentation.title, path }];
+  const around = presentation.formParts?.(req, null);
   render(
     req,
     res,
-    { title: create.title, crumbs, lead: create.lead ?? null, errors, labels: labelsOf(fields), parts: proof?.instead ?? [form] },
+    {
+      title: create.title,
+      crumbs,
+      lead: create.lead ?? null,
+      errors,
+      labels: labelsOf(fields),
+      parts: [...(around?.above ?? []), ...(proof?.instead ?? [form]), ...(around?.below ?? [])],
+    },
     status,
   );
 }

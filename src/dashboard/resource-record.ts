@@ -90,11 +90,18 @@ export function recordPage(render: Render, presentation: Presentation) {
     const { record, included } = await recordOf(req.call, presentation.path, addressedId(req), readableIncludes(req, presentation));
     const look: ViewContext = { req, now: req.call.ctx.clock.now() };
     const { dangers, ...frame } = recordFrame(look, presentation, record, included, null);
+    const above = (await presentation.above?.(look, record, included)) ?? [];
     const more = (await presentation.more?.(look, record, included)) ?? [];
     const managed = await managedNotice(req.call, resourceOf(req.call, presentation.path).type, record.id);
     render(req, res, {
       ...frame,
-      parts: [...managed, { kind: 'summary', title: null, rows: presentation.summary(record, look, included) }, ...more, ...dangers],
+      parts: [
+        ...managed,
+        ...above,
+        { kind: 'summary', title: null, rows: presentation.summary(record, look, included) },
+        ...more,
+        ...dangers,
+      ],
     });
   };
 }

@@ -8,11 +8,13 @@ import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { arrivalsPage, decideArrival, letClientsConnect } from './arrivals.js';
 import { exportAuditLogs } from './audit-export.js';
+import { previewBranding } from './branding-preview.js';
 import { overviewCharts } from './charts.js';
-import { clientChooser, connectionChooser, credentialChooser, issuerChooser } from './chooser.js';
+import { clientChooser, connectionChooser, credentialChooser, issuerChooser, mailChooser } from './chooser.js';
 import { downloadPayload } from './delivery-payload.js';
 import { doctorPage } from './doctor.js';
 import { createRender } from './frame.js';
+import { renderedMail } from './rendered-mail.js';
 import { reading, writing } from './gate.js';
 import { saveLinked } from './linked-records.js';
 import { overviewPage } from './overview.js';
@@ -40,6 +42,7 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
   const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
     clients: clientChooser(render),
     connections: connectionChooser(render),
+    mail_templates: mailChooser(render),
     trusted_issuers: issuerChooser(render),
     federated_credentials: credentialChooser(render),
   });
@@ -77,6 +80,7 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/doctor', { get: [...reading, doctorPage(render)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
+  route(router, '/dashboard/branding_preview', { get: [...reading, previewBranding(web)] });
   route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });
   route(router, '/dashboard/arrivals/:id/:verb', { post: [...write, decideArrival] });
   route(router, '/dashboard/webhooks/:id/redeliver_failed', {
@@ -104,6 +108,7 @@ export function dashboardRouter(web: Web): Router {
     post: [...write, endUserSessions],
   });
   route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(render)], post: [...write, markEmailVerified] });
+  route(router, '/dashboard/mail_templates/:id/rendered', { get: [...reading, renderedMail] });
   route(router, '/dashboard/audit_logs/export', { get: [...reading, exportAuditLogs] });
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
   resourceRoutes(router, render, write);

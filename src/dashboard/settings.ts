@@ -10,6 +10,8 @@ import {
   languageChoices,
 } from './choices.js';
 import { arrivalSections } from './arrival-sections.js';
+import { brandingFields } from './branding-fields.js';
+import { brandingPreview } from './branding-preview.js';
 import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
@@ -67,14 +69,9 @@ const sections: readonly Section[] = [
     title: 'Branding',
     text: 'How the sign-in pages and mail look.',
     fields: [
-      { name: 'branding.name', label: 'Displayed name', hint: 'Instead of the environment’s name.', attributes: { maxlength: 100 } },
-      { name: 'branding.logo_url', label: 'Logo', kind: 'url', hint: 'The https address of an image, best 32 pixels high.' },
-      {
-        name: 'branding.primary_color',
-        label: 'Colour',
-        hint: 'Like #2b5fc7. Texts on and in it are adjusted so that they can be read.',
-        attributes: { maxlength: 7, spellcheck: 'false' },
-      },
+      ...brandingFields('Instead of the environment’s name.'),
+      { name: 'branding.policy_uri', label: 'Privacy policy', kind: 'url', hint: 'Linked below the sign-in pages.' },
+      { name: 'branding.tos_uri', label: 'Terms of service', kind: 'url', hint: 'Linked below the sign-in pages.' },
     ],
   },
   {
@@ -195,6 +192,7 @@ async function show(
         sections: await fieldSections(look, {}, fields, entries, errors),
         button: { label: `Save ${inSentence(section.title)}`, variant: 'primary' },
         cancel: null,
+        preview: brandingPreview(fields, entries),
       };
     }),
   );

@@ -1,6 +1,8 @@
 import type { ApiErrorObject } from '../errors.js';
 import { errorTexts } from '../http/pages/error-texts.js';
 import { named } from '../lib/named.js';
+import type { FieldKind } from './page-parts.js';
+import { durationWords } from './values.js';
 
 /** What a page says after something was done, by the `done` of its address. */
 export const doneTexts: Readonly<Record<string, string>> = named({
@@ -15,6 +17,7 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   stream_tested: 'A test was sent. “Last try” says what the receiver answered.',
   redelivered: 'On its way again. Reload this page to see what came of it.',
   nothing_to_redeliver: 'Nothing had failed for good in this period.',
+  test_mail_sent: 'A test with sample values is on its way to your address.',
   mail_sent: 'A mail with a link and a code is on its way.',
   email_verified: 'The address counts as proven.',
   authenticators_reset: 'Reset. All sessions have ended; the person was told by mail.',
@@ -40,9 +43,10 @@ export function listed(names: readonly string[], most = 3): string {
 }
 
 /** What a form says beside a field for a refusal of the Management operations. */
-export function sentenceOf(error: ApiErrorObject, submitted: string | undefined): string {
+export function sentenceOf(error: ApiErrorObject, submitted: string | undefined, kind?: FieldKind): string {
   const { code, detail } = error;
-  const limit = limitOf(detail);
+  const bound = limitOf(detail);
+  const limit = bound !== null && kind === 'duration' ? durationWords(Number(bound)) : bound;
   if (code === 'scope_escalation') {
     const required = (error.meta?.['required'] as readonly string[] | undefined) ?? [];
     return `This would reach further than you do. Somebody has to do it who holds the permission ${listed(required)}.`;

@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
+import { spans, type OpenSpan } from '../platform/spans/tracer.js';
 import { Outdated, Unavailable } from './failures.js';
 import type { PoolBulkhead, RunningStatement } from './pool-bulkhead.js';
 import { failureOf, type FailedCall } from './sqlstate.js';
+import { summaryOf } from './statements/summary.js';
 
 /** What `pg` takes to connect, and beyond that how long a statement may take, in milliseconds, before this side gives it up. */
 export type ConnectionSettings = pg.ClientConfig & {
@@ -18,6 +20,14 @@ const rollbackMs = 400;
 
 const textOf = (config: unknown): string =>
   typeof config === 'string' ? config : ((config as { readonly text?: string } | null)?.text ?? '');
+
+const endingSpan = (done: Callback, span: OpenSpan | null): Callback =>
+  span === null
+    ? done
+    : (error, result) => {
+        span.end(error ?? undefined);
+        done(error, result);
+      };
 
 /**
  * A connection that spends from the deadline of whoever has it, says by class what has happened, and hangs up when the server falls silent or
@@ -84,6 +94,7 @@ export class DeadlineClient extends pg.Client {
       const why = this.#hungUp ? 'the connection was given up' : 'the time of the request is up';
       return void process.nextTick(done, new Unavailable(why, null));
     }
+    if (spans.tracer !== null) done = endingSpan(done, spans.tracer.statement(summaryOf(args[0], text)));
     const running = this.#bulkhead?.begin(this, text);
     if (running === 'refused') return void process.nextTick(done, new Unavailable('too many statements like this one wait already', null));
     if (running) done = this.#ending(done, running);
@@ -137,6 +148,6 @@ export class UnnamedClient extends DeadlineClient {
   override query(...args: any[]): any {
     const [config, ...others] = args as [unknown, ...unknown[]];
     if (typeof config !== 'object' || config === null || !('text' in config)) return super.query(...args);
-    return super.query({ ...config, name: undefined }, ...others);
+    return super.query({ ...config, name: undefined, summary: (config as { name?: string }).name }, ...others);
   }
 }

@@ -3,6 +3,7 @@ import type { Client as Connection, QueryResultRow } from 'pg';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import { Outdated } from './failures.js';
 import { spending, statementLinesOf, type StatementLines } from './knex.js';
+import { spans, timed } from '../platform/spans/tracer.js';
 import { queryOn, type NamedQuery } from './statements/named.js';
 import type { RowKey } from './statements/pending.js';
 import type { Replica } from './postgres/replica.js';
@@ -154,8 +155,13 @@ export function runShort<Row extends QueryResultRow>(
   query: NamedQuery,
   deadline: Deadline,
 ): Promise<Row[]> {
-  if (short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline });
-  return lines.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
+  // Begun here, where it is known whose it is: on the connection it goes together with those of other requests.
+  const span = spans.tracer === null ? null : spans.tracer.statement(query.name);
+  const asked =
+    short === 'look_up'
+      ? lines.look_up.query<Row>(query, { key: null, deadline })
+      : lines.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
+  return timed(span, asked);
 }
 
 /** Runs a named statement on a connection of the pool, or on that of the transaction. */

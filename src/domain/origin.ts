@@ -4,6 +4,8 @@ export type Origin = {
   /** The User-Agent header as it was sent. */
   readonly user_agent: string | null;
   readonly request_id: string | null;
+  /** The client whose sign-in is under way, and whose branding a mail bears; absent or null: none. */
+  readonly on_way_to?: string | null;
 };
 
 /** The origin of what the service does by itself: all null. */

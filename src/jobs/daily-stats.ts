@@ -5,7 +5,7 @@ import type { Deps } from '../domain/context.js';
 const pauseMs = 20_000;
 
 /** Adds this process's counts since the last call to the rows of today (UTC). When the statement fails, the counts are kept for the next call. @throws what the database throws */
-async function flushDailyStats(deps: Pick<Deps, 'knex' | 'clock' | 'metrics'>): Promise<void> {
+export async function flushDailyStats(deps: Pick<Deps, 'knex' | 'clock' | 'metrics'>): Promise<void> {
   const taken = deps.metrics.daily.take();
   try {
     await addDailyStats(deps.knex, deps.clock.now(), taken);

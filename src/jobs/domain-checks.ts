@@ -42,7 +42,7 @@ async function tellAdministrators(tx: Context, row: CustomDomainRow): Promise<vo
   const domain_url = `${tx.environment.base_url}/dashboard/custom_domains/${row.id}`;
   const model = { domain_url, failed: row.status === 'failed', days: missingDays };
   for (const to of await administratorAddresses(tx))
-    await queueMail(tx, { template: 'domain-record-missing', to, model, origin: { ip_address: null, user_agent: null } });
+    await queueMail(tx, { template: 'domain_record_missing', to, locale: null, model, origin: { ip_address: null, user_agent: null } });
 }
 
 async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise<void> {

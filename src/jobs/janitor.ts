@@ -4,12 +4,15 @@ import { deleteExpired, expiringTables } from '../db/tables/expiring.js';
 import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
 import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
 import { startLoop, type Loop } from '../platform/loop.js';
+import { inBackground } from '../platform/spans/tracer.js';
 import type { Deps } from '../domain/context.js';
 import { named } from '../lib/named.js';
 
 const batch = 1_000;
 const maxBatchesPerPass = 50;
 const pauseMs = 30_000;
+/** With so many tables that can't be swept it isn't the tables. */
+const maxFailures = 3;
 
 /** Repeats while there is a whole batch to delete, up to the bound of a pass. @returns how many rows went */
 async function inBatches(deleteBatch: () => Promise<number>): Promise<number> {
@@ -24,23 +27,31 @@ async function inBatches(deleteBatch: () => Promise<number>): Promise<number> {
 
 /**
  * One pass over what has expired: batches of a thousand rows by the index on their expiry, a bounded number of batches, one replica at
- * a time. @returns how many rows went, by table.
+ * a time. A table that can't be swept now, because something holds it, leaves no other unswept. @returns how many rows went, by table.
+ * @throws the first failure, once all others are swept, or a few have failed
  */
 export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>): Promise<Record<string, number>> {
   const gone: Record<string, number> = named();
   await tryAdvisoryLock(deps.knex, 'janitor', async () => {
-    gone['cache_changes'] = await deleteOldCacheChanges(deps.knex);
-    gone['rate_limits'] = await inBatches(() => deleteExpiredRateLimits(deps.knex, batch));
+    const failures: unknown[] = [];
+    const sweep = async (name: string, work: () => Promise<number>): Promise<void> => {
+      if (failures.length === maxFailures) return;
+      const swept = await work().catch((failure: unknown) => void failures.push(failure));
+      if (swept !== undefined) gone[name] = (gone[name] ?? 0) + swept;
+    };
+    await sweep('cache_changes', () => deleteOldCacheChanges(deps.knex));
+    await sweep('rate_limits', () => inBatches(() => deleteExpiredRateLimits(deps.knex, batch)));
     for (const table of expiringTables(deps.config)) {
-      gone[table.name] = (gone[table.name] ?? 0) + (await inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch)));
+      await sweep(table.name, () => inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch)));
     }
+    if (failures.length > 0) throw failures[0];
   });
   return gone;
 }
 
 /** Runs passes until stopped. */
 export function startJanitor(deps: Deps): Loop {
-  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass: () => janitorPass(deps) });
+  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass: () => inBackground('janitor pass', () => janitorPass(deps)) });
 }
 
 const statisticsPauseMs = 3_000;

@@ -33,9 +33,11 @@ export const administrationSecurityEvents = {
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
-    actor: 'who acts through the Management API or the dashboard; the service when it rotates',
-    target: 'signing_key',
-    description: 'A signing key was generated, activated or deactivated; `action` says which.',
+    actor:
+      'who acts through the Management API or the dashboard; the service when it rotates, or the profile of a client needs an algorithm',
+    target: 'signing_key; environment where its algorithms were changed',
+    description:
+      'A signing key was generated, activated or deactivated, or an environment signs with other algorithms (`signing_algorithms`); `action` says which.',
   },
   'client_secret.rotated': {
     class: 'configuration_changed',

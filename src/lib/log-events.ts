@@ -23,6 +23,8 @@ export const logEvents = {
   'client.update_refused':
     'A registered client was not changed by itself (RFC 7592): it has reach (`permissions`) that only the Management API may handle.',
   'client.registrations_full': 'A client was not registered: `limit` clients have come by themselves (`self_registered_client_limit`).',
+  'client_document.unverified':
+    'A client that was verified by hand is verified no longer: its metadata document gives it another name, logo or redirect host.',
   'client_document.ended': 'A client’s metadata document is gone or describes it no longer, because of `reason`: its tokens end.',
   'client_document.refused': 'An address was claimed to be a client’s metadata document and isn’t one, because of `reason`.',
   'client_document.unreachable': 'A client’s metadata document could not be fetched, because of `reason`.',
@@ -72,6 +74,7 @@ export const logEvents = {
   'mail.lease_lost': 'Another process has taken the mail over, and records its own outcome.',
   'mail.not_sent': 'A mail was not sent, because SMTP_URL is not set.',
   'mail.sent': 'The mail server took a mail.',
+  'mail.template_unusable': 'A mail template of the environment does not fit its mail; the mail went out in the built-in words.',
   'outbox.not_recorded': 'Results of the named `queue` could not be written; that is tried again until their lease ends.',
   'outbox.not_released': 'Claims of the named `queue` could not be given back; their lease ends by itself.',
   'outbox.slow_claim': 'Claiming from the named `queue` took longer than 50 ms.',
@@ -100,6 +103,9 @@ export const logEvents = {
   'service.no_administrator': 'At the start: the one-time link that makes the first administrator.',
   'service.ready': 'The service listens; `base_url` is its address.',
   'service.stopping': 'The service stops because of `signal`: it finishes what is under way.',
+  'spans.refused':
+    'The collector of traces (`OTEL_EXPORTER_OTLP_ENDPOINT`) takes no spans, because of `reason`; they are dropped. Once an outage.',
+  'spans.taken': 'The collector of traces takes spans again after `spans.refused`.',
   'sso.refused': 'What went wrong at a provider (`detail`) beside the code that the person saw (`outcome`).',
   'statistics.renewed': 'Tables that had grown were analyzed, so that the planner knows them.',
   'stop.failed': 'Stopping failed; the process ends with 1.',

@@ -41,6 +41,33 @@ export const rangeUrl = z
 /** Pwned Passwords. */
 export const publicRangeUrl = 'https://api.pwnedpasswords.com/range/';
 
+/** The base address of a collector of traces, as the address that spans are POSTed to. */
+export const collectorUrl = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && /^https?:\/\/[^?#]+$/.test(text),
+    'must be the http or https base address of a collector, such as http://localhost:4318',
+  )
+  .transform((text) => `${text.replace(/\/$/, '')}/v1/traces`);
+
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+/** Which traces are recorded, as the OpenTelemetry specification calls the ways. */
+export const sampler = z.enum(samplers, `must be one of ${samplers.join(', ')}`);
+
+/** A part of all, from 0 to 1. */
+export const fraction = z.coerce
+  .number('must be a number from 0 to 1')
+  .min(0, 'must be a number from 0 to 1')
+  .max(1, 'must be a number from 0 to 1');
+
 /** A zod text that is invalid, with the message of `problemOf`, unless that returns null. */
 export const sound = (problemOf: (text: string) => string | null) =>
   z.string().superRefine((text, refinement) => {

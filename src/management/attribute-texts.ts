@@ -205,7 +205,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     id_token_lifetime: 'How long ID tokens are valid, in seconds.',
     refresh_token_lifetime: 'How long refresh tokens can be used after the sign-in, in seconds.',
     refresh_token_idle_lifetime: 'How long they last without being used, in seconds.',
-    branding: 'Name, logo and colour of pages and mail; null for a member = the default.',
+    branding: 'Name, logos, colour and policy links of pages and mail; null for a member = the default.',
     support_email: 'Whom people are told to write to; null = nobody.',
     default_locale: 'The language of pages for people of whom nothing says which one they speak.',
     registration_enabled: 'Whether people can register themselves.',
@@ -231,6 +231,13 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     verified_at: 'When the record was first found; null = not yet.',
     last_checked_at: 'When the record was last looked for; null = never.',
     failure_reason: 'Why the record was not found; null = it was, or nobody has looked.',
+  },
+  mail_template: {
+    name: 'The mail.',
+    locale: 'The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = whoever has no template in a language of theirs.',
+    subject: 'The subject: variables, but neither codes nor addresses.',
+    text: 'The mail as plain text.',
+    html: 'The mail as HTML: the content of a page of ours, or a whole document; null = it follows from `text`.',
   },
   ...logAttributeTexts,
 });

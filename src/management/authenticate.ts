@@ -29,6 +29,7 @@ export type ApiCaller = { readonly actor: Actor; readonly subject: string };
 export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
   const { ctx } = req;
   const { token, user, invalid } = await authenticateToken(web, req);
+  req.asking_client_id = token.client.id;
   const { management_audience } = ctx.environment;
   if (token.audience !== management_audience)
     throw invalid(`the access token is for ${quoted(token.audience)}; ask for resource=${management_audience}`);

@@ -35,8 +35,11 @@ export const webUrl = z
     params: { code: 'invalid_url' },
   });
 
+/** Which numbers are seconds, and the most of them: forms ask for these as a number and a unit. Survives `meta`, not `nullable`. */
+export const durations = z.registry<{ most: number }>();
+
 /** A lifetime in whole seconds. */
-export const lifetime = (min: number, max: number) => z.int().min(min).max(max);
+export const lifetime = (min: number, max: number) => z.int().min(min).max(max).register(durations, { most: max });
 
 /** An array of unique texts. */
 export const uniqueTexts = (item: z.ZodType<string>, max: number) =>

@@ -20,7 +20,7 @@ import { parametersOf } from './query.js';
 import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
 import { documentReply, send, unlessKnown, type Reply } from './reply.js';
 import type { Registry } from './resource.js';
-import { addressOf, allowedMethodsOf, findRoute, methodsOf, verbOf, type Address, type Route } from './routes.js';
+import { addressOf, allowedMethodsOf, findRoute, methodsOf, patternOf, verbOf, type Address, type Route } from './routes.js';
 import { answerWrite } from './write.js';
 
 /** A request of the Management API once its route is known. */
@@ -127,12 +127,19 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     return (call, req, res) => answerWrite(call, { route, address, req, res });
   }
 
+  /** What an address that was found is called in a span: no id is in it. */
+  function pattern(path: string): string {
+    const route = endpointAddresses.has(path.slice(1)) ? null : findRoute(registry, path);
+    return route ? patternOf(route) : path;
+  }
+
   /** Finds the route and who asks. Without a good token the limit by address is next, and then its 401. @throws {ApiError | MethodNotAllowedError} */
   async function prepare(req: Request, res: Response, next: NextFunction): Promise<void> {
     const address = addressOf(req.url);
     const open = published.get(address.path);
     if (open) return answerPublished(open, req, res);
     const asked = find(address, req.method);
+    if (req.trace_id !== undefined) req.route_pattern = `${req.baseUrl}${pattern(address.path)}`;
     req.api = { caller: await authenticated(web, req), answer: asked };
     next();
   }

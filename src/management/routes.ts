@@ -67,6 +67,23 @@ export function findRoute(registry: Registry, path: string): Route | null {
   return relationship ? { kind: 'related', resource, id, name: third, relationship } : null;
 }
 
+/** The address of a route without its id, such as `/users/:id/roles`. */
+export function patternOf(route: Route): string {
+  const collection = `/${route.resource.path}`;
+  switch (route.kind) {
+    case 'collection':
+      return collection;
+    case 'record':
+      return `${collection}/:id`;
+    case 'action':
+      return `${collection}/:id/${route.verb}`;
+    case 'related':
+      return `${collection}/:id/${route.name}`;
+    case 'linkage':
+      return `${collection}/:id/relationships/${route.name}`;
+  }
+}
+
 /**
  * The methods that a route answers otherwise than with 405. Relationships take the changing ones even where they are then refused with 403, as JSON:API
  * wants it ("Updating Relationships").

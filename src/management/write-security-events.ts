@@ -31,8 +31,16 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
       return action === 'secret_rotated' ? [{ name: 'client_secret.rotated', detail }] : [];
     case 'environment': {
       const settings = action === 'updated' ? guardingSettings(entry) : [];
-      return settings.length > 0 ? [{ name: 'security_setting.changed', detail: { ...detail, settings } }] : [];
+      const algorithms = action === 'updated' ? changes['signing_algorithms'] : undefined;
+      return [
+        ...(settings.length > 0 ? [{ name: 'security_setting.changed', detail: { ...detail, settings } } as const] : []),
+        // Each algorithm that came has a key that signs from now on; those that went sign no more.
+        ...(algorithms ? [{ name: 'signing_key.changed', detail: { ...detail, signing_algorithms: algorithms[1] } } as const] : []),
+      ];
     }
+    case 'mail_template':
+      // What is said in the environment's name, its notices of security among them.
+      return action === 'tested' ? [] : [{ name: 'security_setting.changed', detail: { ...detail, settings: ['mail_templates'] } }];
     default:
       return [];
   }

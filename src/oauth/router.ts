@@ -1,7 +1,7 @@
 import { Router, type Request } from 'express';
 import { confidentialOnly } from '../http/auth/authenticate-client.js';
 import { browserSession } from '../http/auth/browser-session.js';
-import { cors, corsForAll, preflight } from '../http/auth/cors.js';
+import { cors, corsForAll, corsOfClient, preflight } from '../http/auth/cors.js';
 import { tellNonce } from '../http/auth/dpop.js';
 import { csrf } from '../http/auth/csrf.js';
 import type { RouteList } from '../http/exact-routes.js';
@@ -27,6 +27,7 @@ import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
 import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
 import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
+import { arrivalPreflight } from './metadata-documents/arrival-preflight.js';
 import { askingClient } from './metadata-documents/asking-client.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
@@ -37,7 +38,7 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll });
+  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll, byGrant: true });
   // Before the first consent a client that is known by its document alone is stored nowhere.
   const asking = limitedClientAuthentication(web, { find: (req, client_id) => askingClient(web, req, client_id) });
   routes.add(endpoints.token_endpoint, {
@@ -45,8 +46,8 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
     options: [cors, preflight],
   });
   routes.add(endpoints.pushed_authorization_request_endpoint, {
-    post: [traced('pushed_authorization_request'), cors, tellNonce, form, asking, pushRequest(web)],
-    options: [cors, preflight],
+    post: [traced('pushed_authorization_request'), cors, tellNonce, form, asking, corsOfClient, pushRequest(web)],
+    options: [cors, arrivalPreflight, preflight],
   });
   routes.add(endpoints.device_authorization_endpoint, {
     post: [traced('device_authorization'), cors, form, limited, startDevice],
@@ -85,10 +86,13 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
 /** Whether a device asks whether its person has answered (RFC 8628 3.4). */
 const isDevicePoll = ({ form }: Request) => form.get('grant_type') === deviceCodeGrantType;
 
+/** In the window of `RATE_LIMIT_REGISTER`, from one address: a registration leaves a row behind. */
+const registrationsAtOnce = 5;
+
 const limitRegistration = (web: Web) =>
   limitBy(web, {
     name: 'client_registration',
-    limit: web.deps.config.rateLimits.register,
+    limit: { ...web.deps.config.rateLimits.register, limit: Math.min(web.deps.config.rateLimits.register.limit, registrationsAtOnce) },
     key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
   });
 

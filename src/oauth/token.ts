@@ -5,6 +5,7 @@ import { requireBound, spendProof } from '../domain/dpop/proof.js';
 import { OAuthError } from '../errors.js';
 import { proofOf } from '../http/auth/dpop.js';
 import { originOf } from '../http/pages/mail-origin.js';
+import { traceDropped } from '../http/request/trace.js';
 import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Grant, Param, Params, ParamValues } from './grants/grant.js';
@@ -68,6 +69,7 @@ export function token(web: Web) {
     ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
     ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
     ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
+    if (given.dropped) traceDropped(req, given.dropped);
     const { access_token, expires_in, scope, refresh_token, id_token, issued_token_type } = given;
     res.setHeader('Cache-Control', 'no-store');
     res.setHeader('Pragma', 'no-cache');

@@ -1,6 +1,7 @@
 import { createTransport } from 'nodemailer';
 import { normalizeEmail } from '../lib/email-address.js';
 import { named } from '../lib/named.js';
+import { spans, timed } from './spans/tracer.js';
 
 /** A mail to one recipient, with the same words as text and HTML. */
 export type MailMessage = {
@@ -83,6 +84,7 @@ export function isMailSender(text: string): boolean {
  */
 export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string; readonly emailFrom: string }): Mailer {
   const sender = readSender(emailFrom);
+  const host = URL.canParse(smtpUrl) ? new URL(smtpUrl).hostname : '';
   const transport = createTransport({
     url: smtpUrl,
     pool: true,
@@ -114,7 +116,8 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
         xMailer: false as const,
         signal: AbortSignal.any([AbortSignal.timeout(totalTimeoutMs), ...(signal ? [signal] : [])]),
       };
-      await transport.sendMail(mail);
+      const span = spans.tracer === null ? null : spans.tracer.mail(host);
+      await timed(span, transport.sendMail(mail));
     },
     async close() {
       transport.close();

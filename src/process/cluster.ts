@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import type { Config } from '../config.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import type { Logger } from '../platform/log/logger.js';
+import { requireSpanPackages } from '../platform/spans/start.js';
 import { createMetrics } from '../platform/metrics/metrics.js';
 import { answerMetricsRequests, createClusterMetrics } from '../platform/metrics/of-cluster.js';
 import { announce, openDatabase, type ShutdownHooks } from './startup.js';
@@ -105,6 +106,7 @@ function createWorkers(logger: Logger, storage: Storage) {
  * the workers and replaces those that die. It answers no requests itself. At a signal the workers end first, the database last.
  */
 export async function startPrimary(config: Config, logger: Logger, stops: ShutdownHooks): Promise<void> {
+  requireSpanPackages(config);
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());
   const { url, directUrl, secretKey } = database;

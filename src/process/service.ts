@@ -48,6 +48,8 @@ import type { Logger } from '../platform/log/logger.js';
 import { createMailer } from '../platform/mailer.js';
 import { createMetrics } from '../platform/metrics/metrics.js';
 import { createTxtLookup } from '../platform/fetch/txt-look-up.js';
+import { startSpans } from '../platform/spans/start.js';
+import { ownRelease } from '../domain/diagnostics/own-installation.js';
 import { named } from '../lib/named.js';
 
 /** The addresses of the database and the key that seals its secrets. */
@@ -165,6 +167,7 @@ const queuesOf = (deps: Deps, admission: Admission): readonly QueueState[] => [
 export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
+  const sending = await startSpans(config, ownRelease(), deps);
   // A worker's database was prepared by its primary. While there is none the loop goes on asking.
   await syncClock(deps).catch((error: unknown) =>
     logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
@@ -209,6 +212,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
       await deps.breachedPasswords.close();
       await deps.replica?.close();
       await deps.knex.destroy();
+      await sending.stop();
     },
   };
 }

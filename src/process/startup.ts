@@ -10,6 +10,7 @@ import { EmbeddedPostgresError, startEmbeddedPostgres } from '../db/postgres/emb
 import { answers } from '../db/postgres/reachable.js';
 import { listEnvironments } from '../db/tables/environments.js';
 import type { Logger } from '../platform/log/logger.js';
+import { requireSpanPackages } from '../platform/spans/start.js';
 import { loadSecretKey } from './secret-key.js';
 import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './service.js';
 
@@ -81,6 +82,7 @@ export function createStops(): ShutdownHooks {
 
 /** Start-up in its order (specification 1.2.1): database, migrations, bootstrap, listen, loops; then the ready line. */
 export async function startAll(config: Config, logger: Logger, stops: ShutdownHooks): Promise<RunningService> {
+  requireSpanPackages(config);
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());
   const deps = createDeps(config, logger, database);

@@ -14,6 +14,7 @@ import type { ProviderAssertion } from './provider-assertion.js';
 import { finishLogin } from './login.js';
 import { authenticationOf, readProfile } from './profile.js';
 import { isAnswerOf, openProvider } from './provider.js';
+import { countAtProvider, countFailureAtProvider } from './provider-count.js';
 import { inTime, ProviderFailure, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
@@ -126,10 +127,14 @@ export function callback(web: Web, memory: ProviderMemory) {
     if (!connection || (connection.status !== 'enabled' && flow.purpose !== 'test')) throw ssoRefusal('not_found');
     // Whoever connects an account is still the one who began.
     if (flow.purpose === 'connect' && req.session?.id !== flow.session_id) throw ssoRefusal('sso_state_mismatch');
+    const asked = { ctx: req.ctx, connection, purpose: flow.purpose };
     try {
-      await finish[flow.purpose](web, req, res, await exchange(req, memory, flow, connection, answer));
+      const assertion = await exchange(req, memory, flow, connection, answer);
+      countAtProvider(asked, 'sso_succeeded');
+      await finish[flow.purpose](web, req, res, assertion);
     } catch (error) {
       if (!(error instanceof PageError)) throw error;
+      countFailureAtProvider(asked, error);
       const { cause } = error;
       const detail = cause instanceof Error ? cause.message : null;
       req.ctx.logger.info(

@@ -18,7 +18,7 @@ export async function finishConnect(
   res: Response,
   { connection, profile, flow }: ProviderAssertion,
 ): Promise<void> {
-  const user = { id: req.session?.user_id ?? '', email: req.session?.user_email ?? '' };
+  const user = { id: req.session?.user_id ?? '', email: req.session?.user_email ?? '', locale: req.session?.user_locale ?? null };
   const existing = await findIdentity(req.ctx.scope, connection.id, profile.subject);
   const foreign = () =>
     ssoRefusal('sso_account_exists', { text: message('refusal.identity_taken', { provider: connection.display_name }) });

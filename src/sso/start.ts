@@ -12,6 +12,7 @@ import { freshnessParameters, requiredFreshness, requireAuthTimeSupport } from '
 import { beginFlow, type Flow } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { openProvider, refuseMixUp } from './provider.js';
+import { countFailureAtProvider } from './provider-count.js';
 import { inTime, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
@@ -41,7 +42,8 @@ async function destination(
 ): Promise<string> {
   requireAuthTimeSupport(connection, begin.demand);
   const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
-  const opened = await asked(async () => {
+  const about = { ctx: req.ctx, connection, purpose: begin.purpose };
+  const opened = await asked(about, async () => {
     const provider = openProvider(req.ctx, connection, memory);
     if (!provider) throw ssoRefusal('not_found');
     refuseMixUp(connection, await inTime(req.ctx, () => provider.strategy.server(provider.provider)), others);
@@ -54,15 +56,17 @@ async function destination(
     code_challenge: challengeOf(flow.verifier),
     wishes: freshnessParameters(begin.demand, wishesOf(req, begin.return_to)),
   };
-  return asked(async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
+  return asked(about, async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
 }
 
 /** Runs a call of the provider and turns its failures into refusals; failures of our database pass unchanged. @throws {PageError} */
-async function asked<T>(work: () => Promise<T>): Promise<T> {
+async function asked<T>(about: Parameters<typeof countFailureAtProvider>[0], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw providerRefusal(error);
+    const refusal = providerRefusal(error);
+    countFailureAtProvider(about, refusal);
+    throw refusal;
   }
 }
 

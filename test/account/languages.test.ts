@@ -97,7 +97,7 @@ describe('the switch (specification 4.13.3)', () => {
     expect(answer.headers.get('location')).toBe('/register');
   });
 
-  test('a cookie that we never set chooses nothing (attack 38.781)', async () => {
+  test('a cookie that we never set chooses nothing (attack 39.781)', async () => {
     for (const value of ['../../package', '__proto__', 'constructor', 'de%0d%0aSet-Cookie:x=1', '<script>', 'x'.repeat(3000)]) {
       const { html, response } = await page(new Browser(service.url), '/login', { cookie: `language=${value}`, 'accept-language': 'it' });
       expect([response.status, langOf(html)]).toEqual([200, 'it']);
@@ -106,7 +106,7 @@ describe('the switch (specification 4.13.3)', () => {
     expect(odd.headers.getSetCookie()).toEqual([]);
   });
 
-  test('a form of another site switches nothing (attack 38.782)', async () => {
+  test('a form of another site switches nothing (attack 39.782)', async () => {
     const browser = new Browser(service.url);
     await browser.get('/login');
     const answer = await browser.post('/language?page=/login', { language: 'de' }, { origin: 'https://evil.example' });

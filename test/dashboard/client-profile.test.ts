@@ -61,6 +61,8 @@ test('its page names the rules that are not met: an address that configuration n
   const all = ['client_grants:read', 'api_resources:read'];
   const page = await pageFor(...all);
   expect(page).toContain('Rules of FAPI 2.0 that are not met');
+  // What has to be done stands before what there is.
+  expect(page.indexOf('Rules of FAPI 2.0 that are not met')).toBeLessThan(page.indexOf('Client id'));
   expect(page).toContain('Weak API');
   expect(page).not.toContain('Strong API');
   expect(page).not.toContain('redirect_uris.1');

@@ -1,6 +1,7 @@
 // Trusted issuers, federated credentials and refused workloads in the dashboard.
 import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
+import { createTrustedIssuer } from '../../src/domain/workloads/trusted-issuers.js';
 import { listCredentialsOfIssuer } from '../../src/db/tables/federated_credentials.js';
 import { findTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { noteWorkloadRefusal } from '../../src/db/tables/workload_refusals.js';
@@ -23,6 +24,9 @@ beforeAll(async () => {
   const row = { token_endpoint_auth_method: 'private_key_jwt', secret_digest: null, first_party: false } as const;
   job = await addClient(ctx, { name: 'Deploy job', application_type: 'machine', grant_types: ['client_credentials'], ...row });
   await addClient(ctx, { name: 'With a secret', first_party: false });
+  const demands = { require_pkce: true, require_pushed_authorization_requests: true, dpop_bound_access_tokens: true } as const;
+  await addClient(ctx, { ...row, ...demands, name: 'With a profile', profile: 'fapi2', id_token_signed_response_alg: 'ES256' });
+  await addClient(ctx, { ...row, name: 'By itself', origin: 'registration', verified: false });
 });
 
 test('each platform has a form that begins with its issuer and claims', async () => {
@@ -33,7 +37,22 @@ test('each platform has a form that begins with its issuer and claims', async ()
     expect(await pageOf(browser, `trusted_issuers/new?platform=${name}`)).toContain(`value="${platform.issuer}"`);
     const form = await pageOf(browser, `federated_credentials/new?client=${job.id}&platform=${name}`);
     for (const claim of Object.keys(platform.claims)) expect(form).toContain(`&#34;${claim}&#34;`);
-    expect(form).not.toContain('With a secret');
+    for (const refused of ['With a secret', 'With a profile', 'By itself']) expect(form).not.toContain(refused);
+  }
+});
+
+test('an issuer leads to the form of its platform, one that tells of none to the choice', async () => {
+  const browser = await signedInWith(service, ...all);
+  const known: [issuer: string, platform: string | null][] = [
+    ['https://token.actions.githubusercontent.com', 'github'],
+    ['https://login.microsoftonline.com/0a1b/v2.0', 'azure'],
+    ['https://a1b2.tokens.sts.global.api.aws', 'aws'],
+    ['https://gitlab.example', null],
+  ];
+  for (const [issuer, platform] of known) {
+    const { id } = await createTrustedIssuer(ctx, { name: issuer.slice(8, 40), issuer });
+    const to = `federated_credentials/new?trusted_issuer=${id}${platform === null ? '' : `&amp;platform=${platform}`}"`;
+    expect(await pageOf(browser, `trusted_issuers/${id}`)).toContain(to);
   }
 });
 
@@ -50,6 +69,8 @@ test('an issuer and a credential are made by the forms, and stand at the issuer 
   const asked = await pageOf(browser, `federated_credentials/new?trusted_issuer=${id}&platform=kubernetes`);
   const claims = { sub: 'system:serviceaccount:orders:worker', zone: ['<b>', 'two'] };
   const credential = { _csrf: csrfOf(asked), client: job.id, trusted_issuer: id, audience: '', claims: JSON.stringify(claims) };
+  const unchosen = await browser.post('/dashboard/federated_credentials', { ...credential, client: '' });
+  expect([unchosen.status, await unchosen.text()]).toEqual([422, expect.stringContaining('Fill in this field.')]);
   const wide = await browser.post('/dashboard/federated_credentials', { ...credential, claims: '{"sub":{"prefix":"repo:"}}' });
   expect([wide.status, await wide.text()]).toEqual([422, expect.stringContaining('must name somebody')]);
   expect((await browser.post('/dashboard/federated_credentials', credential)).status).toBe(303);

@@ -43,7 +43,7 @@ test('token exchange', async () => {
   const browser = await signedIn(service, await addUser(ctx));
   const code = await authorizeCode(browser, app, { resource: 'https://orders.example.org', scope: 'orders:read' });
   const { access_token } = (await redeem(service.url, app, code)).body;
-  const [command = ''] = await blocksOf('token-exchange', 'sh');
+  const command = (await blocksOf('token-exchange', 'sh')).find((block) => block.includes('grant-type:token-exchange')) ?? '';
   const secret = made.body['data'].attributes.client_secret as string;
   const self = { id: ids['CLIENT_ID'] as string, client_secret: secret };
   const answer = await oauthPost(service.url, '/oauth/token', self, formOf(command, { $SUBJECT_TOKEN: access_token }));

@@ -6,6 +6,7 @@ import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';
 import type { Place } from '../../src/lib/seal.js';
+import { startCollector, type CollectorUnderTest } from '../support/collector.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
@@ -21,6 +22,7 @@ import { eventually, quick } from '../support/webhooks.js';
 let service: TestService;
 let ctx: Context;
 let receiver: Receiver;
+let collector: CollectorUnderTest;
 let upstream: UpstreamOidc;
 let api: Api;
 const canaries = new Canaries();
@@ -190,7 +192,9 @@ async function registerClientItself(): Promise<void> {
 
 beforeAll(async () => {
   receiver = await startReceiver(500);
-  service = await startManagedService({ ...quick, LOG_LEVEL: 'trace' }, { overrides: { passwords: createPasswordHasher() } });
+  collector = await startCollector();
+  const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  service = await startManagedService({ ...quick, ...traced, LOG_LEVEL: 'trace' }, { overrides: { passwords: createPasswordHasher() } });
   ctx = await service.context();
   upstream = await startUpstreamOidc({
     callback: `${service.url}/auth/sso/callback`,
@@ -221,6 +225,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.stop();
   await receiver?.close();
+  await collector?.close();
   await upstream?.close();
 });
 
@@ -246,6 +251,18 @@ describe('secrets stay where they belong', () => {
     expect(service.log.length).toBeGreaterThan(50);
     const leaks = service.log.flatMap((line) => canaries.foundIn(line).map((name) => `${name}: ${line.slice(0, 300)}`));
     expect(leaks).toEqual([]);
+  });
+
+  test('no span holds a secret, an address of mail or the id of a person (attack 35.773)', async () => {
+    await eventually(async () => collector.spans.some(({ name }) => name === 'POST /oauth/revoke'));
+    await eventually(async () => collector.spans.some(({ name }) => name === 'webhook attempt'));
+    expect(collector.spans.length).toBeGreaterThan(200);
+    const people = (await service.deps.knex('users').select('id', 'email')) as { id: string; email: string }[];
+    const all = Buffer.concat(collector.bodies).toString('latin1');
+    expect(canaries.foundIn(all)).toEqual([]);
+    for (const { id, email: address } of people) for (const word of [id, address]) expect(all).not.toContain(word);
+    const { pathname } = new URL(upstream.issuer);
+    for (const word of ['/hook', 'state=', 'code=', ...(pathname === '/' ? [] : [pathname])]) expect(all).not.toContain(word);
   });
 
   test('no webhook payload holds a secret, token.issued neither (attack 16.202)', () => {

@@ -10,6 +10,13 @@ import { listChangesSince } from '../../src/db/tables/audit_logs.js';
 import { findConfiguration, findManaged, lockConfiguration, saveConfiguration } from '../../src/db/tables/configurations.js';
 import { findClientGrant, listGrantedIdentifiers } from '../../src/db/tables/client_grants.js';
 import { findClient, insertClient, listAllowedOrigins, listOpenableClients, updateClient } from '../../src/db/tables/clients.js';
+import {
+  changeMailTemplate,
+  countMailTemplates,
+  findMailTemplate,
+  insertMailTemplate,
+  removeMailTemplate,
+} from '../../src/db/tables/mail_templates.js';
 import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
@@ -103,8 +110,22 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await listOpenableClients(scope, user.id)).toEqual([]);
   expect(await listGrantedIdentifiers(scope, client.id, 10)).toEqual([]);
   expect(await findRefreshToken(scope, digest(body.refresh_token as string), sessionBounds(own))).toBeNull();
+  const words = { id: uuidv7(now.getTime()), name: 'register_code', subject: 'Own', text: '{{code}}', created_at: now, updated_at: now };
+  await insertMailTemplate(own.scope, words);
+  expect(await findMailTemplate(own.scope, 'register_code', [])).toMatchObject({ subject: 'Own' });
+  expect(await findMailTemplate(scope, 'register_code', ['de'])).toBeNull();
+  expect(await changeMailTemplate(scope, words.id, { subject: 'Eve' })).toBeNull();
+  expect(await removeMailTemplate(scope, words.id)).toBe(false);
+  expect(await countMailTemplates(scope)).toBe(0);
   const device = { digest: digest('device'), user_code_digest: digest('typed'), client_id: client.id, scope: '', resource: null };
-  const asked = { ip_address: null, user_agent: null, created_at: now, expires_at: new Date(now.getTime() + 60_000), interval_seconds: 5 };
+  const asked = {
+    ip_address: null,
+    user_agent: null,
+    created_at: now,
+    expires_at: new Date(now.getTime() + 60_000),
+    interval_seconds: 5,
+    request_id: null,
+  };
   expect(await insertDeviceCode(own.scope, { ...device, ...asked })).toBe(true);
   expect(await pollDeviceCode(scope, { digest: device.digest, client_id: client.id, now, proof: null })).toBeNull();
   expect(await findWaitingDeviceCode(scope, [device.user_code_digest], now)).toBeNull();

@@ -47,6 +47,16 @@ test('one pass takes what has expired batch after batch, counted limits too, and
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 1500, access_tokens: 1500 });
 });
 
+test('a table that something holds leaves no other unswept, and goes when it is let go', async () => {
+  await addExpired(10);
+  await replica.transaction(async (held) => {
+    await held.raw('lock table rate_limits in access exclusive mode');
+    await expect(janitorPass(ctx)).rejects.toThrow();
+    expect(await ctx.knex('access_tokens').where('client_id', 'gone')).toHaveLength(0);
+  });
+  expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 10, access_tokens: 0 });
+}, 60_000);
+
 test('while another replica is at it, a pass does nothing', async () => {
   await addExpired(10);
   await tryAdvisoryLock(replica, 'janitor', async () => {

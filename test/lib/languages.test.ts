@@ -145,7 +145,7 @@ describe('lookup (RFC 4647 3.4)', () => {
     expect(lookUp(['zh-HK', 'ja'])).toBe('ja');
   });
 
-  test('paths, names of prototypes and other oddities are no language (attack 38.780)', () => {
+  test('paths, names of prototypes and other oddities are no language (attack 39.780)', () => {
     const odd = ['../../etc/passwd', '__proto__', 'constructor', 'toString', '*', '', 'en\0', 'x'.repeat(4000), 'de_DE', 'und', '<b>'];
     expect(odd.map((range) => lookUp([range]))).toEqual(odd.map(() => null));
     expect(odd.filter((tag) => isLanguage(tag))).toEqual([]);

@@ -157,6 +157,18 @@ describe('a client that has it', () => {
     ]);
   });
 
+  test('is not given the profile while workloads prove it (attack 32.673)', async () => {
+    const made = await create({ redirect_uris, jwks, token_endpoint_auth_method: 'private_key_jwt' });
+    const client = made.body['data'].id as string;
+    const issuer = await api.create('trusted_issuers', 'trusted_issuer', { name: 'Other platform', issuer: 'https://other.example' });
+    const relationships = { client: link('client', client), trusted_issuer: link('trusted_issuer', issuer['id'] as string) };
+    const data = { type: 'federated_credential', attributes: { claims: { sub: 'job' } }, relationships };
+    const credential = (await api.post('/federated_credentials', { data })).body['data'].id as string;
+    expect(placesOf(await change(client, { profile: 'fapi2' }))).toEqual(['profile']);
+    expect((await api.request('DELETE', `/federated_credentials/${credential}`)).status).toBe(204);
+    expect((await change(client, { profile: 'fapi2' })).status).toBe(200);
+  });
+
   test('holds its algorithm at the environment (attack 32.661)', async () => {
     const answer = await setAlgorithms(['RS256', 'EdDSA']);
     expect([answer.status, answer.body['errors'][0].code]).toEqual([409, 'signing_algorithm_in_use']);

@@ -152,8 +152,8 @@ describe('client_id_metadata_hosts', () => {
     ).toBe(400);
   });
 
-  test.each([['https://client.example'], ['*'], ['*.*.example'], ['client.example/path'], ['Client.example'], ['a.*.example']])(
-    '%j is none',
+  test.each([['https://client.example'], ['*'], ['*.com'], ['*.*.example'], ['client.example/path'], ['Client.example'], ['a.*.example']])(
+    '%j is none (attack 30.789)',
     async (host) => {
       const { environment } = await service.context();
       const attributes = { client_id_metadata_hosts: [host] };

@@ -57,6 +57,8 @@ beforeAll(async () => {
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
   const stream = { name: 'One', url: 'https://siem.example/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
   ids.set('log_streams', (await api.create('log_streams', 'log_stream', stream))['id']);
+  const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
+  ids.set('mail_templates', (await api.create('mail_templates', 'mail_template', template))['id']);
   ids.set('security_events', (await api.get('/security_events')).body['data'][0].id);
 });
 

@@ -49,6 +49,8 @@ beforeAll(async () => {
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
   const stream = { name: 'One', url: 'http://127.0.0.1:49151/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
   await keep('log_streams', api.create('log_streams', 'log_stream', stream));
+  const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
+  await keep('mail_templates', api.create('mail_templates', 'mail_template', template));
   records.set('security_events', (await api.get('/security_events')).body['data'][0]);
 });
 

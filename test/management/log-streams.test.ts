@@ -82,6 +82,22 @@ describe('a log stream', () => {
     expect((await (await only('webhooks:read')).get('/log_streams')).status).toBe(403);
   });
 
+  test('pointed at another receiver tells it no authorization that nobody said again (attack 35.796)', async () => {
+    const stream = await created({ authorization: 'Bearer the-authorization-of-the-siem' });
+    const id = stream['id'] as string;
+    const moved = await changed(id, { url: 'https://mine.example/' });
+    expect([moved.status, moved.body['errors'][0].code, moved.body['errors'][0].source.pointer]).toEqual([
+      422,
+      'required',
+      '/data/attributes',
+    ]);
+    expect(moved.body['errors'][0].meta.field).toBe('authorization');
+    expect((await changed(id, { url: `${receiver.url}/elsewhere` })).body['data'].attributes.has_authorization).toBe(true);
+    expect((await changed(id, { url: 'https://mine.example/', authorization: null })).status).toBe(200);
+    expect((await changed(id, { url: 'https://yours.example/' })).body['data'].attributes.has_authorization).toBe(false);
+    expect((await changed(id, { url: 'https://mine.example/', authorization: 'Bearer mine' })).status).toBe(200);
+  });
+
   test('that loses a source drops what waited of it', async () => {
     const stream = await created({ sources: ['security_events', 'audit_logs'] });
     await api.create('webhooks', 'webhook', { name: 'x', url: 'https://x.example/', events: ['*'] });

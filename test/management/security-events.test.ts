@@ -125,3 +125,30 @@ test('the dashboard shows them, in its log and with the person', async () => {
   const csv = await (await viewer.get(`/dashboard/audit_logs/export?format=csv&target=${user.id}`)).text();
   expect(csv.split('\r\n')[0]).toMatch(/,"count","id"$/);
 });
+
+test('signing_key.changed: an algorithm that is added to an environment, or taken away, and one that the profile of a client brings', async () => {
+  const id = ctx.environment.id;
+  const set = async (signing_algorithms: string[]) =>
+    expect((await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes: { signing_algorithms } } })).status).toBe(
+      200,
+    );
+  const last = async () => ((await api.get('/security_events?filter[event]=signing_key.changed&sort=-occurred_at')).body['data'] as Document[])[0]?.['attributes'] as Document; // prettier-ignore
+  await set(['RS256', 'ES256']);
+  const added = await last();
+  expect([added['severity'], added['detail'].action, added['detail'].signing_algorithms]).toEqual([
+    'warning',
+    'environment.updated',
+    ['RS256', 'ES256'],
+  ]);
+  expect(eventLines(service, 'signing_key.changed').at(-1)).toMatchObject({ target_type: 'environment', actor_id: managementClient.id });
+  await set(['RS256']);
+  expect((await last())['detail'].signing_algorithms).toEqual(['RS256']);
+  const strict = { name: 'Bank', application_type: 'web', profile: 'fapi2', redirect_uris: ['https://bank.example/cb'], token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://bank.example/jwks' }; // prettier-ignore
+  await api.create('clients', 'client', strict);
+  const brought = await last();
+  expect([brought['actor'].actor_kind, brought['detail'].action, brought['detail'].reason]).toEqual([
+    'system',
+    'signing_key.generated',
+    'profile',
+  ]);
+});

@@ -247,6 +247,14 @@ test('clients: what does not fit together is 422 at its place', async () => {
   expect(native['attributes']).not.toHaveProperty('client_secret');
   expect((await lastEvent('client.registered'))['data']).toMatchObject({ client_id: native['id'], application_type: 'native' });
   expect((await api.patch(`/clients/${native['id']}/rotate_secret`)).status).toBe(409);
+  const confidential = await api.create('clients', 'client', {
+    name: 'Public soon',
+    application_type: 'web',
+    redirect_uris: ['https://spa.example/cb'],
+  });
+  const left = { data: { type: 'client', id: confidential['id'], attributes: { token_endpoint_auth_method: 'none' } } };
+  const publicNow = (await api.patch(`/clients/${confidential['id']}`, left)).body['data'].attributes;
+  expect(publicNow).toMatchObject({ require_pkce: true, secret_hint: null, secret_rotated_at: null });
   await api.patch(`/clients/${native['id']}`, {
     data: { type: 'client', id: native['id'], attributes: { name: 'Renamed', status: 'disabled' } },
   });

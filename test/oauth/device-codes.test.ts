@@ -230,6 +230,11 @@ describe('what it gets', () => {
   test('for a resource: a token for that, with the scope that was allowed', async () => {
     const resource = await addResource(await service.context(), { identifier: 'https://api.example/films' });
     const { tokens } = await connected({ scope: 'openid read', resource: resource.identifier });
+    // As another spelling of it is taken at the start, so it is with the code (RFC 8707 2.2).
+    const spelled = `${resource.identifier}/`;
+    const another = await connected({ scope: 'openid read', resource: spelled });
+    const redeemed = await poll(another.device_code, tv, { resource: spelled });
+    expect(claimsOf(redeemed.body.access_token)['aud']).toBe(resource.identifier);
     const { access_token, scope } = await tokens();
     expect([claimsOf(access_token)['aud'], scope]).toEqual([resource.identifier, 'openid read']);
     const other = await connected({ scope: 'openid' });

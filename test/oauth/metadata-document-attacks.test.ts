@@ -15,7 +15,14 @@ import { createClientKey } from '../support/signed-jwt.js';
 
 let documents: DocumentServer;
 const service = sharedService(async () => {
-  documents = await startDocumentServer(['client.example', 'other.example', 'third.example', 'fourth.example', 'fifth.example']);
+  documents = await startDocumentServer([
+    'client.example',
+    'other.example',
+    'third.example',
+    'fourth.example',
+    'fifth.example',
+    'sixth.example',
+  ]);
   return startTestService({}, { overrides: { fetch: documents.fetch } });
 });
 afterAll(() => documents?.close());
@@ -118,6 +125,22 @@ describe('a document', () => {
     expect(await refusal(url)).toContain('document could not be reached');
     expect(performance.now() - started).toBeLessThan(9_000);
   }, 20_000);
+
+  test('fifty that hang hold up neither clients that people use nor those of other hosts; those that are not asked for are 503 (attack 30.788)', async () => {
+    const used = documents.publish(fresh('other.example'));
+    await allowCode(browser, used, { scope: 'openid' });
+    service.clock.advance(6 * 60_000);
+    const hang = (url: string) => (documents.serve(url, () => undefined), url);
+    const here = { redirect_uris: ['https://client.example/cb'] };
+    const asked = (url: string) => authorizeGet(new Browser(service.url), at(url));
+    const hanging = Array.from({ length: 50 }, () => asked(hang(fresh('third.example'))));
+    expect((await authorizeGet(browser, authorizeQuery(used, challenge))).status).toBe(303);
+    expect((await asked(documents.publish(fresh('fourth.example'), here).id)).status).toBe(303);
+    const answers = await Promise.all(hanging);
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 503]));
+    expect(refused.every(({ headers }) => headers.get('retry-after') === '5')).toBe(true);
+  }, 30_000);
 
   test.each([
     ['a client_id with a trailing slash', (url: string) => json(describing(url, { client_id: `${url}/` }))],

@@ -305,6 +305,63 @@ describe('a client of a document', () => {
     expect((await oauthPost(service.url, '/oauth/token', null, { ...fields, ...(await proof()) })).status).toBe(200);
   });
 
+  test('is answered for the page that it pushes from, before anybody has allowed it; other pages read nothing', async () => {
+    const client = documents.publish(fresh());
+    const request = {
+      client_id: client.id, response_type: 'code', redirect_uri: client.redirect_uris[0] ?? '', scope: 'openid',
+      code_challenge: 'x'.repeat(43), code_challenge_method: 'S256',
+    }; // prettier-ignore
+    const from = async (origin: string, init: RequestInit) => {
+      const { status, headers } = await fetch(`${service.url}/oauth/par`, { ...init, headers: { ...init.headers, origin } });
+      return [status, headers.get('access-control-allow-origin'), headers.get('access-control-expose-headers')?.includes('DPoP-Nonce')];
+    };
+    const asked = { method: 'OPTIONS', headers: { 'access-control-request-method': 'POST', 'access-control-request-headers': 'dpop' } };
+    const sent = () => ({ method: 'POST', body: new URLSearchParams(request) });
+    expect((await from('https://client.example', asked)).slice(0, 2)).toEqual([204, 'https://client.example']);
+    expect(await from('https://client.example', sent())).toEqual([201, 'https://client.example', true]);
+    expect(await from('https://other.example', sent())).toEqual([201, null, undefined]);
+    await setEnvironment(service, { client_id_metadata_documents: 'off' });
+    expect((await from('https://never.example', asked)).slice(0, 2)).toEqual([204, null]);
+  });
+
+  test.each([
+    ['another name', { client_name: 'Your Bank' }, false],
+    ['another logo', { logo_uri: 'https://client.example/bank.png' }, false],
+    ['another place to send people to', { redirect_uris: ['https://other.example/cb'] }, false],
+    ['other words', { client_uri: 'https://client.example/about' }, true],
+    ['another path', { redirect_uris: ['https://client.example/callback'] }, true],
+  ])('that somebody vouched for and that takes %s is verified: %o %s (attack 30.787)', async (_what, members, verified) => {
+    const client = documents.publish(fresh());
+    await allowCode(browser, client, { scope: 'openid' });
+    await service.deps.knex('clients').where({ id: client.id }).update({ verified: true });
+    service.deps.cache.clear();
+    const after = documents.publish(client.id, members);
+    minutes(6);
+    expect((await (await ask(after)).text()).includes('Not verified')).toBe(!verified && !('logo_uri' in members));
+    expect(await rowOf(client)).toMatchObject({ verified, verified_by_host: false });
+    await setEnvironment(service, { client_id_metadata_documents: 'off' });
+    expect((await ask(after)).status === 400).toBe(!verified);
+  });
+
+  test('that somebody vouched for and that becomes somebody else is not let in once more where documents are off, and stays verified where its host is listed (attack 30.787)', async () => {
+    const client = documents.publish(fresh());
+    await allowCode(browser, client, { scope: 'openid' });
+    await service.deps.knex('clients').where({ id: client.id }).update({ verified: true });
+    await setEnvironment(service, { client_id_metadata_documents: 'off' });
+    expect((await ask(client)).status).toBe(303);
+    const after = documents.publish(client.id, { client_name: 'Your Bank' });
+    minutes(6);
+    expect((await ask(after)).status).toBe(400);
+    await setEnvironment(service, { client_id_metadata_documents: 'allow_list', client_id_metadata_hosts: ['client.example'] });
+    const listed = documents.publish(fresh());
+    await allowCode(browser, listed, { scope: 'openid' });
+    await service.deps.knex('clients').where({ id: listed.id }).update({ verified: true, verified_by_host: false });
+    documents.publish(listed.id, { client_name: 'Your Bank' });
+    minutes(6);
+    expect(await (await ask(listed)).text()).not.toContain('Not verified');
+    expect(await rowOf(listed)).toMatchObject({ verified: true, verified_by_host: true });
+  });
+
   test('is refused with the reason, 401, where it pushes a request and has no good document', async () => {
     const { status, body } = await oauthPost(service.url, '/oauth/par', null, { client_id: fresh(), response_type: 'code' });
     expect([status, body.error, body['error_description']]).toEqual([

@@ -175,6 +175,25 @@ describe('jwks_uri', () => {
     expect(fetched()).toBeLessThanOrEqual(3);
   });
 
+  test('a made-up kid takes the known keys from nobody while they can not be read; all who bring a new one at once are served', async () => {
+    const [first, second] = [await createClientKey('ES256', 'one'), await createClientKey('ES256', 'two')];
+    const publish =
+      (...published: ClientKey[]) =>
+      () => ({
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ keys: published.map(({ jwk }) => jwk) }),
+      });
+    party.answer = publish(first);
+    const remote = await machine({ jwks_uri: `${party.origin}/keys-${randomUUID()}` });
+    const send = async (key: ClientKey) => (await request(await key.sign(claims({}, remote)))).status;
+    expect(await send(first)).toBe(200);
+    party.answer = () => ({ status: 500 });
+    expect([await send(await createClientKey('ES256', 'made-up')), await send(first)]).toEqual([401, 200]);
+    service.clock.advance(6_000);
+    party.answer = publish(first, second);
+    expect(await Promise.all([send(second), send(second), send(second)])).toEqual([200, 200, 200]);
+  });
+
   test.each<[string, () => ReturnType<RelyingParty['answer']>]>([
     ['an error', () => ({ status: 500 })],
     ['no JSON', () => ({ body: '<html>' })],

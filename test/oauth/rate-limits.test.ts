@@ -6,6 +6,7 @@ import { addClient, addGrant, addResource, type TestClient } from '../support/da
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
+import { setEnvironment } from '../support/signed-in.js';
 
 const service = sharedService(() => startTestService({ RATE_LIMITS: 'on' }));
 let ctx: Context;
@@ -85,6 +86,22 @@ test('made-up client ids share one window', async () => {
   }
   expect(statuses.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 401));
   expect(statuses.slice(10)).toEqual([429, 429]);
+});
+
+test('the sixth registration of a client from one address in a minute is 429', async () => {
+  await setEnvironment(service, { client_registration_policy: 'open' });
+  service.clock.advance(120_000);
+  const register = async () => {
+    const body = JSON.stringify({ redirect_uris: ['https://app.example/cb'] });
+    const { status } = await fetch(`${service.url}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    return status;
+  };
+  for (let i = 0; i < 5; i++) expect(await register()).toBe(201);
+  expect(await register()).toBe(429);
 });
 
 test('the eleventh sign-in of a minute is 429, as a page and as JSON, whatever address is forged', async () => {

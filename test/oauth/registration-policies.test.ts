@@ -1,5 +1,7 @@
 // Who may register clients, what they get, and when they go (RFC 7591).
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { transaction } from '../../src/domain/context.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
 import { updateEnvironment, type EnvironmentRow } from '../../src/db/tables/environments.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
@@ -242,6 +244,25 @@ describe('clean-up', () => {
     const again = { id: answer.body['client_id'] as string, client_secret: answer.body['client_secret'] as string };
     const refused = await oauthPost(service.url, '/oauth/token', again, { grant_type: 'refresh_token', refresh_token: 'rt_x' });
     expect([refused.status, refused.body.error]).toEqual([401, 'invalid_client']);
+  });
+
+  test('one that is allowed at the moment of the cleaning stays', async () => {
+    const answer = await register({ redirect_uris });
+    const ctx = await service.context();
+    const user = await addUser(ctx);
+    service.clock.advance(2 * day);
+    const pass = await transaction(ctx, async (tx) => {
+      const question = { user_id: user.id, client_id: answer.body['client_id'] as string, scopes: ['openid'], resource: null };
+      await giveConsent(tx, question);
+      const cleaning = unusedClientPass(service.deps);
+      const waits = async () =>
+        (await service.deps.knex.raw(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from clients%'`)).rows
+          .length;
+      await expect.poll(waits, { timeout: 5_000 }).toBeGreaterThan(0);
+      return { cleaning };
+    });
+    await pass.cleaning;
+    expect(await remains(answer)).toBe(true);
   });
 
   test('one that somebody uses stays, and goes once nothing of it has been left for unused_client_lifetime', async () => {

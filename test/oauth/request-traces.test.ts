@@ -10,6 +10,7 @@ import { addClient, addGrant, addResource, addUser, password, type TestClient } 
 import { Api, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import type {} from '../support/service.js';
+import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { findTrace } from '../support/request-traces.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
@@ -117,6 +118,85 @@ test('a refusal at the token endpoint is told from the authorization on, joined 
   // By the id of the authorization as well.
   const found = (await api.get(`/request_traces?filter[request_id]=${steps[0].request_id}`)).body['data'] as Document[];
   expect(found.map(({ id }) => id)).toEqual([wrong.headers.get('x-request-id')]);
+});
+
+test('a refusal of a device is told from its start on, and with what its person answered', async () => {
+  const tv = await addClient(ctx, { redirect_uris: [], grant_types: [deviceCode] });
+  const from = { 'x-request-id': 'device-began' };
+  const started = await startDevice(service.url, tv, { scope: 'openid' }, from);
+  const early = await traceOf(await pollDevice(service.url, await addClient(ctx, { grant_types: [deviceCode] }), started.device_code));
+  expect(early['steps']).toMatchObject([
+    {
+      step: 'device_authorization',
+      outcome: 'accepted',
+      rule: null,
+      detail: { client_id: tv.id, scope: ['openid'] },
+      request_id: 'device-began',
+    },
+    { step: 'token', outcome: 'refused', rule: 'of_another_client', detail: { grant_type: deviceCode } },
+  ]);
+  await answerDevice(browser, started.user_code, 'deny');
+  const denied = await pollDevice(service.url, tv, started.device_code);
+  const trace = await traceOf(denied);
+  expect([trace['rule'], trace['error']]).toEqual(['consent_denied', 'access_denied']);
+  expect((trace['steps'] as Document[]).map(({ step, outcome, rule }) => `${step} ${outcome} ${rule}`)).toEqual([
+    'device_authorization accepted null',
+    'consent refused consent_denied',
+    'token refused consent_denied',
+  ]);
+  const found = (await api.get('/request_traces?filter[request_id]=device-began')).body['data'] as Document[];
+  expect(found.map(({ id }) => id)).toContain(denied.headers.get('x-request-id'));
+});
+
+test('tokens that say less than was granted leave a trace: the client is let in to less since then, or the person holds less', async () => {
+  const resource = await addResource(ctx, { identifier: 'https://less.example', user_access: 'granted' });
+  await addGrant(ctx, client, resource, ['read', 'write'], 'user');
+  const let_in = async (scopes: string[]) => {
+    await service.deps.knex('client_grants').where({ client_id: client.id, subject_type: 'user' }).update({ scopes });
+    ctx.cache.invalidate(ctx.environment.id, 'client_grants');
+  };
+  const wanted = { scope: 'openid read write offline_access', resource: resource.identifier };
+  const { body, headers } = await redeem(service.url, client, await authorizeCode(browser, client, wanted));
+  await flushRequestTraces(service.deps);
+  expect((await api.get(`/request_traces/${headers.get('x-request-id')}`)).status).toBe(404);
+  const late = await authorizeCode(browser, client, wanted);
+  await let_in(['read']);
+  const rulings = [
+    { name: 'openid', rule: 'granted' },
+    { name: 'read', rule: 'granted' },
+    { name: 'write', rule: 'not_in_client_grant' },
+    { name: 'offline_access', rule: 'granted' },
+  ];
+  const narrowed = await tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token: body.refresh_token as string });
+  const redeemed = await redeem(service.url, client, late);
+  for (const answer of [narrowed, redeemed]) {
+    expect([answer.status, answer.body['scope']]).toEqual([200, 'openid read offline_access']);
+    const trace = await traceOf(answer);
+    expect([trace['outcome'], trace['rule'], trace['error'], trace['step']]).toEqual(['narrowed', 'not_in_client_grant', null, 'token']);
+    expect((trace['steps'] as Document[]).at(-1)?.['detail'].scopes).toEqual(rulings);
+  }
+  expect((await traceOf(redeemed))['steps']).toHaveLength(2);
+  // A refresh that asks for less gets what it asks for: nothing was dropped.
+  const asked = { grant_type: 'refresh_token', refresh_token: narrowed.body.refresh_token as string, scope: 'openid' };
+  const less = await tokenRequest(service.url, client, asked);
+  await flushRequestTraces(service.deps);
+  expect([less.status, (await api.get(`/request_traces/${less.headers.get('x-request-id')}`)).status]).toEqual([200, 404]);
+  const held = await addResource(ctx, { identifier: 'https://held.example', user_scopes: 'held' });
+  const [role] = [await api.create('roles', 'role', { name: 'Holder' })];
+  const [permission] = await service.deps.knex('permissions').where({ api_resource_id: held.id, name: 'read' });
+  await service.deps.knex('role_permissions').insert({ environment_id: ctx.environment.id, role_id: role['id'], permission_id: (permission as { id: string }).id }); // prettier-ignore
+  await service.deps.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role['id'] });
+  const holding = await redeem(
+    service.url,
+    client,
+    await authorizeCode(browser, client, { scope: 'openid read', resource: held.identifier }),
+  );
+  await service.deps.knex('user_roles').where({ user_id: user.id }).delete();
+  const unheld = await tokenRequest(service.url, client, {
+    grant_type: 'refresh_token',
+    refresh_token: holding.body.refresh_token as string,
+  });
+  expect([unheld.status, (await traceOf(unheld))['rule']]).toEqual([200, 'permission_not_held']);
 });
 
 test.for([

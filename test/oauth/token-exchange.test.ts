@@ -168,6 +168,40 @@ describe('what limits the token', () => {
     expect((await exchange(access_token, { resource: orders.identifier, scope: 'write' })).body.error).toBe('invalid_scope');
   });
 
+  test.each(['jwt', 'opaque'] as const)('a way back gives no more than the token had there: %s (attack 29.785)', async (format) => {
+    const between = await addResource(ctx, { identifier: `https://between-${format}.example`, token_format: format });
+    const back = { subject_audiences: [orders.identifier, between.identifier, silent.identifier] };
+    const there = await addClient(ctx, { grant_types: [tokenExchangeGrantType], redirect_uris: [] });
+    await addGrant(ctx, there, between, ['read', 'write'], 'user', { token_exchange: 'delegation', ...back });
+    await addGrant(ctx, there, orders, ['read', 'write'], 'user', { token_exchange: 'delegation', ...back });
+    await addGrant(ctx, there, silent, ['read', 'write'], 'user', { token_exchange: 'impersonation', ...back });
+    const { access_token } = await tokensOf(user, orders, 'openid read');
+    const on = async (token: string, { identifier }: ApiResourceRow, scope = '') =>
+      (await exchange(token, { resource: identifier, ...(scope !== '' && { scope }) }, there)).body;
+    const away = (await on(access_token, between, 'read write')).access_token;
+    for (const token of [away, (await on(away, silent)).access_token]) {
+      const home = await on(token, orders);
+      expect(home['scope']).toBe('read');
+      expect(await on(token, orders, 'write')).toMatchObject({ error: 'invalid_scope' });
+      expect((await on(home.access_token, between, 'write'))['scope']).toBe('write');
+    }
+    expect(await introspect(away)).not.toHaveProperty('earlier_scopes');
+  });
+
+  test('a token remembers four API resources that it goes back to, and is brought to no fifth', async () => {
+    const chain = await Promise.all([1, 2, 3, 4, 5].map((n) => addResource(ctx, { identifier: `https://chain-${n}.example` })));
+    const client = await addClient(ctx, { grant_types: [tokenExchangeGrantType], redirect_uris: [] });
+    const policy = { token_exchange: 'impersonation', subject_audiences: [orders.identifier] } as const;
+    for (const one of chain) await addGrant(ctx, client, one, ['read'], 'user', { ...policy, subject_audiences: [orders.identifier] });
+    let { access_token } = await tokensOf(user, orders, 'read');
+    for (const { identifier } of chain.slice(0, 4)) {
+      const answer = await exchange(access_token, { resource: identifier }, client);
+      expect(answer.status).toBe(200);
+      access_token = answer.body.access_token;
+    }
+    expect((await exchange(access_token, { resource: 'https://chain-5.example' }, client)).body.error).toBe('invalid_request');
+  });
+
   test('a scope beyond the grant is refused: invalid_scope (attack 29.606)', async () => {
     const { access_token } = await tokensOf(user, orders, 'read write');
     const answer = await exchange(access_token, { resource: silent.identifier, scope: 'write' });

@@ -111,7 +111,8 @@ describe('keys', () => {
     const next = await createClientKey('RS256', 'platform-2');
     platform.publish([platform.key, next]);
     const before = platform.fetched();
-    expect((await asClient(job, await platform.sign(gitHubClaims(aud()), next))).status).toBe(200);
+    const rotated = await Promise.all([1, 2, 3].map(async () => asClient(job, await platform.sign(gitHubClaims(aud()), next))));
+    expect(rotated.map(({ status }) => status)).toEqual([200, 200, 200]);
     const after = platform.fetched();
     expect(after - before).toBeLessThanOrEqual(1);
     const stranger = await createClientKey('RS256', 'made up');
@@ -133,11 +134,75 @@ describe('keys', () => {
     });
     expect(await error()).toContain('status 500');
     dead.publish([dead.key]);
-    ctx.cache.clear();
+    service.clock.advance(11_000);
     expect((await asGrant(assertion)).status).toBe(200);
     expect(await error()).toBeNull();
     await dead.close();
   });
+
+  test('serve for an hour while their issuer is away, and nobody waits for it then (fault F41)', async () => {
+    const away = await startWorkloadIssuer(() => service.clock.now());
+    const trusted = await insertTrustedIssuer(ctx.scope, { ...stamp(), name: 'Away', issuer: away.url });
+    const row = { client_id: pod.id, trusted_issuer_id: trusted.id, audience: aud(), claims: { sub: 'away' } };
+    await insertFederatedCredential(ctx.scope, { ...stamp(), ...row });
+    const asked = async () => (await asGrant(await away.sign({ aud: aud(), sub: 'away' }))).body;
+    expect(await asked()).toHaveProperty('access_token');
+    away.publish(null);
+    service.clock.advance(120_000);
+    expect(await asked()).toHaveProperty('access_token');
+    service.clock.advance(120_000);
+    const release = away.hold();
+    const started = performance.now();
+    expect(await asked()).toHaveProperty('access_token');
+    expect(performance.now() - started).toBeLessThan(3_000);
+    release();
+    service.clock.advance(3_600_000);
+    await expect.poll(asked).toMatchObject({ error: 'invalid_grant' });
+    away.publish([away.key]);
+    service.clock.advance(11_000);
+    await expect.poll(asked).toHaveProperty('access_token');
+    await away.close();
+  });
+
+  test('a made-up id takes the known keys from nobody, nor has anybody else wait, while the issuer hangs (fault F41)', async () => {
+    const slow = await startWorkloadIssuer(() => service.clock.now());
+    const trusted = await insertTrustedIssuer(ctx.scope, { ...stamp(), name: 'Slow', issuer: slow.url });
+    const row = { client_id: pod.id, trusted_issuer_id: trusted.id, audience: aud(), claims: { sub: 'slow' } };
+    await insertFederatedCredential(ctx.scope, { ...stamp(), ...row });
+    const good = await slow.sign({ aud: aud(), sub: 'slow' });
+    expect((await asGrant(good)).status).toBe(200);
+    const stranger = await createClientKey('RS256', 'made up');
+    const forged = await slow.sign({ aud: aud(), sub: 'slow' }, stranger);
+    const release = slow.hold();
+    const before = slow.fetched();
+    const [first, ...others] = Array.from({ length: 20 }, () => asGrant(forged));
+    const started = performance.now();
+    for (let time = 0; time < 3; time++) expect((await asGrant(good)).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(3_000);
+    for (const one of [first, ...others]) expect((await one)?.status).toBe(400);
+    expect((await asGrant(good)).status).toBe(200);
+    expect(slow.fetched() - before).toBeLessThanOrEqual(1);
+    release();
+    await slow.close();
+  }, 30_000);
+});
+
+test('the grant of a workload proves nobody where no grant is brought (attack 29.786)', async () => {
+  const assertion = await platform.sign(kubernetesClaims(aud()));
+  const grant = { grant_type: jwtBearerGrantType, assertion };
+  const { access_token } = (await asGrant(assertion)).body;
+  for (const path of ['/oauth/par', '/oauth/introspect', '/oauth/revoke', '/oauth/device_authorization'])
+    for (const named of [{}, { client_id: pod.id }]) {
+      const { status, body } = await oauthPost(service.url, path, null, { ...grant, ...named, token: access_token, response_type: 'code' });
+      expect([path, status, body.error]).toEqual([path, 401, 'invalid_client']);
+    }
+  const told = await oauthPost(service.url, '/oauth/introspect', null, {
+    token: access_token,
+    client_id: pod.id,
+    client_assertion_type: assertionType,
+    client_assertion: assertion,
+  });
+  expect(told.body['active']).toBe(true);
 });
 
 describe('refusals name the claim and no value', () => {

@@ -82,7 +82,13 @@ beforeAll(async () => {
     const { webhook } = await createWebhook(tx, { name: 'shop', url: receiver.url, events: ['*'] });
     await sendTest(tx, webhook, { actor_kind: 'system', actor_id: null });
     const origin = { ip_address: null, user_agent: null };
-    await queueMail(tx, { template: 'password-changed', to: user.email as string, model: { reset_url: 'http://x.example' }, origin });
+    await queueMail(tx, {
+      template: 'password_changed',
+      to: user.email as string,
+      locale: null,
+      model: { reset_url: 'http://x.example' },
+      origin,
+    });
   });
   const at = { id: randomUUID(), session_id: randomUUID(), user_id: user.id, created_at: new Date(), next_attempt_at: new Date() };
   const environment_id = ctx.environment.id;

@@ -195,6 +195,12 @@ test('aliases unfold within bounds; bombs, cycles, tags, repeated members and wh
     ['bomb.yaml', `a0: &a0 [x, x, x, x, x, x, x, x, x]\n${laughs.join('\n')}\n`, /unfolds to too much|nested too deeply/],
     ['cycle.yaml', 'roles: &r [*r]\n', /names what it stands in|[Uu]nresolved alias/],
     ['deep.yaml', `${'['.repeat(200)}${']'.repeat(200)}`, /nested too deeply/],
+    ['list.yaml', `version: 1\nroles:\n  ${'- '.repeat(20_000)}\n`, /:3: this is nested too deeply/],
+    ['indented.yaml', Array.from({ length: 1000 }, (_, index) => `${' '.repeat(index)}a:`).join('\n'), /:501: this is nested too deeply/],
+    ['one.yaml', 'version: 1\nroles:\n  - {name: x, 1: a, "1": b}\n', /:3: a member stands here twice/],
+    ['merge.yaml', 'version: 1\nroles:\n  - &one {name: x}\n  - {<<: *one}\n', /"<<" is not a member/],
+    ['date.yaml', 'version: 1\nroles:\n  - {name: 2026-01-01, is_default: yes}\n', /:3: .*expected boolean/],
+    ['octal.yaml', 'version: 01\nroles:\n  - {name: 0o17}\n', /:3: .*expected string/],
     ['tag.yaml', 'version: !!js/function "x"\n', /:1: /],
     ['twice.yaml', 'version: 1\nroles: []\nroles: []\n', /:3: .*unique/],
     ['number.yaml', 'version: .inf\n', /:1: a number has to be finite/],
@@ -214,6 +220,11 @@ test('aliases unfold within bounds; bombs, cycles, tags, repeated members and wh
   });
   const large = await put('large.yaml', `# ${'x'.repeat(5 * 1024 * 1024)}\nversion: 1\n`);
   expect((await cli(['validate', '-f', large], {}, false)).out).toContain('is longer than 5242880 bytes');
+  const endless = await put('endless.yaml', 'version: 1\nclients:\n  - {client_id: x, client_secret: {file: /dev/zero}}\n');
+  expect(await cli(['plan', '-f', endless])).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('/dev/zero is longer than 65536 bytes'),
+  });
 });
 
 test('what a terminal would obey is shown as what it is (attack 33.699)', async () => {

@@ -5,12 +5,14 @@ import { table } from '../../src/db/scope.js';
 import { findSession } from '../../src/db/tables/sessions.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
+import { flushDailyStats } from '../../src/jobs/daily-stats.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { claimsOf, redeem } from '../support/oauth.js';
+import { freePort } from '../support/service.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
@@ -325,4 +327,23 @@ test('a secret that this key does not open, or an endpoint that is no address: 5
     const response = await browser.get(`/auth/sso/${one.id}`);
     expect([response.status, await codeOf(response)]).toEqual([502, 'sso_provider_error']);
   }
+});
+
+test('what came of asking the provider is counted by day and connection; a person who says no is nobody’s failure', async () => {
+  const counts = async (label: string) => {
+    await flushDailyStats(service.deps);
+    const rows = (await ctx.knex('daily_stats').where({ label }).orderBy('name')) as { name: string; count: string }[];
+    return rows.map(({ name, count }) => `${name} ${count}`);
+  };
+  const own = await addConnection(ctx, { issuer: scripted.url });
+  await loginThrough(browser, own);
+  expect(await counts(own.id)).toEqual(['sso_succeeded 1']);
+  const state = async () => (await startAt(browser, own)).searchParams.get('state') as string;
+  await browser.get(`/auth/sso/callback?${new URLSearchParams({ state: await state(), error: 'access_denied', iss: scripted.url })}`);
+  expect(await counts(own.id)).toEqual(['sso_succeeded 1']);
+  await browser.get(`/auth/sso/callback?${new URLSearchParams({ state: await state(), error: 'server_error', iss: scripted.url })}`);
+  expect(await counts(own.id)).toEqual(['sso_failed 1', 'sso_succeeded 1']);
+  const away = await addConnection(ctx, { issuer: `http://127.0.0.1:${await freePort()}` });
+  expect((await browser.get(`/auth/sso/${away.id}`)).status).toBe(502);
+  expect(await counts(away.id)).toEqual(['sso_failed 1']);
 });

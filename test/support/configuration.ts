@@ -52,6 +52,10 @@ export const shopDocument: Document = {
       authorization: { env: 'SIEM_AUTHORIZATION' },
     },
   ],
+  mail_templates: [
+    { name: 'register_code', subject: 'Your code', text: '{{code}}\n' },
+    { name: 'register_code', locale: 'de', subject: 'Ihr Code', text: 'Ihr Code:\n\n{{code}}\n', html: '<p>{{code}}</p>' },
+  ],
   webhooks: [{ name: 'erp', url: 'https://erp.example/hook', events: ['user.created'], signing_secret: { file: '/run/secrets/hook' } }],
 };
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { link, links, type Api } from './management.js';
 import { freePort } from './service.js';
 
@@ -23,14 +24,16 @@ export async function setEnvironmentOf(api: Api, attributes: Record<string, unkn
   if (answer.status !== 200) throw new Error(answer.text);
 }
 
+/** The attributes of the API resource as docs/guides/mcp.md has them. */
+async function guideAttributes(): Promise<Record<string, unknown>> {
+  const [, block = ''] = /```json\n([\s\S]*?)```/.exec(await readFile('docs/guides/mcp.md', 'utf8')) ?? [];
+  return (JSON.parse(block) as { data: { attributes: Record<string, unknown> } }).data.attributes;
+}
+
 /** Creates the API resource, lets the person have all its permissions, and starts the server; resolves when it listens. */
 export async function startNotes(api: Api, person_id: string): Promise<Notes> {
   const resource = `http://localhost:${await freePort()}/mcp`;
-  const { id, attributes } = await api.create('api_resources', 'api_resource', {
-    name: 'Notes',
-    identifier: resource,
-    allow_unverified_clients: true,
-  });
+  const { id, attributes } = await api.create('api_resources', 'api_resource', { ...(await guideAttributes()), identifier: resource });
   const permissions = await Promise.all(
     ['notes:read', 'notes:write'].map((name) =>
       api.create('permissions', 'permission', { name }, { api_resource: link('api_resource', id as string) }),

@@ -13,7 +13,8 @@ import { renderMail } from '../../src/domain/mail/templates.js';
 import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
 import { scopeText } from '../../src/http/pages/scope-texts.js';
 import { wordsIn } from '../../src/http/pages/words.js';
-import { basePage, type BasePage, type BrandedEnvironment, type PageModels } from '../../src/http/pages/pages.js';
+import type { BrandedEnvironment } from '../../src/domain/environments/branding.js';
+import { basePage, type BasePage, type PageModels } from '../../src/http/pages/pages.js';
 
 /** A page with a model that fits it. */
 export type SamplePage = { [View in keyof PageModels]: { view: View; model: PageModels[View] } }[keyof PageModels];
@@ -229,7 +230,7 @@ const messages = [
     id: 'm2',
     to: 'ada@example.com',
     created_at: '2026-11-21T09:05:00.000Z',
-    ...renderMail('password-reset-code', {
+    ...renderMail('password_reset_code', {
       environment: mailSender,
       code: '482913',
       expires_in: 600,
@@ -241,7 +242,7 @@ const messages = [
     id: 'm1',
     to: 'grace@example.com',
     created_at: '2026-11-20T19:30:00.000Z',
-    ...renderMail('register-code', { environment: mailSender, code: '104285', expires_in: 600, request }),
+    ...renderMail('register_code', { environment: mailSender, code: '104285', expires_in: 600, request }),
   },
 ];
 

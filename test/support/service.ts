@@ -9,6 +9,7 @@ import { findEnvironmentById } from '../../src/domain/environments/environments.
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/process/service.js';
 import type { Clock } from '../../src/platform/clock.js';
+import { traced } from '../../src/platform/log/logger.js';
 import { createTestDatabase } from './database.js';
 import { keyPairsInTurn } from './key-pairs.js';
 
@@ -72,7 +73,10 @@ export async function startTestService(
   const config = readConfig({ PORT: String(port), ...defaults, ...environment });
   const clock = options.clock ?? createTestClock();
   const log: string[] = [];
-  const logger = pino({ level: config.logLevel, base: null }, { write: (line: string) => void log.push(line) });
+  const logger = pino(
+    { level: config.logLevel, base: null, formatters: { log: traced } },
+    { write: (line: string) => void log.push(line) },
+  );
   const storage = { url: databaseUrl, directUrl: databaseUrl, secretKey };
   const deps = createDeps(config, logger, storage, {
     clock,

@@ -11,6 +11,8 @@ export type WorkloadIssuer = {
   fetched(): number;
   /** The keys that it publishes from now on; null: it answers 500. */
   publish(keys: readonly ClientKey[] | null): void;
+  /** From now on it answers nobody, until what is returned is called. */
+  hold(): () => void;
   sign(claims: Record<string, unknown>, key?: ClientKey): Promise<string>;
   close(): Promise<unknown>;
 };
@@ -20,8 +22,10 @@ export async function startWorkloadIssuer(now: () => Date): Promise<WorkloadIssu
   const key = await createClientKey('RS256', 'platform-1');
   let published: readonly ClientKey[] | null = [key];
   let fetched = 0;
-  const server = createServer((req, res) => {
+  let held: Promise<void> | null = null;
+  const server = createServer(async (req, res) => {
     if (req.url?.endsWith('/jwks')) fetched += 1;
+    await held;
     if (published === null) return void res.writeHead(500).end();
     res.writeHead(200, { 'content-type': 'application/json' });
     const keys = published.map(({ jwk }) => jwk);
@@ -35,6 +39,14 @@ export async function startWorkloadIssuer(now: () => Date): Promise<WorkloadIssu
     key,
     fetched: () => fetched,
     publish: (keys) => void (published = keys),
+    hold() {
+      let release = () => {};
+      held = new Promise((resolve) => (release = resolve));
+      return () => {
+        held = null;
+        release();
+      };
+    },
     sign(claims, by = key) {
       const iat = Math.floor(now().getTime() / 1000);
       return by.sign({ iss: url, iat, exp: iat + 600, ...claims });

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { brandingFields } from '../branding-fields.js';
 import { signingAlgorithmChoices } from '../choices.js';
 import { demandFields } from '../demand-fields.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
@@ -6,12 +7,13 @@ import type { FieldSpec, SectionSpec } from '../presentation.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
 
-const [where, demands, tokens, told, looks] = [
+const [where, demands, tokens, told, looks, branding] = [
   'Where it runs',
   'What people have to prove',
   'Tokens',
   'What it is told of people',
   'How people see it',
+  'Branding of its sign-in',
 ];
 
 /** The sections of the form. */
@@ -21,6 +23,10 @@ export const clientSections: readonly SectionSpec[] = [
   { title: tokens },
   { title: told, text: 'The tab Claims shows what comes of it for a real user.' },
   { title: looks },
+  {
+    title: branding,
+    text: 'How our pages and mails look while people are on their way to it. What is empty is as the environment has it.',
+  },
 ];
 
 /** A claim mapping as a line. */
@@ -184,6 +190,8 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'logo_uri', label: 'Logo', kind: 'url', section: looks },
   { name: 'policy_uri', label: 'Privacy policy', kind: 'url', section: looks },
   { name: 'tos_uri', label: 'Terms of service', kind: 'url', section: looks },
+  ...brandingFields('On the pages and mails of its sign-in, instead of the environment’s.', branding),
+  { name: 'branding.support_email', label: 'Support email', kind: 'email', section: branding, attributes: { maxlength: 254 } },
 ];
 
 /** Of a client that a document describes. */

@@ -140,7 +140,7 @@ export const clients: Presentation = {
     { label: 'Last used', value: time(a['last_used_at'], now) },
     { label: 'Created', value: time(a['created_at'], now) },
   ],
-  more: profileParts,
+  above: profileParts,
   sections: clientSections,
   fields: clientFields,
   createFields: clientCreateFields,

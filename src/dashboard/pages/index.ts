@@ -7,6 +7,7 @@ import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
 import { log_streams } from './log-streams.js';
+import { mail_templates } from './mail-templates.js';
 import { registration_tokens } from './registration-tokens.js';
 import { request_traces } from './request-traces.js';
 import { permissions, roles } from './roles.js';
@@ -43,6 +44,7 @@ export const presentations: readonly Presentation[] = [
   log_streams,
   request_traces,
   custom_domains,
+  mail_templates,
   signing_keys,
   environments,
 ];

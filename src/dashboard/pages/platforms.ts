@@ -63,3 +63,14 @@ export const platforms: Readonly<Record<string, Platform>> = named({
     hint: 'What sub looks like is in the documentation of the platform.',
   },
 });
+
+/** Whether tokens of the platform have this issuer, as far as that tells: a cluster's may be at any address. */
+function isIssuerOf({ issuer: begun }: Platform, issuer: string): boolean {
+  const [before = '', after] = begun.split(/[A-Z][A-Z-]+/);
+  if (after === undefined) return issuer === begun;
+  return before + after !== 'https://' && issuer.startsWith(before) && issuer.endsWith(after);
+}
+
+/** The name of the platform whose tokens have this issuer; null where the issuer doesn't tell. */
+export const platformOfIssuer = (issuer: string): string | null =>
+  Object.keys(platforms).find((name) => isIssuerOf(platforms[name] as Platform, issuer)) ?? null;

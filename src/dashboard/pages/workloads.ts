@@ -6,7 +6,7 @@ import { recordPath, type FieldSpec, type Presentation, type ViewContext } from 
 import { includedRecord, may, relatedId, relatedOf } from '../resource-objects.js';
 import { code, json, link, quiet, stack, state, text, time, words } from '../values.js';
 import { claimLines } from './claim-lines.js';
-import { platforms, type Platform } from './platforms.js';
+import { platformOfIssuer, platforms, type Platform } from './platforms.js';
 
 /** The platform that the address of a new record's form names. */
 function platformOf(req: Request): Platform {
@@ -53,11 +53,12 @@ const issuerState = ({ attributes: a }: ResourceObject): Value => {
 };
 
 /** The credentials that rest on the issuer. */
-async function credentialsOf({ req, now }: ViewContext, { id }: ResourceObject): Promise<readonly Part[]> {
+async function credentialsOf({ req, now }: ViewContext, { id, attributes }: ResourceObject): Promise<readonly Part[]> {
   if (!may(req.call, 'federated_credentials', 'read')) return [];
   const include = may(req.call, 'clients', 'read') ? 'client' : undefined;
   const { records, included } = await relatedOf(req.call, 'trusted_issuers', id, 'federated_credentials', { size: 100, include });
-  const path = `/dashboard/federated_credentials/new?trusted_issuer=${encodeURIComponent(id)}`;
+  const platform = platformOfIssuer(words(attributes['issuer']));
+  const path = `/dashboard/federated_credentials/new?${new URLSearchParams({ trusted_issuer: id, ...(platform !== null && { platform }) }).toString()}`;
   const button = may(req.call, 'federated_credentials', 'write') ? { label: 'Create credential', path, variant: 'quiet' as const } : null;
   const rows = records.map((record) => ({
     path: recordPath('federated_credentials', record.id),

@@ -16,6 +16,8 @@ export type AccessTokenState = {
   /** Issued on the strength of another token (RFC 8693), and who acts for the person. */
   exchanged: boolean;
   act: Record<string, unknown> | null;
+  /** The scope that it had at other API resources, by their identifiers, before it was exchanged for this. */
+  earlier_scopes: Record<string, string> | null;
   /** The thumbprint of the key that it is bound to (RFC 9449 6). */
   jkt: string | null;
   /** How and when the person signed in; null for a client's own token, and where it isn't known. */
@@ -104,7 +106,7 @@ const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, beside) => `
     select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
-      t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
+      t.earlier_scopes, t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
     from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,
@@ -234,7 +236,7 @@ const standingsOfSeveral: Statement = {
   short: 'look_up',
   text: `
     select place, t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged,
-      t.act, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
+      t.act, t.earlier_scopes, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
       session_revoked_at($1::uuid, coalesce(t.session_id, asked.session_id)) as session_revoked_at,
       exists (select 1 from revocations r where r.environment_id = $1 and (r.id = t.grant_id or r.id = any (asked.ids))) as revoked
     from rows from (jsonb_to_recordset($2::jsonb) as (digest text, ids uuid[], user_id uuid, session_id uuid))

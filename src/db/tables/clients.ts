@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
-import type { requiredAcrs } from './environments.js';
+import type { Looks, requiredAcrs } from './environments.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
@@ -88,6 +88,8 @@ export type ClientRow = {
   policy_uri: string | null;
   tos_uri: string | null;
   contacts: string[];
+  /** How pages and mails look while people are on their way to it; what is absent is the environment's. */
+  branding: Looks & { support_email?: string | null };
   jwks: { keys: JWK[] } | null;
   jwks_uri: string | null;
   status: 'enabled' | 'disabled';

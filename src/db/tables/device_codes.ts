@@ -1,4 +1,6 @@
+import type { Knex } from 'knex';
 import { run, type Scope, type Statement } from '../scope.js';
+import { runSystem } from '../system.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
 /** A row of `device_codes` (RFC 8628): a device waits until a person answers for it. */
@@ -32,24 +34,27 @@ export type DeviceCodeRow = {
   acr: string | null;
   amr: string[] | null;
   used_at: Date | null;
+  /** Of the request by which the device began; null for codes of an earlier release. */
+  request_id: string | null;
 };
 
 /** What is stored of a new code. */
 export type NewDeviceCode = Pick<
   DeviceCodeRow,
-  'digest' | 'user_code_digest' | 'client_id' | 'scope' | 'resource' | 'ip_address' | 'user_agent' | 'created_at' | 'expires_at' | 'interval_seconds'
+  'digest' | 'user_code_digest' | 'client_id' | 'scope' | 'resource' | 'ip_address' | 'user_agent' | 'created_at' | 'expires_at' | 'interval_seconds' | 'request_id'
 >; // prettier-ignore
 
 /** Stores a code; false, and nothing is stored, when another row has its user code. */
 export async function insertDeviceCode(scope: Scope, row: NewDeviceCode): Promise<boolean> {
   const text = `
     insert into device_codes
-      (environment_id, digest, user_code_digest, client_id, scope, resource, ip_address, user_agent, created_at, expires_at, interval_seconds)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+      (environment_id, digest, user_code_digest, client_id, scope, resource, ip_address, user_agent, created_at, expires_at, interval_seconds,
+       request_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
     on conflict do nothing returning digest`;
   const rows = await run(scope, { name: 'device_codes.insert', short: { kind: 'write', key: 2 }, text }, [
     row.digest, row.user_code_digest, row.client_id, row.scope, row.resource, row.ip_address, row.user_agent, row.created_at, row.expires_at,
-    row.interval_seconds,
+    row.interval_seconds, row.request_id,
   ]); // prettier-ignore
   return rows.length > 0;
 }
@@ -155,4 +160,24 @@ export async function answerDeviceCode(
     ...values,
   ]);
   return rows[0] ?? null;
+}
+
+/** What a device asked for and what its person answered, told together with the refusal of whoever brought the code. */
+export type IssuedDeviceCode = Pick<
+  DeviceCodeRow,
+  'environment_id' | 'digest' | 'client_id' | 'scope' | 'resource' | 'request_id' | 'created_at' | 'answered_at' | 'approved'
+>;
+
+/** The device codes of the digests, in their environments, as far as they are known. */
+export async function findIssuedDeviceCodes(
+  knex: Knex,
+  codes: readonly { readonly environment_id: string; readonly digest: Buffer }[],
+): Promise<IssuedDeviceCode[]> {
+  if (codes.length === 0) return [];
+  const text = `
+    select c.environment_id, c.digest, c.client_id, c.scope, c.resource, c.request_id, c.created_at, c.answered_at, c.approved
+    from unnest($1::uuid[], $2::bytea[]) as asked (environment_id, digest)
+    join device_codes c on c.environment_id = asked.environment_id and c.digest = asked.digest`;
+  const values = [codes.map((one) => one.environment_id), codes.map((one) => one.digest)];
+  return runSystem<IssuedDeviceCode>(knex, { name: 'device_codes.find_issued', text }, values);
 }

@@ -27,6 +27,9 @@ export const breachedPasswordRules = ['refuse', 'off'] as const;
 /** Whether a DPoP proof without a nonce will do (RFC 9449 8). */
 export const dpopNonceRules = ['optional', 'required'] as const;
 
+/** How pages and mails look; `primary_color` as `#1a2b3c`, `dark_logo_url` for dark schemes. What is absent or null is the default. */
+export type Looks = { name?: string | null; logo_url?: string | null; dark_logo_url?: string | null; primary_color?: string | null };
+
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
   id: string;
@@ -40,7 +43,7 @@ export type EnvironmentRow = {
   id_token_lifetime: number;
   refresh_token_lifetime: number;
   refresh_token_idle_lifetime: number;
-  branding: { name?: string | null; logo_url?: string | null; primary_color?: string | null };
+  branding: Looks & { policy_uri?: string | null; tos_uri?: string | null };
   support_email: string | null;
   /** The language of pages where nothing says what the person speaks. */
   default_locale: Language;

@@ -20,6 +20,8 @@ export type ExchangedToken = {
   /** Whether it has only what the person holds of that. */
   readonly held_only: boolean;
   readonly act: unknown;
+  /** See `AccessTokenState`. */
+  readonly earlier_scopes: Readonly<Record<string, string>>;
   readonly issued_at: Date;
   /** Seconds. */
   readonly lifetime: number;
@@ -38,7 +40,7 @@ export type ExchangedToken = {
 export type Issued = { readonly scope: string; readonly held: readonly string[] };
 
 const issueText = (once: boolean) => `
-    with ${once ? `proof as (${storeProofSql('$22', '$23')}),` : ''} held as materialized (select permissions_held($1::uuid, $5::uuid, $8) as names),
+    with ${once ? `proof as (${storeProofSql('$23', '$24')}),` : ''} held as materialized (select permissions_held($1::uuid, $5::uuid, $8) as names),
     asked as (
       select names, array(
         select word from unnest($9::text[]) with ordinality as one (word, place) where not $10::boolean or word = any (names) order by place
@@ -47,9 +49,9 @@ const issueText = (once: boolean) => `
       ${once ? 'and exists (select 1 from proof)' : ''}),
     access as (
       insert into access_tokens (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, exchanged, act, issued_at, expires_at,
-        acr, amr, auth_time, jkt)
+        acr, amr, auth_time, jkt, earlier_scopes)
       select $1::uuid, $3::bytea, $2::uuid, $6::uuid, $4::text, $5::uuid, $7::uuid, scope, $8::text, true, $11::jsonb, $12::timestamptz,
-        $12::timestamptz + make_interval(secs => $13::integer), $18::text, $19::text[], $20::timestamptz, $21::text
+        $12::timestamptz + make_interval(secs => $13::integer), $18::text, $19::text[], $20::timestamptz, $21::text, $22::jsonb
       from given where $3::bytea is not null),
     audit as (
       insert into audit_logs (${auditColumnsSql})
@@ -72,7 +74,7 @@ export async function issueExchangedToken(scope: Scope, token: ExchangedToken): 
     token.jti, token.digest, token.client_id, token.user_id, token.grant_id, token.session_id, token.audience, token.scopes, token.held_only,
     token.act === null ? null : JSON.stringify(token.act), token.issued_at, token.lifetime, token.subscribers, token.event_id, token.grant_type,
     JSON.stringify(token.audit === null ? [] : [token.audit]), token.acr, token.amr, token.auth_time,
-    token.jkt, ...(proof ? [proof.digest, proof.expires_at] : []),
+    token.jkt, JSON.stringify(token.earlier_scopes), ...(proof ? [proof.digest, proof.expires_at] : []),
   ]); // prettier-ignore
   if (row?.first_use === false) return 'used proof';
   return row && row.scope !== null ? { scope: row.scope, held: row.held } : null;

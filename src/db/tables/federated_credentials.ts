@@ -26,6 +26,11 @@ export async function listCredentialsOfIssuer(scope: Scope, trusted_issuer_id: s
     .orderBy('id')) as FederatedCredentialRow[];
 }
 
+/** Whether tokens of any issuer prove the client. */
+export async function hasFederatedCredential(scope: Scope, client_id: string): Promise<boolean> {
+  return (await table<FederatedCredentialRow>(scope, 'federated_credentials').where({ client_id }).first('id')) !== undefined;
+}
+
 /** Stores a credential. */
 export async function insertFederatedCredential(scope: Scope, row: Partial<FederatedCredentialRow>): Promise<FederatedCredentialRow> {
   return insert<FederatedCredentialRow>(scope, 'federated_credentials', withJson(row));

@@ -111,8 +111,9 @@ export type LogStreamEntry = { readonly seq: string; readonly source: LogStreamS
 
 /** The first entries that are due, in their order. */
 export function listDueEntries(knex: Knex, stream: Pick<LogStreamRow, 'environment_id' | 'id'>, limit: number): Promise<LogStreamEntry[]> {
-  const text = `select seq::text, source, record_id from log_stream_entries
-    where environment_id = $1 and log_stream_id = $2 and due_at <= now() order by seq limit $3`;
+  // By the column: what is selected as text would be ordered as text, 10 before 9.
+  const text = `select e.seq::text, e.source, e.record_id from log_stream_entries e
+    where e.environment_id = $1 and e.log_stream_id = $2 and e.due_at <= now() order by e.seq limit $3`;
   return runSystem<LogStreamEntry>(knex, { name: 'log_streams.due_entries', text }, [stream.environment_id, stream.id, limit]);
 }
 

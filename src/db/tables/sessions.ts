@@ -62,10 +62,10 @@ export type SessionRow = {
 export type SessionWithUser = SessionRow & {
   user_status: 'active' | 'blocked';
   user_email: string;
-  user_first_name: string | null;
-  user_last_name: string | null;
   /** A BCP 47 tag. */
   user_locale: string | null;
+  user_first_name: string | null;
+  user_last_name: string | null;
   user_authenticator_kinds: UserRow['authenticator_kinds'];
   user_two_step_enabled: boolean;
   user_factor_required_since: Date | null;
@@ -117,7 +117,8 @@ export async function findSessionByToken(scope: Scope, token_digest: Buffer): Pr
     {
       name: 'sessions.find_by_token',
       short: 'look_up',
-      text: `select s.*, u.status as user_status, u.email as user_email, u.first_name as user_first_name, u.last_name as user_last_name, u.locale as user_locale,
+      text: `select s.*, u.status as user_status, u.email as user_email, u.locale as user_locale,
+               u.first_name as user_first_name, u.last_name as user_last_name,
                u.authenticator_kinds as user_authenticator_kinds, u.two_step_enabled as user_two_step_enabled,
                u.factor_required_since as user_factor_required_since
              from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id

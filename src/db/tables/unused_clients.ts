@@ -28,9 +28,13 @@ export async function listUnusedClients(knex: Knex, at: { now: Date; unproven: D
   return found.rows;
 }
 
-/** Deletes the client if it is still so; false when it isn't. */
+/**
+ * Deletes the client if it is still so; false when it isn't. It is held first, by a statement of its own: a consent that is being stored holds it too, and
+ * a statement that began before that was committed would not see it. Call it in a transaction.
+ */
 export async function deleteUnusedClient(scope: Scope, id: string, at: { now: Date; unproven: Date }): Promise<boolean> {
   scope.touched.add('clients');
+  await run(scope, { name: 'clients.hold_unused', text: 'select 1 from clients where environment_id = $1 and id = $2 for update' }, [id]);
   const rows = await run<{ id: string }>(
     scope,
     {

@@ -17,6 +17,7 @@ export const managementCollections = [
   'custom_domains',
   'webhooks',
   'log_streams',
+  'mail_templates',
   'event_types',
   'audit_logs',
   'security_events',

@@ -99,7 +99,8 @@ export function logSecurityEvent(
     actor_id: actor?.actor_id ?? null,
     target_type: target.target_type,
     target_id: target.target_id,
-    ...origin,
+    ip_address: origin.ip_address,
+    request_id: origin.request_id,
     user_agent: origin.user_agent?.slice(0, 512) ?? null,
     ...(detail && { detail }),
   };

@@ -47,5 +47,6 @@ export async function recordSignIn(tx: Context, signedIn: SignedIn): Promise<voi
   const permissions = await listPermissionNamesOfUser(tx.scope, user.id, tx.environment.management_audience);
   if (permissions.length > 0) await recordSecurityEvent(tx, 'administrator.new_device', { actor, target, origin });
   if (!tx.environment.new_device_mail) return;
-  await queueMail(tx, { template: 'new-sign-in', to: user.email, model: { account_url: `${tx.environment.issuer}/account` }, origin });
+  const model = { account_url: `${tx.environment.issuer}/account` };
+  await queueMail(tx, { template: 'new_sign_in', to: user.email, locale: user.locale, model, origin });
 }

@@ -76,8 +76,23 @@ function wordsOf(notice: Notice): { headline: string; happening: string; advice:
 
 const leftWords = (left: number) => (left === 0 ? 'None is left.' : left === 1 ? 'One is left.' : `${left} are left.`);
 
+/** What happened as templates in other languages than English ask for it: one flag is true. */
+function factsOf(notice: Notice): Record<string, string | boolean> {
+  switch (notice.kind) {
+    case 'factor_added':
+    case 'factor_removed':
+      return { [`${notice.what}_${notice.kind === 'factor_added' ? 'added' : 'removed'}`]: true, factor_name: notice.name };
+    case 'passkey_copied':
+      return { passkey_copied: true, factor_name: notice.name };
+    case 'recovery_code_used':
+      return { recovery_code_used: true, codes_left: String(notice.left) };
+    default:
+      return { [notice.kind]: true };
+  }
+}
+
 /** Tells the owner of an account by mail, in the transaction of the change. */
-export async function tellOwner(tx: Context, user: Pick<UserRow, 'email'>, notice: Notice, origin: MailOrigin): Promise<void> {
-  const model = { ...wordsOf(notice), account_url: `${tx.environment.issuer}/account` };
-  await queueMail(tx, { template: 'sign-in-methods', to: user.email, model, origin });
+export async function tellOwner(tx: Context, user: Pick<UserRow, 'email' | 'locale'>, notice: Notice, origin: MailOrigin): Promise<void> {
+  const model = { ...wordsOf(notice), ...factsOf(notice), account_url: `${tx.environment.issuer}/account` };
+  await queueMail(tx, { template: 'sign_in_methods', to: user.email, locale: user.locale, model, origin });
 }

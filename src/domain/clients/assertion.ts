@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import { spendAssertion } from '../../db/tables/client_assertions.js';
 import { digest } from '../../lib/digest.js';
+import { isNumericDate } from '../../lib/numeric-date.js';
 import { clientClockSkewSeconds, verifyClientJwt, type ClientJwtRefusal } from './keys.js';
 import { enabledClient, type Client } from './clients.js';
 import { isFapi2 } from './profile.js';
@@ -22,8 +23,6 @@ export function claimedSubject(assertion: string): string | null {
     return null;
   }
 }
-
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
 
 /**
  * The client that an assertion proves (`private_key_jwt`, OIDC Core 9, RFC 7523 3), or why it proves none. It is spent by this: the
@@ -50,11 +49,11 @@ export async function clientByAssertion(
     [![aud].flat().some((value) => value !== undefined && audiences.includes(value)), 'aud of the assertion must be the issuer'],
     // A list of audiences, or an address that somebody else could name as its own, is what attacks on assertions rest on.
     [isFapi2(client) && !ctx.environment.issuers.includes(aud as string), 'aud of the assertion must be the issuer, as one string'],
-    [!isTime(exp), 'exp is required in the assertion'],
-    [isTime(exp) && exp <= now - clientClockSkewSeconds, 'the assertion has expired'],
-    [isTime(exp) && exp > latest + maxLifetimeSeconds, 'the assertion must expire within an hour'],
-    [nbf !== undefined && !(isTime(nbf) && nbf <= latest), 'the assertion is not valid yet'],
-    [iat !== undefined && !(isTime(iat) && iat <= latest), 'the assertion was issued in the future'],
+    [!isNumericDate(exp), 'exp is required in the assertion'],
+    [isNumericDate(exp) && exp <= now - clientClockSkewSeconds, 'the assertion has expired'],
+    [isNumericDate(exp) && exp > latest + maxLifetimeSeconds, 'the assertion must expire within an hour'],
+    [nbf !== undefined && !(isNumericDate(nbf) && nbf <= latest), 'the assertion is not valid yet'],
+    [iat !== undefined && !(isNumericDate(iat) && iat <= latest), 'the assertion was issued in the future'],
     [typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength, 'jti is required in the assertion'],
   ];
   const reason = problems.find(([applies]) => applies)?.[1];

@@ -10,6 +10,7 @@ import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { isUuid } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
+import { mayAgain } from '../cache/pause.js';
 import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../tokens/scopes.js';
 import { takesTokensOf } from './profile.js';
@@ -145,13 +146,9 @@ export async function clientBySecret(ctx: Context, client_id: string, secret: st
   const presented = digest(secret);
   const now = ctx.clock.now();
   let client = await clientOf(ctx, client_id);
-  if (client && !matches(client, presented, now)) {
-    const reread = await ctx.cache.get(ctx.environment.id, 'rereads', client_id, async () => ({ allowedAt: 0 }));
-    if (reread && now.getTime() >= reread.allowedAt) {
-      reread.allowedAt = now.getTime() + rereadPauseMs;
-      ctx.cache.forget(ctx.environment.id, 'clients', client_id);
-      client = await clientOf(ctx, client_id);
-    }
+  if (client && !matches(client, presented, now) && (await mayAgain(ctx, `secret ${client_id}`, rereadPauseMs))) {
+    ctx.cache.forget(ctx.environment.id, 'clients', client_id);
+    client = await clientOf(ctx, client_id);
   }
   const known = matches(client, presented, now);
   return { client, proven: known && client?.status === 'enabled' };

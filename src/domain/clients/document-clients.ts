@@ -1,7 +1,7 @@
 import { findClient, insertClientIfMissing, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { endDocument, noteDocumentRead, verifyListedHosts } from '../../db/tables/document_clients.js';
 import { digest } from '../../lib/digest.js';
-import { isListedHost } from '../../lib/document-client-id.js';
+import { documentIdProblem, isListedHost } from '../../lib/document-client-id.js';
 import { afterCommit, transaction, type Context } from '../context.js';
 import type { Environment } from '../environments/environment.js';
 import { clientData } from '../events/data.js';
@@ -20,6 +20,13 @@ export const isListed = (environment: Environment, client_id: string): boolean =
 /** Whether a client that is known by its document alone may come. */
 export const isAdmitted = (environment: Environment, client_id: string): boolean =>
   environment.client_id_metadata_documents === 'open' || isListed(environment, client_id);
+
+/** What is wrong with the address of a client's metadata document, which is its `client_id`; null when nothing is. */
+export const documentAddressProblem = ({ config, environment }: Pick<Context, 'config' | 'environment'>, url: string): string | null =>
+  documentIdProblem(url, {
+    allowLoopback: config.allowPrivateNetwork,
+    ownOrigins: [environment.base_url, ...environment.issuers].map((own) => new URL(own).origin),
+  });
 
 /** Where the host is, or for a private-use scheme the scheme. */
 function hostOf(uri: string): string {
@@ -55,7 +62,18 @@ export async function storeDocumentClient(tx: Context, client: ClientRow): Promi
   if (stored) await emit(tx, 'client.registered', clientData(stored));
 }
 
-/** Makes the row say what the document says, unless another process has read it later. Emits `client.updated`. @returns the row as it is then */
+/** What the document says that people, or whoever vouched for the client, know it by. */
+const facesOf = ({ name, logo_uri, redirect_uris }: Pick<ClientRow, 'name' | 'logo_uri' | 'redirect_uris'>): string =>
+  JSON.stringify([name, logo_uri, [...new Set(redirect_uris.map((uri) => hostOf(uri)))].toSorted()]);
+
+/** Whoever vouched for the client did for what they saw: under another name or logo, or where it sends people elsewhere, it is somebody else until they do again. */
+function vouched({ environment }: Context, before: ClientRow, columns: Partial<ClientRow>): Partial<ClientRow> {
+  if (!before.verified || before.verified_by_host || facesOf({ ...before, ...columns }) === facesOf(before)) return {};
+  const listed = isListed(environment, before.id);
+  return { verified: listed, verified_by_host: listed };
+}
+
+/** Makes the row say what the document says, unless another process has read it later; it may be verified no longer then. Emits `client.updated`. @returns the row as it is then */
 export async function mirrorDocument(
   ctx: Context,
   client: ClientRow,
@@ -65,8 +83,16 @@ export async function mirrorDocument(
   return transaction(ctx, async (tx) => {
     const before = await findClient(tx.scope, client.id);
     if (!before || (before.document_read_at ?? 0) >= document.read_at) return before;
-    const after = await updateClient(tx.scope, client.id, { ...columns, ...readingOf(document), updated_at: tx.clock.now() });
+    const said = { ...columns, ...vouched(tx, before, columns), ...readingOf(document) };
+    const after = await updateClient(tx.scope, client.id, { ...said, updated_at: tx.clock.now() });
     if (after) await emitUpdated(tx, before, after);
+    if (after && before.verified && !after.verified)
+      afterCommit(tx, () =>
+        ctx.logger.warn(
+          { event: 'client_document.unverified', environment_id: ctx.environment.id, client_id: client.id },
+          'a client is verified no longer: its document gives it another name, logo or redirect host',
+        ),
+      );
     return after;
   });
 }

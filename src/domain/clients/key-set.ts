@@ -1,5 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { compactVerify, errors } from 'jose';
 import { z } from 'zod';
+import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 
 /** The algorithms with which clients may sign assertions and request objects; never a symmetric one, never `none` (RFC 8725 3.1). */
 export const clientSigningAlgorithms = ['RS256', 'ES256', 'PS256', 'EdDSA', 'Ed25519'] as const;
@@ -12,8 +14,6 @@ const maxModulusLength = 690;
 
 /** Members of a JWK that are secret, or that make it symmetric (RFC 7518 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
-
-type Jwk = Readonly<Record<string, unknown>>;
 
 /** A key that a client signs with, ready for use. */
 export type ClientKey = {
@@ -34,7 +34,7 @@ function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }
 }
 
 /** The key as registered (RFC 7517 4), or null when it isn't one of those that clients may use. */
-export function importClientKey(jwk: Jwk): ClientKey | null {
+export function importClientKey(jwk: JsonObject): ClientKey | null {
   if (secretMembers.some((name) => Object.hasOwn(jwk, name))) return null;
   if (typeof jwk['n'] === 'string' && jwk['n'].length > maxModulusLength) return null;
   let key: KeyObject;
@@ -55,8 +55,26 @@ export function importClientKey(jwk: Jwk): ClientKey | null {
 export function importKeySet(set: unknown, most: number = maxKeys): readonly ClientKey[] | null {
   const keys = (set as { keys?: unknown } | null)?.keys;
   if (!Array.isArray(keys) || keys.length > most) return null;
-  const objects = keys.filter((key): key is Jwk => typeof key === 'object' && key !== null && !Array.isArray(key));
-  return objects.map(importClientKey).filter((key) => key !== null);
+  return keys.flatMap((key) => {
+    const jwk = jsonObject(key);
+    return (jwk && importClientKey(jwk)) ?? [];
+  });
+}
+
+/**
+ * What one of the keys has signed, out of the JSON of a JWS; several may come into question when it names no `kid`.
+ * @throws {errors.JOSEError | TypeError | SyntaxError} when none of them has, and for what is no JWS of JSON
+ */
+export async function signedBy(keys: readonly ClientKey[], jws: string, alg: string, kid: string | undefined): Promise<unknown> {
+  const fitting = keys.filter((key) => (kid === undefined || key.kid === kid) && key.algorithms.includes(alg as never));
+  for (const { key } of fitting) {
+    const result = await compactVerify(jws, key, { algorithms: [alg] }).catch((error: unknown) => {
+      if (error instanceof errors.JWSSignatureVerificationFailed) return null;
+      throw error;
+    });
+    if (result) return JSON.parse(Buffer.from(result.payload).toString('utf8')) as unknown;
+  }
+  throw new errors.JWSSignatureVerificationFailed();
 }
 
 const publicKey = z

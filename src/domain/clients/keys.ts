@@ -1,6 +1,7 @@
-import { compactVerify, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
+import { decodeProtectedHeader, errors, type JWTPayload } from 'jose';
+import { jsonObject } from '../../lib/json-object.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
-import { importKeySet, type ClientKey } from './key-set.js';
+import { importKeySet, signedBy, type ClientKey } from './key-set.js';
 import type { Client } from './clients.js';
 import { algorithmsOfClient } from './profile.js';
 import { remembered, type Context } from '../context.js';
@@ -56,31 +57,34 @@ async function keysOf(ctx: Context, client: Client): Promise<ClientKeys | null> 
   return uri === null ? null : remembered(ctx, 'client_keys', `${client.id} ${uri}`, (shared) => fetchKeys(shared, client, uri));
 }
 
+/** Reads the keys again. What is known stays while there is nothing better: anybody can name a key that isn't there. */
+async function readAnew(ctx: Context, client: Client, uri: string): Promise<ClientKeys | null> {
+  const anew = await fetchKeys(ctx, client, uri);
+  if (anew === null) return null;
+  const key = `${client.id} ${uri}`;
+  ctx.cache.forget(ctx.environment.id, 'client_keys', key);
+  return remembered(ctx, 'client_keys', key, async () => anew);
+}
+
+type Reread = { allowedAt: number; running: Promise<ClientKeys | null> | null };
+
 /** The keys anew, for a `kid` that isn't among the remembered ones; at most every few seconds, lest made-up names become requests. */
 async function refetchedKeys(ctx: Context, client: Client): Promise<ClientKeys | null> {
-  if (client.jwks_uri === null || client.jwks !== null) return null;
+  const uri = client.jwks_uri;
+  if (uri === null || client.jwks !== null) return null;
   const now = ctx.clock.now().getTime();
-  const pause = await ctx.cache.get(ctx.environment.id, 'rereads', `keys ${client.id}`, async () => ({ allowedAt: 0 }));
-  if (!pause || now < pause.allowedAt) return null;
-  pause.allowedAt = now + refetchPauseMs;
-  ctx.cache.forget(ctx.environment.id, 'client_keys', `${client.id} ${client.jwks_uri}`);
-  return keysOf(ctx, client);
+  const reread = await ctx.cache.get<Reread>(ctx.environment.id, 'rereads', `keys ${client.id}`, async () => ({
+    allowedAt: 0,
+    running: null,
+  }));
+  if (reread && now >= reread.allowedAt) {
+    reread.allowedAt = now + refetchPauseMs;
+    reread.running = readAnew(ctx, client, uri).finally(() => (reread.running = null));
+  }
+  return reread?.running ?? null;
 }
 
 const hasKid = (keys: ClientKeys, kid: string | undefined) => kid === undefined || keys.some((key) => key.kid === kid);
-
-/** The claims, once a signature fits; several keys may come into question when there is no `kid`. */
-async function verified(keys: ClientKeys, jwt: string, alg: string, kid: string | undefined): Promise<JWTPayload> {
-  const fitting = keys.filter((key) => (kid === undefined || key.kid === kid) && key.algorithms.includes(alg as never));
-  for (const { key } of fitting) {
-    const result = await compactVerify(jwt, key, { algorithms: [alg] }).catch((error: unknown) => {
-      if (error instanceof errors.JWSSignatureVerificationFailed) return null;
-      throw error;
-    });
-    if (result) return JSON.parse(Buffer.from(result.payload).toString('utf8')) as JWTPayload;
-  }
-  throw new errors.JWSSignatureVerificationFailed();
-}
 
 const types = new Set(['jwt', 'client-authentication+jwt', 'oauth-authz-req+jwt']);
 const maxLength = 16_384;
@@ -101,8 +105,8 @@ export async function verifyClientJwt(ctx: Context, client: Client, jwt: string)
     let keys = await keysOf(ctx, client);
     if (keys === null || !hasKid(keys, kid)) keys = (await refetchedKeys(ctx, client)) ?? keys;
     if (keys === null) return { reason: 'the client has no key to verify the JWT with' };
-    const payload = await verified(keys, jwt, alg, kid);
-    return typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? { payload } : { reason: 'the JWT holds no claims' };
+    const payload = jsonObject(await signedBy(keys, jwt, alg, kid));
+    return payload ? { payload } : { reason: 'the JWT holds no claims' };
   } catch (error) {
     if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) {
       return { reason: 'the JWT is not signed with a key of the client' };

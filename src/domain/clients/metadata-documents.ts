@@ -1,5 +1,6 @@
 import type { Logger } from '../../platform/log/logger.js';
 import { digest } from '../../lib/digest.js';
+import { jsonObject } from '../../lib/json-object.js';
 import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch, OutboundResponse } from '../../platform/fetch/fetch.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
@@ -19,25 +20,30 @@ export type MetadataDocument = {
 
 /**
  * Why there is no document; `reason` is public. `ended`: its owner took it away, or it describes no client. `unreachable`: nothing is known of it right
- * now, and what was read before may serve a while.
+ * now, and what was read before may serve a while. `busy`: the same, for it wasn't asked for.
  */
-export type DocumentFailure = { readonly failed: 'ended' | 'unreachable'; readonly reason: string };
+export type DocumentFailure = { readonly failed: 'ended' | 'unreachable' | 'busy'; readonly reason: string };
 
 /** The documents of clients, kept per process. */
 export type MetadataDocuments = {
   /** What was read last, fresh or not; null when nothing was. */
   known(url: string): MetadataDocument | null;
-  /** Reads it now; whoever asks for the same meanwhile gets the same answer. Failures are not remembered. */
-  read(url: string): Promise<MetadataDocument | DocumentFailure>;
+  /**
+   * Reads it now; whoever asks for the same meanwhile gets the same answer. Failures are not remembered.
+   * @param stored whether people use its client: some of the requests at once are for those alone
+   */
+  read(url: string, stored: boolean): Promise<MetadataDocument | DocumentFailure>;
 };
 
 const maxKnown = 1_000;
-const maxReading = 20;
+/** At once; of one host; and of clients that nobody uses yet: hosts that hang hold up no others. */
+const [maxReading, maxReadingOfHost, maxReadingOfNew] = [20, 5, 15];
 const timeoutMs = 5_000;
 const maxBytes = 10_240;
 const [shortest, usual, longest] = [60, 300, 86_400];
 
 const ended = (reason: string): DocumentFailure => ({ failed: 'ended', reason });
+const busy: DocumentFailure = { failed: 'busy', reason: 'document could not be reached now; try again' };
 const unreachable = (reason: string): DocumentFailure => ({ failed: 'unreachable', reason });
 
 /** A header that came once. */
@@ -77,8 +83,8 @@ function membersOf(url: string, text: string): { readonly members: MetadataDocum
   } catch {
     return ended('document is not JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ended('document is not a JSON object');
-  const members = value as Record<string, unknown>;
+  const members = jsonObject(value);
+  if (members === null) return ended('document is not a JSON object');
   return members['client_id'] === url ? { members } : ended('client_id does not match');
 }
 
@@ -144,10 +150,12 @@ export function createMetadataDocuments({
 
   return {
     known: (url) => known.get(url) ?? null,
-    read(url) {
+    read(url, stored) {
       const running = reading.get(url);
       if (running) return running;
-      if (reading.size >= maxReading) return Promise.resolve(unreachable('document could not be reached now; try again'));
+      const { host } = new URL(url);
+      const ofHost = [...reading.keys()].filter((one) => new URL(one).host === host).length;
+      if (ofHost >= maxReadingOfHost || reading.size >= (stored ? maxReading : maxReadingOfNew)) return Promise.resolve(busy);
       const promise = fetched(url).finally(() => reading.delete(url));
       reading.set(url, promise);
       return promise;

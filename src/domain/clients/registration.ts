@@ -1,7 +1,9 @@
+import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
 import { claimPlaces, deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { findUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
@@ -22,11 +24,21 @@ const previousSecretLifetimeMs = 86_400_000;
 export const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
   !client.token_endpoint_auth_method.startsWith('client_secret_');
 
-const secretColumns = (secret: string, now: Date) => ({
+/** The columns of a client's secret: its digest and how it ends, never the secret. */
+export const secretColumns = (secret: string, now: Date) => ({
   secret_digest: digest(secret),
   secret_hint: secret.slice(-4),
   secret_rotated_at: now,
 });
+
+/** The same of a client that has none, or no more. */
+export const noSecret = {
+  secret_digest: null,
+  secret_hint: null,
+  secret_rotated_at: null,
+  previous_secret_digest: null,
+  previous_secret_expires_at: null,
+} as const;
 
 /** What a stored client has where neither input nor defaults say anything: only what the rules look at. */
 const blank = {
@@ -101,6 +113,18 @@ const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInp
 /** What is made for a client unless it is given: its id, and its secret. */
 export type ChosenCredentials = { readonly client_id?: string; readonly client_secret?: string | undefined };
 
+/** The tokens of a client for itself have its id as `sub`: an API that goes by that must never take it for a person (RFC 9700 4.15). @throws {Refusal} 422 */
+async function refusePersonsId(tx: Context, client_id: string | undefined): Promise<void> {
+  const id = client_id?.toLowerCase() ?? '';
+  if (!isUuid(id) || !(await findUser(tx.scope, id))) return;
+  throw new Refusal({
+    status: 422,
+    code: 'invalid_value',
+    detail: 'This is the id of a user; a client has one of its own.',
+    attribute: 'client_id',
+  });
+}
+
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
  * @param key of {@link generateProfileKey}
@@ -118,6 +142,7 @@ export async function registerClient(
   refuseIfAny(clientInputProblems(tx, wanted, null));
   if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
+  await refusePersonsId(tx, chosen.client_id);
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
@@ -148,6 +173,13 @@ export async function emitUpdated(tx: Context, before: ClientRow, after: ClientR
   if (Object.keys(previous_attributes).length > 0) await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
 }
 
+/** A client that gets the profile has nothing that proves it beside keys of its own. @throws {Refusal} 422 */
+async function refuseWorkloads(tx: Context, before: ClientRow, next: Pick<ClientRow, 'profile'>): Promise<void> {
+  if (isFapi2(before) || !isFapi2(next) || !(await hasFederatedCredential(tx.scope, before.id))) return;
+  const detail = 'FAPI 2.0: a client proves itself with keys of its own: delete its federated credentials.';
+  throw new Refusal({ status: 422, code: 'profile_rule_unmet', detail, attribute: 'profile' });
+}
+
 /**
  * Changes a client; one that becomes public loses its secret. Emits `client.updated`.
  * @param key of {@link generateProfileKey}
@@ -164,11 +196,10 @@ export async function changeClient(
   const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
   refuseIfAny(clientInputProblems(tx, wanted, client));
+  await refuseWorkloads(tx, client, next);
   if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
-  const secret = isSecretless(next)
-    ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
-    : {};
+  const secret = isSecretless(next) ? noSecret : {};
   // Whoever makes it first-party vouches for it.
   const vouched = wanted.first_party === true ? { verified: true } : {};
   const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...vouched, updated_at: tx.clock.now() });

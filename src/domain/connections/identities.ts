@@ -72,7 +72,7 @@ export async function linkIdentity(tx: Context, user_id: string, account: Provid
 /** Links an account at a provider to an existing user and notifies them by mail. @throws as {@link linkIdentity} */
 export async function linkToAccount(
   tx: Context,
-  user: Pick<UserRow, 'id' | 'email'>,
+  user: Pick<UserRow, 'id' | 'email' | 'locale'>,
   account: ProviderAccount,
   { provider, origin }: { readonly provider: string; readonly origin: Origin },
 ): Promise<IdentityRow> {
@@ -85,7 +85,7 @@ export async function linkToAccount(
 export async function proveIdentity(
   tx: Context,
   identity: Pick<IdentityRow, 'id'>,
-  user: Pick<UserRow, 'id' | 'email'>,
+  user: Pick<UserRow, 'id' | 'email' | 'locale'>,
   account: ProviderAccount,
   how: { readonly provider: string; readonly origin: Origin },
 ): Promise<void> {
@@ -98,7 +98,7 @@ export async function proveIdentity(
 async function announceLink(
   tx: Context,
   identity: Pick<IdentityRow, 'id'>,
-  user: Pick<UserRow, 'id' | 'email'>,
+  user: Pick<UserRow, 'id' | 'email' | 'locale'>,
   account: ProviderAccount,
   { provider, origin }: { readonly provider: string; readonly origin: Origin },
 ): Promise<void> {
@@ -106,5 +106,5 @@ async function announceLink(
   const target = { target_type: 'identity', target_id: identity.id, display: account.email ?? provider };
   await recordSecurityEvent(tx, 'identity.linked', { actor, target, origin, detail: { connection_id: account.connection_id } });
   const model = { provider, provider_email: account.email, account_url: `${tx.environment.issuer}/account` };
-  await queueMail(tx, { template: 'account-linked', to: user.email, model, origin });
+  await queueMail(tx, { template: 'account_linked', to: user.email, locale: user.locale, model, origin });
 }

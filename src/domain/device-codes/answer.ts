@@ -98,7 +98,8 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
       detail: { client_id: client.id, scopes, resource, device_ip_address: ip_address },
     });
     const model = { account_url: `${tx.environment.issuer}/account`, application: client.name };
-    await queueMail(tx, { template: 'new-sign-in', to: session.user_email, model, origin: { ip_address, user_agent } });
+    const mail = { template: 'new_sign_in', to: session.user_email, locale: session.user_locale, model } as const;
+    await queueMail(tx, { ...mail, origin: { ip_address, user_agent } });
     return true;
   });
 }

@@ -3,6 +3,7 @@ import { calculateJwkThumbprint, compactVerify, decodeProtectedHeader, errors, t
 import { insertProofUse, type ProofUse } from '../../db/tables/dpop_proofs.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
+import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import type { Client } from '../clients/clients.js';
 import { importClientKey, type ClientKey } from '../clients/key-set.js';
 import { isFapi2 } from '../clients/profile.js';
@@ -59,12 +60,13 @@ async function keyOf(jws: string): Promise<ProofKey | string> {
   const encoded = jws.slice(0, jws.indexOf('.'));
   const before = known.get(encoded);
   if (before) return before;
-  const { typ, alg, crit, jwk } = decodeProtectedHeader(jws);
+  const { typ, alg, crit, jwk: member } = decodeProtectedHeader(jws);
   if (typ !== 'dpop+jwt') return 'typ must be dpop+jwt';
   if (alg === undefined || !proofAlgorithms.includes(alg as never)) return `alg must be one of ${proofAlgorithms.join(', ')}`;
   if (crit !== undefined) return 'the header asks for an extension that is not supported';
-  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return 'jwk must be in the header';
-  const imported = importClientKey(jwk as Readonly<Record<string, unknown>>);
+  const jwk = jsonObject(member);
+  if (jwk === null) return 'jwk must be in the header';
+  const imported = importClientKey(jwk);
   if (!imported) return 'jwk must be a public key: P-256, Ed25519, or RSA of 2048 to 4096 bits';
   if (!imported.algorithms.includes(alg as never)) return 'alg is not one of jwk';
   const found = { key: imported.key, alg, jkt: await calculateJwkThumbprint(jwk as JWK) };
@@ -74,16 +76,15 @@ async function keyOf(jws: string): Promise<ProofKey | string> {
 }
 
 /** The key of a proof whose signature is right, and its claims; or what is wrong. */
-async function opened(jws: string): Promise<{ readonly jkt: string; readonly claims: Readonly<Record<string, unknown>> } | string> {
+async function opened(jws: string): Promise<{ readonly jkt: string; readonly claims: JsonObject } | string> {
   if (jws.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (!isJws(jws)) return 'there must be one header DPoP, which holds one JWS';
   try {
     const key = await keyOf(jws);
     if (typeof key === 'string') return key;
     const { payload } = await compactVerify(jws, key.key, { algorithms: [key.alg] });
-    const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'));
-    const isObject = typeof claims === 'object' && claims !== null && !Array.isArray(claims);
-    return isObject ? { jkt: key.jkt, claims: claims as Record<string, unknown> } : 'it holds no claims';
+    const claims = jsonObject(JSON.parse(Buffer.from(payload).toString('utf8')));
+    return claims ? { jkt: key.jkt, claims } : 'it holds no claims';
   } catch (error) {
     if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature does not fit jwk';
     if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) return 'it can not be read';
@@ -111,7 +112,7 @@ function isAddressOf({ environment }: Pick<Context, 'environment'>, path: string
 }
 
 /** First thing wrong with the claims (RFC 9449 4.3), but for their time; null when nothing is. */
-function problemOf(ctx: Context, claims: Readonly<Record<string, unknown>>, { method, path, access_token }: ProvenRequest): string | null {
+function problemOf(ctx: Context, claims: JsonObject, { method, path, access_token }: ProvenRequest): string | null {
   const { jti, htm, htu, iat, ath, nonce } = claims;
   const list: [boolean, string][] = [
     [typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength, `jti must have 1 to ${maxJtiLength} characters`],

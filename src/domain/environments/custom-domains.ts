@@ -113,7 +113,7 @@ async function tellAdministrators(tx: Context, actor: Actor, domain: string | nu
   };
   const origin = { ip_address: null, user_agent: null };
   for (const { email } of await listHoldersOfAll(tx.scope, managementPermissions, toldAtMost))
-    await queueMail(tx, { template: 'primary-domain', to: email, model, origin });
+    await queueMail(tx, { template: 'primary_domain', to: email, locale: null, model, origin });
 }
 
 /**

@@ -61,11 +61,23 @@ export async function createLogStream(tx: Context, input: LogStreamInput, given?
   return { stream, signing_secret };
 }
 
+/** Whether an address leads to another receiver than the other: what proves us to the one is none of the other's. */
+export const leadsElsewhere = (url: string, before: string): boolean =>
+  !URL.canParse(url) || !URL.canParse(before) || new URL(url).origin !== new URL(before).origin;
+
+/** Nobody reads the authorization of a stream again: sending it to a receiver of one's own would be just that. @throws {Refusal} 422 */
+function refuseForeignAuthorization(before: LogStreamRow, { url, authorization }: Partial<LogStreamInput>): void {
+  if (url === undefined || authorization !== undefined || before.authorization_sealed === null || !leadsElsewhere(url, before.url)) return;
+  const detail = 'The URL leads to another receiver: say which authorization it gets, or null for none.';
+  throw new Refusal({ status: 422, code: 'required', detail, attribute: 'authorization' });
+}
+
 /**
  * Changes what is given. Enabled again, a paused stream goes on where it stood; what waits of a source that it no longer has is dropped. After any
- * change it is tried at once. Null when it is gone.
+ * change it is tried at once. Null when it is gone. @throws {Refusal} 422
  */
 export async function updateLogStream(tx: Context, before: LogStreamRow, changes: Partial<LogStreamInput>): Promise<LogStreamRow | null> {
+  refuseForeignAuthorization(before, changes);
   const { authorization, sources, ...rest } = changes;
   const dropped = sources ? before.sources.filter((source) => !sources.includes(source)) : [];
   if (dropped.length > 0) await removeLogStreamEntries(tx.scope, before.id, dropped);

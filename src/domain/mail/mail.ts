@@ -3,13 +3,17 @@ import { uuidv7 } from '../../lib/random.js';
 import { SealError, type Place, type Sealer } from '../../lib/seal.js';
 import { deviceWords } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
-import { renderMail, type MailModels } from './templates.js';
+import { clientOf } from '../clients/clients.js';
+import type { Origin } from '../origin.js';
+import { renderForEnvironment } from './mail-templates.js';
+import type { MailModels, MailName } from './mails.js';
+import { mailEnvironment } from './sample.js';
 
 /** Where the request came from that made the service write. */
-export type MailOrigin = { readonly ip_address: string | null; readonly user_agent: string | null };
+export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to'>;
 
 /** The opened content of a queued mail. */
-export type MailContent = { readonly template: keyof MailModels; readonly subject: string; readonly text: string; readonly html: string };
+export type MailContent = { readonly template: MailName; readonly subject: string; readonly text: string; readonly html: string };
 
 const keepMs = 7 * 86_400_000;
 const place = (id: string): Place => `mails/${id}`;
@@ -18,32 +22,44 @@ const place = (id: string): Place => `mails/${id}`;
  * Writes a mail into the outbox of the transaction that causes it, sealed because it may carry a code, and wakes the mail loop at commit.
  * A `discarded` one is handled like all others and goes to nobody, so that its request can't be told from one that sends.
  */
-export async function queueMail<Name extends keyof MailModels>(
+export async function queueMail<Name extends MailName>(
   tx: Context,
   mail: {
     template: Name;
     to: string;
+    /** The language of whoever gets it, a tag as the person or a provider wrote it; null when it isn't known. */
+    locale: string | null;
     model: Omit<MailModels[Name], 'environment' | 'request'>;
     origin: MailOrigin;
     send_before?: Date | null;
     discarded?: boolean;
   },
 ): Promise<void> {
-  const now = tx.clock.now();
-  const id = uuidv7(now.getTime());
-  const { branding, name, support_email } = tx.environment;
+  const { template, to, locale, origin, send_before = null, discarded = false } = mail;
+  const client = origin.on_way_to ? await clientOf(tx, origin.on_way_to) : null;
   const model = {
     ...mail.model,
-    environment: { name: branding?.name || name, support_email, primary_color: branding?.primary_color },
-    request: { ip_address: mail.origin.ip_address, device: deviceWords(mail.origin.user_agent), at: now.toISOString() },
+    environment: mailEnvironment(tx.environment, client),
+    request: { ip_address: origin.ip_address, device: deviceWords(origin.user_agent), at: tx.clock.now().toISOString() },
   } as MailModels[Name];
-  const content: MailContent = { template: mail.template, ...renderMail(mail.template, model) };
+  const content = { template, ...(await renderForEnvironment(tx, template, model, locale)) };
+  await queueRendered(tx, content, { to, send_before, discarded });
+}
+
+/** The same for a mail that is written already. */
+export async function queueRendered(
+  tx: Context,
+  content: MailContent,
+  { to, send_before, discarded }: { to: string; send_before: Date | null; discarded: boolean },
+): Promise<void> {
+  const now = tx.clock.now();
+  const id = uuidv7(now.getTime());
   await insertMail(tx.scope, {
     id,
-    recipient: mail.to,
+    recipient: to,
     sealed: tx.sealer.seal(JSON.stringify(content), place(id)),
-    send_before: mail.send_before ?? null,
-    discarded: mail.discarded ?? false,
+    send_before,
+    discarded,
     expires_at: new Date(now.getTime() + keepMs),
     created_at: now,
   });

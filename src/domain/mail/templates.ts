@@ -1,89 +1,21 @@
 import { isIP } from 'node:net';
+import ejs from 'ejs';
 import { parseHex, readable } from '../../lib/contrast.js';
 import { dateTimeWords } from '../../lib/date-words.js';
+import { named } from '../../lib/named.js';
 import { plainWords } from '../../lib/plain-words.js';
 import { createTemplates } from '../../lib/templates.js';
+import { builtInTexts } from './built-in.js';
+import { htmlOfText } from './html-of-text.js';
+import { mailSpec, variablesOf, type MailModels, type MailName, type MailRequest, type MailText } from './mails.js';
+import { filledIn } from './mustache.js';
+import type { VariableKind } from './variables.js';
 
-/** Where a request came from, for the person who gets mail because of it. */
-export type MailRequest = {
-  ip_address: string | null;
-  /** Browser and system in words, "Chrome on macOS"; null when unknown. */
-  device: string | null;
-  /** ISO 8601 */
-  at: string;
-};
-
-type MailBase = {
-  environment: {
-    name: string;
-    support_email: string | null;
-    /** `branding.primary_color`, of which the links are; absent or null for ours. */
-    primary_color?: string | null | undefined;
-  };
-  request: MailRequest;
-};
-
-/** The mails and what each needs; `expires_in` in seconds. */
-export type MailModels = {
-  /** Registration: the code for an address without an account. */
-  'register-code': MailBase & { code: string; expires_in: number };
-  /** Registration of an address that has an account, instead of the code. */
-  'account-exists': MailBase & { login_url: string; reset_url: string };
-  /** Recovery. `administrator`: sent by one (`users/{id}/send_password_reset`), not asked for by the person. */
-  'password-reset-code': MailBase & { code: string; expires_in: number; reset_url: string; administrator?: boolean | undefined };
-  /** Registration or recovery of an address that signs in through one connection alone, instead of the code. */
-  'sign-in-elsewhere': MailBase & { provider: string; login_url: string };
-  /** After POST /account/password. */
-  'password-changed': MailBase & { reset_url: string };
-  /** After POST /password/reset. `accounts`: those at providers that still sign the person in, in words. */
-  'password-reset-done': MailBase & { reset_url: string; account_url: string; accounts: readonly string[] };
-  /** A provider's account now signs this user in. */
-  'account-linked': MailBase & { provider: string; provider_email: string | null; account_url: string };
-  /** To everybody who may do everything: mails and sign-ins lead to another address from now on. `by`: who saw to it. */
-  'primary-domain': MailBase & { address: string; by: string; domains_url: string };
-  /** A sign-in from a device that wasn't seen before. `application`: it has no browser, and was allowed to act for the person by this one. */
-  'new-sign-in': MailBase & { account_url: string; application?: string | undefined };
-  /** The code of a sign-in without a password; `second`: beside another factor. */
-  'sign-in-code': MailBase & { code: string; expires_in: number; second: boolean };
-  /** What happened to the ways in which somebody signs in: `headline` for the subject, `happening` and `advice` as sentences. */
-  'sign-in-methods': MailBase & { headline: string; happening: string; advice: string; account_url: string };
-  /** To administrators: the DNS record of a verified domain is missing; `failed`: for `days`, so that it is the environment's no more. */
-  'domain-record-missing': MailBase & { domain_url: string; failed: boolean; days: number };
-};
+export type { MailModels } from './mails.js';
 
 export type RenderedMail = { subject: string; text: string; html: string };
 
-const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => string } = {
-  // Never the code: subjects are shown on locked screens and kept by relays and their logs.
-  'register-code': ({ environment }) => `Your code for ${environment.name}`,
-  'account-exists': ({ environment }) => `You already have an account at ${environment.name}`,
-  'password-reset-code': ({ environment }) => `Reset your password at ${environment.name}`,
-  'sign-in-elsewhere': ({ provider, environment }) => `Sign in with ${provider} at ${environment.name}`,
-  'password-changed': ({ environment }) => `Your password at ${environment.name} was changed`,
-  'password-reset-done': ({ environment }) => `Your password at ${environment.name} was reset`,
-  'account-linked': ({ provider, environment }) => `${provider} now signs you in at ${environment.name}`,
-  'primary-domain': ({ environment }) => `The address of ${environment.name} was changed`,
-  'new-sign-in': ({ environment }) => `New sign-in at ${environment.name}`,
-  'sign-in-code': ({ environment }) => `Your code to sign in to ${environment.name}`,
-  'sign-in-methods': ({ headline, environment }) => `${headline} at ${environment.name}`,
-  'domain-record-missing': ({ failed, environment }) =>
-    failed
-      ? `A custom domain of ${environment.name} has been taken out of use`
-      : `The DNS record of a custom domain of ${environment.name} is missing`,
-};
-
 const templates = createTemplates();
-
-/** Members that are written unchanged: our own links, and the support address. */
-const verbatim = (name: string) => name.endsWith('_url') || name === 'support_email';
-
-/** All other texts may come from users and are made free of links (`plainWords`). */
-function wordsOf<T>(value: T, name = ''): T {
-  if (typeof value === 'string') return (verbatim(name) ? value : plainWords(value)) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((one: unknown) => wordsOf(one, name)) as T;
-  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, wordsOf(one, member)])) as T;
-}
 
 /** The request as it is told: its address is shown only if it is one, since a proxy in front may pass anything on. */
 const requestOf = ({ request }: { request: MailRequest }): MailRequest => ({
@@ -93,23 +25,75 @@ const requestOf = ({ request }: { request: MailRequest }): MailRequest => ({
 });
 
 /**
- * A mail as subject (one line, whatever the names hold), text and HTML; both bodies have the same words. The only links are those of the
- * model's `..._url` members.
+ * A value as mails have it. Addresses are ours and unchanged; all other texts may come from users, and are made free of links (`plainWords`).
+ * @param locale the language of the template
  */
-export function renderMail<Name extends keyof MailModels>(name: Name, given: MailModels[Name]): RenderedMail {
-  const model: MailModels[Name] = { ...wordsOf(given), request: requestOf(given) };
-  const subject = oneLine(subjects[name](model));
-  const page = {
-    ...model,
-    subject,
-    accent: accentOf(model.environment.primary_color),
-    origin: originWords(model.request),
-    lifetime: 'expires_in' in model ? durationWords(model.expires_in) : '',
-  };
-  return { subject, text: templates.render(`mail/${name}.txt`, page), html: templates.render(`mail/${name}.html`, page) };
+function valueOf(kind: VariableKind, value: unknown, locale: string): unknown {
+  if (kind === 'flag') return value === true;
+  if (kind === 'list') return (value as readonly string[]).map(plainWords);
+  if (value === null || value === undefined) return '';
+  if (kind === 'duration') return durationWords(value as number, locale);
+  const words = String(value as string | number);
+  return kind === 'address' || kind === 'mailbox' || kind === 'number' ? words : plainWords(words);
 }
 
-/** The colour of links on the light and on the dark background of views/mail/partials/top.html.ejs, readable on both. */
+/** What a template of the mail can name, with the values of this one. */
+function valuesOf<Name extends MailName>(name: Name, model: MailModels[Name], locale: string): Record<string, unknown> {
+  const request = requestOf(model);
+  const given = model as unknown as Readonly<Record<string, unknown>>;
+  const { variables } = mailSpec(name);
+  const own = Object.entries(variables).map(([each, { kind }]): [string, unknown] => [each, valueOf(kind, given[each], locale)]);
+  const lists = Object.keys(variables).filter((each) => variables[each]?.kind === 'list');
+  return named({
+    ...Object.fromEntries(own),
+    ...Object.fromEntries(lists.map((each) => [`has_${each}`, (given[each] as readonly string[]).length > 0])),
+    environment_name: plainWords(model.environment.name),
+    support_email: model.environment.support_email ?? '',
+    time: timeWords(request.at, locale),
+    device: request.device ?? '',
+    ip_address: request.ip_address ?? '',
+    origin: originWords(request),
+  });
+}
+
+const wholeDocument = /^\s*(?:<!doctype\b|<html\b)/i;
+
+/** Whether an HTML template is a document of its own, rather than the content of ours. */
+export const isWholeDocument = (html: string): boolean => wholeDocument.test(html);
+
+const rightToLeft: ReadonlySet<string> = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
+
+/** A text of our own below both bodies: whose mail it is. */
+function footerOf({ name, support_email }: { name: string; support_email: string | null }): string {
+  return `\n${[plainWords(name), ...(support_email ? [support_email] : [])].join('\n')}\n`;
+}
+
+/**
+ * A mail as subject (one line, whatever the names hold), text and HTML. The only links that don't stand in the template are the `address` variables.
+ * @param template the environment's own, else the built-in one
+ * @param language of the template, a BCP 47 tag
+ * @throws {Error} when the template can't be read
+ */
+export function renderMail<Name extends MailName>(
+  name: Name,
+  model: MailModels[Name],
+  template: MailText = builtInTexts[name],
+  language: string | null = null,
+): RenderedMail {
+  const locale = language ?? 'en';
+  const values = valuesOf(name, model, locale);
+  const subject = oneLine(filledIn(template.subject, values, String));
+  const footer = { ...model.environment, name: plainWords(model.environment.name) };
+  const text = `${filledIn(template.text, values, String).trimEnd()}\n${footerOf(model.environment)}`;
+  const html = filledIn(template.html ?? htmlOfText(template.text, variablesOf(name)), values, ejs.escapeXML);
+  if (isWholeDocument(html)) return { subject, text, html };
+  const page = { subject, environment: footer, accent: accentOf(model.environment.primary_color), ...directionOf(locale) };
+  return { subject, text, html: `${templates.render('mail/top.html', page)}${html}${templates.render('mail/bottom.html', page)}` };
+}
+
+const directionOf = (lang: string) => ({ lang, dir: rightToLeft.has(new Intl.Locale(lang).language) ? 'rtl' : 'ltr' });
+
+/** The colour of links on the light and on the dark background of views/mail/top.html.ejs, readable on both. */
 function accentOf(primary_color: string | null | undefined): { light: string; dark: string } {
   const chosen = parseHex(primary_color ?? '');
   if (chosen === null) return { light: '#2b5fc7', dark: '#8fb8ff' };
@@ -123,10 +107,17 @@ function originWords({ ip_address, device, at }: MailRequest): string {
   return `on ${dateTimeWords(at)}${words ? `, ${words}` : ''}`;
 }
 
-function durationWords(seconds: number): string {
+/** `21. November 2026 um 09:05 UTC` */
+function timeWords(at: string, locale: string): string {
+  if (locale === 'en') return dateTimeWords(at);
+  return `${new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(new Date(at))} UTC`;
+}
+
+/** `10 minutes`, `24 Stunden` */
+function durationWords(seconds: number, locale: string): string {
   const [count, unit] =
     seconds >= 7200 ? [Math.floor(seconds / 3600), 'hour'] : seconds >= 60 ? [Math.floor(seconds / 60), 'minute'] : [seconds, 'second'];
-  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(count);
 }
 
 function oneLine(text: string): string {

@@ -49,7 +49,8 @@ export async function changePassword(
     await emitPasswordChanged(tx, row, { sessions_revoked: ended.length > 0 });
     await recordSecurityEvent(tx, 'password.changed', { ...userParty(row), origin: input.origin });
     const reset_url = `${tx.environment.issuer}/password/forgot`;
-    await queueMail(tx, { template: 'password-changed', to: row.email, model: { reset_url }, origin: input.origin });
+    const mail = { template: 'password_changed', to: row.email, locale: row.locale, model: { reset_url } } as const;
+    await queueMail(tx, { ...mail, origin: input.origin });
     return row;
   });
   return changed ? { outcome: 'changed', user: changed } : { outcome: 'wrong' };

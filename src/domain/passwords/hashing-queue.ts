@@ -1,4 +1,5 @@
 import { noDeadline, type Deadline } from '../../lib/deadline.js';
+import { spans } from '../../platform/spans/tracer.js';
 import type { QueueState } from '../../platform/metrics/queue-state.js';
 
 /** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
@@ -77,9 +78,11 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
       if (running >= concurrency) await turn(priority, patienceMs);
       else running++;
       const started = performance.now();
+      const span = spans.tracer === null ? null : spans.tracer.internal('password hash');
       try {
         return await work();
       } finally {
+        span?.end();
         averageMs += (performance.now() - started - averageMs) / 16;
         startNext();
       }

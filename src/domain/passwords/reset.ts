@@ -32,10 +32,10 @@ export async function mailElsewhere(
   tx: Context,
   to: string,
   connection: Connection,
-  mail: { readonly origin: MailOrigin; readonly send_before: Date },
+  mail: { readonly locale: string | null; readonly origin: MailOrigin; readonly send_before: Date },
 ): Promise<void> {
   const model = { provider: connection.display_name, login_url: connectionLoginUrl(tx.environment, connection) };
-  await queueMail(tx, { template: 'sign-in-elsewhere', to, model, ...mail });
+  await queueMail(tx, { template: 'sign_in_elsewhere', to, model, ...mail });
 }
 
 type Start = { address: EmailAddress; user: UserRow | null; initiated_by: ResetInitiator; origin: MailOrigin };
@@ -56,14 +56,15 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
       link_digest: tx.sealer.digest('password_reset_link', usable ? token : randomToken('')),
     });
     if (user && required) {
-      await mailElsewhere(tx, user.email, required, { origin, send_before: passcode.expires_at });
+      await mailElsewhere(tx, user.email, required, { locale: user.locale, origin, send_before: passcode.expires_at });
       return { reset_id: passcode.id, expires_in };
     }
     // The token may end in a dash, which mail programs leave out of a link: it doesn't come last.
     const query = new URLSearchParams({ code: token, reset_id: passcode.id });
     await queueMail(tx, {
-      template: 'password-reset-code',
+      template: 'password_reset_code',
       to: user?.email ?? address.email,
+      locale: user?.locale ?? null,
       model: { code, expires_in, reset_url: `${tx.environment.issuer}/password/reset?${query}`, administrator: initiated_by === 'admin' },
       origin,
       send_before: passcode.expires_at,
@@ -145,7 +146,7 @@ async function apply(
       email === null ? connection_display_name : `${connection_display_name} (${email})`,
     );
     const model = { reset_url: `${issuer}/password/forgot`, account_url: `${issuer}/account`, accounts };
-    await queueMail(tx, { template: 'password-reset-done', to: changed.email, model, origin: change.origin });
+    await queueMail(tx, { template: 'password_reset_done', to: changed.email, locale: changed.locale, model, origin: change.origin });
     return changed;
   });
 }

@@ -42,14 +42,14 @@ async function mailCode(
 ): Promise<void> {
   const { passcode, code, required, origin } = mail;
   const send_before = passcode.expires_at;
-  if (required) return mailElsewhere(tx, passcode.email, required, { origin, send_before });
+  if (required) return mailElsewhere(tx, passcode.email, required, { locale: known?.locale ?? null, origin, send_before });
   if (known) {
     const { issuer } = tx.environment;
     const model = { login_url: `${issuer}/login`, reset_url: `${issuer}/password/forgot` };
-    return queueMail(tx, { template: 'account-exists', to: known.email, model, origin, send_before });
+    return queueMail(tx, { template: 'account_exists', to: known.email, locale: known.locale, model, origin, send_before });
   }
   const model = { code, expires_in: tx.environment.otp_lifetime };
-  return queueMail(tx, { template: 'register-code', to: passcode.email, model, origin, send_before });
+  return queueMail(tx, { template: 'register_code', to: passcode.email, locale: null, model, origin, send_before });
 }
 
 /**

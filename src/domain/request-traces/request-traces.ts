@@ -1,5 +1,6 @@
 import { codeLifetimeMs, findIssuedCodes, type IssuedCode } from '../../db/tables/authorization_codes.js';
 import { findClientStates } from '../../db/tables/clients.js';
+import { findIssuedDeviceCodes, type IssuedDeviceCode } from '../../db/tables/device_codes.js';
 import { addRequestTraces, maxSteps, type RequestTraceRow } from '../../db/tables/request_traces.js';
 import { startFlushing, type Loop } from '../../platform/loop.js';
 import type { Deps } from '../context.js';
@@ -14,21 +15,32 @@ type Flushing = Pick<Deps, 'knex' | 'logger' | 'metrics' | 'requestTraces'>;
 
 const nameOf = (environment_id: string, id: string) => `${environment_id} ${id}`;
 
+/** What was asked for, as it may be kept. */
+const askedOf = ({ scope, resource }: Pick<IssuedCode, 'scope' | 'resource'>) => ({
+  scope: scope === '' ? [] : scope.split(' ').map(toldName),
+  ...(resource === null ? {} : { resource: toldUri(resource) }),
+});
+
 /** The authorization that a code came from, as the step before the refusal. */
-function issuingStep({ request_id, client_id, redirect_uri, scope, resource, expires_at }: IssuedCode): TraceStep {
+function issuingStep(code: IssuedCode): TraceStep {
+  const { request_id, client_id, redirect_uri, expires_at } = code;
   return {
     at: new Date(expires_at.getTime() - codeLifetimeMs).toISOString(),
     step: 'authorize',
     outcome: 'accepted',
     rule: null,
-    detail: {
-      client_id,
-      redirect_uri: toldUri(redirect_uri),
-      scope: scope === '' ? [] : scope.split(' ').map(toldName),
-      ...(resource === null ? {} : { resource: toldUri(resource) }),
-    },
+    detail: { client_id, redirect_uri: toldUri(redirect_uri), ...askedOf(code) },
     request_id,
   };
+}
+
+/** How a device began, and what its person answered, as the steps before the refusal. */
+function deviceSteps(code: IssuedDeviceCode): TraceStep[] {
+  const { request_id, client_id, created_at, answered_at, approved } = code;
+  const began = { at: created_at.toISOString(), step: 'device_authorization', outcome: 'accepted', rule: null, request_id } as const;
+  const answer = approved ? ({ outcome: 'accepted', rule: null } as const) : ({ outcome: 'refused', rule: 'consent_denied' } as const);
+  const answered = answered_at && ({ at: answered_at.toISOString(), step: 'consent', ...answer, detail: {}, request_id: null } as const);
+  return [{ ...began, detail: { client_id, ...askedOf(code) } }, ...(answered ? [answered] : [])];
 }
 
 /** What a claimed client turned out to be. */
@@ -44,10 +56,10 @@ function knownOf(trace: WaitingTrace, states: ReadonlyMap<string, 'enabled' | 'd
   return { client_id: claimed, rule: state === 'disabled' ? 'client_disabled' : step.rule };
 }
 
-function rowOf(trace: WaitingTrace, known: Known, issued: IssuedCode | undefined): RequestTraceRow {
+function rowOf(trace: WaitingTrace, known: Known, before: readonly TraceStep[]): RequestTraceRow {
   const { environment_id, request_id, occurred_at, error, step } = trace;
   const refused = { ...step, rule: known.rule };
-  const steps = issued ? [issuingStep(issued), refused] : [refused];
+  const steps = [...before, refused];
   return {
     environment_id,
     id: request_id,
@@ -81,15 +93,20 @@ function merged(rows: readonly RequestTraceRow[]): RequestTraceRow[] {
 }
 
 async function write({ knex }: Pick<Deps, 'knex'>, traces: readonly WaitingTrace[]): Promise<void> {
-  const coded = traces.flatMap(({ environment_id, code_digest: digest }) => (digest ? [{ environment_id, digest }] : []));
+  const coded = (kind: 'authorization' | 'device') =>
+    traces.flatMap(({ environment_id, code }) => (code?.of === kind ? [{ environment_id, digest: code.digest }] : []));
   const claims = traces.flatMap(({ environment_id, client_id, claimed_client_id: claimed }) =>
     client_id === null && claimed !== null ? [{ environment_id, client_id: claimed }] : [],
   );
-  const codes = new Map((await findIssuedCodes(knex, coded)).map((one) => [nameOf(one.environment_id, one.digest.toString('hex')), one]));
+  const codeName = (environment_id: string, digest: Buffer) => nameOf(environment_id, digest.toString('hex'));
+  const steps = new Map<string, TraceStep[]>();
+  for (const one of await findIssuedCodes(knex, coded('authorization')))
+    steps.set(codeName(one.environment_id, one.digest), [issuingStep(one)]);
+  for (const one of await findIssuedDeviceCodes(knex, coded('device')))
+    steps.set(codeName(one.environment_id, one.digest), deviceSteps(one));
   const states = new Map((await findClientStates(knex, claims)).map((one) => [nameOf(one.environment_id, one.id), one.status]));
-  const issuedFor = ({ environment_id, code_digest }: WaitingTrace) =>
-    code_digest ? codes.get(nameOf(environment_id, code_digest.toString('hex'))) : undefined;
-  await addRequestTraces(knex, merged(traces.map((trace) => rowOf(trace, knownOf(trace, states), issuedFor(trace)))));
+  const before = ({ environment_id, code }: WaitingTrace) => (code && steps.get(codeName(environment_id, code.digest))) ?? [];
+  await addRequestTraces(knex, merged(traces.map((trace) => rowOf(trace, knownOf(trace, states), before(trace)))));
 }
 
 /** Writes what was collected. When the database is unavailable it is kept for the next call, as far as there is room. */

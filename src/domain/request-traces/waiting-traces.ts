@@ -32,8 +32,8 @@ export type WaitingTrace = {
   readonly client_id: string | null;
   readonly claimed_client_id: string | null;
   readonly step: TraceStep & { readonly rule: RefusalRule };
-  /** Of the code that came with the request, to find its row by; it isn't kept. */
-  readonly code_digest: Buffer | null;
+  /** Of the code that came with the request, to find its row by, and whose it is; it isn't kept. */
+  readonly code: { readonly digest: Buffer; readonly of: 'authorization' | 'device' } | null;
 };
 
 /** Traces between two writes. */

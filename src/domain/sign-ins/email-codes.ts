@@ -44,11 +44,12 @@ export async function startEmailSignIn(ctx: Context, address: EmailAddress, brow
       bound_digest: browserDigest(browser),
     });
     const send_before = passcode.expires_at;
-    if (user && required) await mailElsewhere(tx, user.email, required, { origin, send_before });
+    if (user && required) await mailElsewhere(tx, user.email, required, { locale: user.locale, origin, send_before });
     else
       await queueMail(tx, {
-        template: 'sign-in-code',
+        template: 'sign_in_code',
         to: user?.email ?? address.email,
+        locale: user?.locale ?? null,
         model: { code, expires_in, second: false },
         origin,
         send_before,
@@ -129,7 +130,8 @@ export async function sendSecondStepCode(ctx: Context, user: UserRow, bound: Cod
       return { outcome: 'too_soon', retry_after: Math.max(1, Math.ceil(wait / 1000)) };
     }
     const send_before = new Date(now.getTime() + expires_in * 1000);
-    await queueMail(tx, { template: 'sign-in-code', to: user.email, model: { code: sent, expires_in, second: true }, origin, send_before });
+    const model = { code: sent, expires_in, second: true };
+    await queueMail(tx, { template: 'sign_in_code', to: user.email, locale: user.locale, model, origin, send_before });
     return { outcome: 'sent', expires_in, resend_after: emailCodePause };
   });
 }

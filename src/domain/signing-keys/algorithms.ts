@@ -2,7 +2,9 @@ import { countApiResourcesSignedWith } from '../../db/tables/api_resources.js';
 import { countClientsSignedWith } from '../../db/tables/clients.js';
 import { lockSigningAlgorithms, storeSigningAlgorithm } from '../../db/tables/environments.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import { recordSecurityEvent, serviceActor } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
+import { noOrigin } from '../origin.js';
 import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
 import { addPrimaryKey, retireAlgorithm } from './operations.js';
 import { generateSigningKey, type NewSigningKey } from './signing-keys.js';
@@ -68,9 +70,19 @@ export async function changeSigningAlgorithms(
   }
 }
 
-/** Lets the environment sign with the algorithm of the key too, unless it does already. Emits `signing_key.generated`. */
+/**
+ * Lets the environment sign with the algorithm of the key too, unless it does already, as the profile of a client wants. Emits `signing_key.generated`,
+ * and records `signing_key.changed`: that a client is changed doesn't say so.
+ */
 export async function addSigningAlgorithm(tx: Context, key: NewSigningKey): Promise<void> {
-  if (await storeSigningAlgorithm(tx.scope, key.algorithm, tx.clock.now())) await addPrimaryKey(tx, key);
+  if (!(await storeSigningAlgorithm(tx.scope, key.algorithm, tx.clock.now()))) return;
+  await addPrimaryKey(tx, key);
+  await recordSecurityEvent(tx, 'signing_key.changed', {
+    actor: serviceActor,
+    target: { target_type: 'signing_key', target_id: key.kid },
+    origin: noOrigin,
+    detail: { action: 'signing_key.generated', reason: 'profile' },
+  });
 }
 
 /**

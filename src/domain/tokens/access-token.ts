@@ -33,6 +33,8 @@ export type AccessTokenContent = {
   readonly permissions?: readonly string[];
   /** Who acts for the person (RFC 8693 4.1). */
   readonly act?: Readonly<Record<string, unknown>> | null;
+  /** See `TokenContent`. */
+  readonly earlier_scopes?: Readonly<Record<string, string>>;
   /** `typ` of the header; RFC 9068's unless the API resource says otherwise. */
   readonly typ?: 'at+jwt' | 'JWT';
   /** What a JWT is signed with: as the API resource, else the client, has it. */
@@ -68,6 +70,7 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
     gid: content.grant_id,
     permissions: content.permissions,
     act: content.act ?? undefined,
+    earlier_scopes: content.earlier_scopes && Object.keys(content.earlier_scopes).length > 0 ? content.earlier_scopes : undefined,
     cnf: content.jkt ? { jkt: content.jkt } : undefined,
     userinfo_claims: content.userinfo_claims && content.userinfo_claims.length > 0 ? content.userinfo_claims : undefined,
   };

@@ -1,5 +1,6 @@
 import type { ClaimMapping, ClaimPlace } from '../../db/tables/clients.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
+import { jsonObject } from '../../lib/json-object.js';
 import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
 import { profileColumns } from '../users/profile.js';
@@ -44,8 +45,8 @@ const isClaimSource = (source: string): boolean => claimSources.includes(source)
 /** Claims that this service means something by itself (RFC 7519 4.1, RFC 9068 2.2, OIDC Core 2, RFC 7662 2.2, RFC 9493 4.1), in any case: whoever reads them relies on that. */
 export const reservedClaims: readonly string[] = [
   'iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'typ', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid', 'at_hash', 'c_hash', 's_hash', 'scope', 'scp',
-  'client_id', 'permissions', 'authorization_details', 'act', 'may_act', 'cnf', 'gid', 'userinfo_claims', 'events', 'active', 'token_type', '_claim_names',
-  '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
+  'client_id', 'permissions', 'authorization_details', 'act', 'may_act', 'cnf', 'gid', 'userinfo_claims', 'earlier_scopes', 'events', 'active', 'token_type',
+  '_claim_names', '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
 ]; // prettier-ignore
 
 /** Ways of contact and whether they were proved (OIDC Core 5.1): who reads them lets people in by them, so each tells its own attribute or nothing. */
@@ -117,8 +118,10 @@ export function permissionsOfMappings(mappings: readonly ClaimMapping[]): readon
 
 function inMetadata(metadata: Record<string, unknown> | null, path: string): unknown {
   let value: unknown = metadata;
-  for (const name of path.split('.').slice(1))
-    value = typeof value === 'object' && value !== null && !Array.isArray(value) ? own(value as Record<string, unknown>, name) : undefined;
+  for (const name of path.split('.').slice(1)) {
+    const inside = jsonObject(value);
+    value = inside ? own(inside, name) : undefined;
+  }
   return value;
 }
 

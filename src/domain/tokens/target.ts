@@ -2,6 +2,7 @@ import { apiResourceOf, askableScopes, namedResource, withoutUnaskable, type Api
 import { takesTokensOf } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import { OAuthError } from '../../errors.js';
+import type { ScopeRuling } from '../../lib/refusal-rules.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 
 /** The API resource of a person's token, and which of its scopes the client may ask people for. */
@@ -49,6 +50,22 @@ export const withoutUnheld = (resource: ApiResource, held: readonly string[], sc
  */
 export function scopeInForce({ resource, askable }: Target, scope: string, held: readonly string[]): string {
   return formatScope(withoutUnheld(resource, held, withoutUnaskable(resource, askable, parseScope(scope) ?? [])));
+}
+
+/** What became of each granted scope, where some of them are no longer given; undefined where all are. */
+export function droppedScopes(
+  { resource, askable }: Target,
+  { granted, scope, held }: { readonly granted: string; readonly scope: string; readonly held: readonly string[] },
+): ScopeRuling[] | undefined {
+  if (scope === granted) return undefined;
+  const [before, left] = [parseScope(granted) ?? [], parseScope(scope) ?? []];
+  const letIn = withoutUnaskable(resource, askable, before);
+  const unheld = (name: string) => !withoutUnheld(resource, held, [name]).includes(name);
+  const rulings = before.map((name): ScopeRuling => {
+    if (left.includes(name)) return { name, rule: 'granted' };
+    return { name, rule: letIn.includes(name) && unheld(name) ? 'permission_not_held' : 'not_in_client_grant' };
+  });
+  return rulings.some(({ rule }) => rule !== 'granted') ? rulings : undefined;
 }
 
 /**

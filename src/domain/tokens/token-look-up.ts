@@ -12,6 +12,7 @@ import {
 } from '../../db/tables/access_tokens.js';
 import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
+import { jsonObject } from '../../lib/json-object.js';
 import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
@@ -33,6 +34,8 @@ export type TokenContent = {
   readonly claims: readonly string[];
   /** Who acts for the person (RFC 8693 4.1); null when nobody does, or the token doesn't say. */
   readonly act: Readonly<Record<string, unknown>> | null;
+  /** The scope that what it was exchanged for had at other API resources, by their identifiers: an exchange back gives no more (RFC 8693 2.1). */
+  readonly earlier_scopes: Readonly<Record<string, string>>;
   /** Whether it is known to be issued on the strength of another token: a JWT tells by `act` only. */
   readonly exchanged: boolean;
   /** The thumbprint of the key that it is bound to (RFC 9449 6); null for a bearer token. */
@@ -62,8 +65,9 @@ const isSeconds = (value: unknown): value is number =>
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 /** The texts of a list; empty for anything else. */
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
-const members = (value: unknown) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+/** The members that are texts; none of what is no object. */
+const textMembers = (value: unknown) =>
+  Object.fromEntries(Object.entries(jsonObject(value) ?? {}).filter((one): one is [string, string] => typeof one[1] === 'string'));
 const thumbprintIn = (cnf: unknown) => (typeof cnf === 'object' && cnf !== null ? text((cnf as Record<string, unknown>)['jkt']) : null);
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
@@ -104,7 +108,8 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     audience: aud,
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
-    act: members(claims['act']),
+    act: jsonObject(claims['act']),
+    earlier_scopes: textMembers(claims['earlier_scopes']),
     exchanged: claims['act'] !== undefined,
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
@@ -140,6 +145,7 @@ const contentOf = (ctx: Context, row: AccessTokenState): Found['claims'] => ({
   issuer: ctx.environment.issuer,
   claims: Object.keys(row.claims ?? {}),
   act: row.act,
+  earlier_scopes: textMembers(row.earlier_scopes),
   exchanged: row.exchanged,
   jkt: row.jkt,
   acr: row.acr,

@@ -1,10 +1,13 @@
-import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
+import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
 import { listCredentialsOfIssuer, type FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import { findTrustedIssuer, type TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { noteWorkloadRefusal } from '../../db/tables/workload_refusals.js';
+import { jsonObject, type JsonObject } from '../../lib/json-object.js';
+import { isNumericDate } from '../../lib/numeric-date.js';
 import { uuidv7 } from '../../lib/random.js';
 import { enabledClient, type Client } from '../clients/clients.js';
-import type { ClientKey } from '../clients/key-set.js';
+import { mayAgain } from '../cache/pause.js';
+import { signedBy } from '../clients/key-set.js';
 import { isFapi2 } from '../clients/profile.js';
 import { remembered, type Context } from '../context.js';
 import { unmetConditions } from './conditions.js';
@@ -24,8 +27,6 @@ const notePauseMs = 1_000;
 /** Why no client is proven; public: it names claims, never what they hold. */
 export type AssertionRefusal = { readonly reason: string };
 
-type Claims = Readonly<Record<string, unknown>>;
-
 /** The unverified `iss` of a token, if that is an address, as those of platforms are and ids of clients aren't; else null. */
 export function claimedIssuer(assertion: string): string | null {
   try {
@@ -36,49 +37,39 @@ export function claimedIssuer(assertion: string): string | null {
   }
 }
 
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
-
 const types = new Set(['jwt']);
 
-/** The claims that one of the issuer's keys signed; or why that isn't so. */
+/** The claims that one of the issuer's keys signed; or why that isn't so. @throws {errors.JOSEError | TypeError | SyntaxError} as {@link signedBy} */
 async function verifiedClaims(
   ctx: Context,
   issuer: TrustedIssuerRow,
   assertion: string,
-): Promise<{ readonly claims: Claims } | AssertionRefusal> {
+): Promise<{ readonly claims: JsonObject } | AssertionRefusal> {
   const { alg = '', kid, typ, crit } = decodeProtectedHeader(assertion);
   if (crit !== undefined) return { reason: 'the assertion asks for an extension that is not supported' };
   if (!algorithms.some((one) => one === alg)) return { reason: `the assertion must be signed with ${algorithms.join(', ')}` };
   if (typ !== undefined && !types.has(typ.toLowerCase())) return { reason: 'the assertion is of another type' };
   const { keys, error } = await issuerKeys(ctx, issuer, kid);
   if (error !== null) return { reason: `the keys of the issuer can not be had: ${error}` };
-  const fitting = (key: ClientKey) => (kid === undefined || key.kid === kid) && key.algorithms.includes(alg as never);
-  for (const { key } of keys.filter(fitting)) {
-    const result = await compactVerify(assertion, key, { algorithms: [alg] }).catch((failure: unknown) => {
-      if (failure instanceof errors.JWSSignatureVerificationFailed) return null;
-      throw failure;
-    });
-    const claims: unknown = result && JSON.parse(Buffer.from(result.payload).toString('utf8'));
-    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) return { claims: claims as Claims };
-  }
-  return { reason: 'the assertion is not signed with a key of its issuer' };
+  const claims = jsonObject(await signedBy(keys, assertion, alg, kid));
+  return claims ? { claims } : { reason: 'the assertion holds no claims' };
 }
 
 /** What is wrong with the times of the token (RFC 7523 3); null when nothing is. */
-function timeProblem(ctx: Context, { exp, nbf, iat }: Claims): string | null {
+function timeProblem(ctx: Context, { exp, nbf, iat }: JsonObject): string | null {
   const now = Math.floor(ctx.clock.now().getTime() / 1000);
   const problems: [boolean, string][] = [
-    [!isTime(exp), 'exp is required in the assertion'],
-    [isTime(exp) && exp <= now - skewSeconds, 'exp: the assertion has expired'],
-    [isTime(exp) && exp > now + maxLifetimeSeconds + skewSeconds, 'exp: the assertion must expire within 24 hours'],
-    [nbf !== undefined && !(isTime(nbf) && nbf <= now + skewSeconds), 'nbf: the assertion is not valid yet'],
-    [iat !== undefined && !(isTime(iat) && iat <= now + skewSeconds), 'iat: the assertion was issued in the future'],
+    [!isNumericDate(exp), 'exp is required in the assertion'],
+    [isNumericDate(exp) && exp <= now - skewSeconds, 'exp: the assertion has expired'],
+    [isNumericDate(exp) && exp > now + maxLifetimeSeconds + skewSeconds, 'exp: the assertion must expire within 24 hours'],
+    [nbf !== undefined && !(isNumericDate(nbf) && nbf <= now + skewSeconds), 'nbf: the assertion is not valid yet'],
+    [iat !== undefined && !(isNumericDate(iat) && iat <= now + skewSeconds), 'iat: the assertion was issued in the future'],
   ];
   return problems.find(([applies]) => applies)?.[1] ?? null;
 }
 
 /** The one credential that the claims fit, or which claims they don't. */
-function credentialFor(credentials: readonly FederatedCredentialRow[], claims: Claims): FederatedCredentialRow | AssertionRefusal {
+function credentialFor(credentials: readonly FederatedCredentialRow[], claims: JsonObject): FederatedCredentialRow | AssertionRefusal {
   const audiences = [claims['aud']].flat();
   if (audiences.length !== 1) return { reason: 'aud of the assertion must be one value' };
   const judged = credentials.map((credential) => {
@@ -117,10 +108,7 @@ async function judge(ctx: Context, assertion: string, client_id: string | null):
 async function note(ctx: Context, client_id: string, reason: string): Promise<void> {
   const client = await enabledClient(ctx, client_id);
   if (!client) return;
-  const pause = await ctx.cache.get(ctx.environment.id, 'rereads', `refusals ${client_id}`, async () => ({ allowedAt: 0 }));
-  const elapsed = ctx.clock.elapsed();
-  if (!pause || elapsed < pause.allowedAt) return;
-  pause.allowedAt = elapsed + notePauseMs;
+  if (!(await mayAgain(ctx, `refusals ${client_id}`, notePauseMs))) return;
   const refused_at = ctx.clock.now();
   const expires_at = new Date(refused_at.getTime() + refusalsKeptMs);
   await noteWorkloadRefusal(ctx.scope, { id: uuidv7(refused_at.getTime()), client_id, reason, refused_at, expires_at });

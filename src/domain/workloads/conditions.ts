@@ -1,20 +1,17 @@
 import type { ClaimCondition } from '../../db/tables/federated_credentials.js';
+import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { own } from '../../lib/named.js';
-
-type Claims = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The claim of a name, whose dots reach inside: `kubernetes.io.namespace` is the member `namespace` of the claim `kubernetes.io`. A name that a claim has
  * as it stands goes before one that its dots make.
  */
-export function claimAt(claims: Claims, name: string): unknown {
+export function claimAt(claims: JsonObject, name: string): unknown {
   const whole = own(claims, name);
   if (whole !== undefined) return whole;
   for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
-    const outer = own(claims, name.slice(0, dot));
-    if (isObject(outer)) return claimAt(outer, name.slice(dot + 1));
+    const outer = jsonObject(own(claims, name.slice(0, dot)));
+    if (outer) return claimAt(outer, name.slice(dot + 1));
   }
   return undefined;
 }
@@ -29,7 +26,7 @@ function fits(value: unknown, condition: ClaimCondition): boolean {
 }
 
 /** The names of the conditions that the claims don't meet. */
-export const unmetConditions = (conditions: Readonly<Record<string, ClaimCondition>>, claims: Claims): string[] =>
+export const unmetConditions = (conditions: Readonly<Record<string, ClaimCondition>>, claims: JsonObject): string[] =>
   Object.entries(conditions).flatMap(([name, condition]) => (fits(claimAt(claims, name), condition) ? [] : [name]));
 
 /** Whether no claim can be what both conditions say. */

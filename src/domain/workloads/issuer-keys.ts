@@ -1,23 +1,33 @@
+import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { importKeySet, type ClientKey } from '../clients/key-set.js';
+import type { Cache } from '../cache/cache.js';
 import { remembered, type Context } from '../context.js';
 import { noteIssuerError, type TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
 
+/** For metadata and keys together. */
 const timeoutMs = 5_000;
 const maxResponseBytes = 256 * 1024;
 /** A key that isn't known makes for another look at most once in this time. */
 const refetchPauseMs = 60_000;
+/** So long keys are taken as they are. */
+const freshMs = 60_000;
+/** So long they serve at most while the issuer is away. */
+const keptMs = 3_600_000;
+/** So long nobody asks an issuer again that failed. */
+const failedPauseMs = 10_000;
 /** Platforms publish more keys than a client has. */
 const maxKeys = 100;
+const maxIssuers = 1_000;
 
 /** The keys of an issuer, or why they can't be had. */
 export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: string | null };
 
 /** What a document at the issuer says. @throws {Unusable} when there is none */
-async function fetchJson(ctx: Context, url: string, what: string): Promise<Record<string, unknown>> {
+async function fetchJson(ctx: Context, url: string, what: string, started: number): Promise<JsonObject> {
   const answer = await ctx.fetch.request(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
-    timeoutMs,
+    timeoutMs: Math.max(1, timeoutMs - Math.round(performance.now() - started)),
     maxResponseBytes,
   });
   if (answer.status !== 200) throw new Unusable(`${what}: status ${answer.status}`);
@@ -28,16 +38,17 @@ async function fetchJson(ctx: Context, url: string, what: string): Promise<Recor
   } catch {
     throw new Unusable(`${what} is no JSON`);
   }
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw new Unusable(`${what} is no object`);
-  return document as Record<string, unknown>;
+  const members = jsonObject(document);
+  if (members === null) throw new Unusable(`${what} is no object`);
+  return members;
 }
 
 class Unusable extends Error {}
 
 /** The address of the keys: the one that was set, else that of the issuer's own metadata, which must be its own (OIDC Discovery 4.3, RFC 8414 3.3). */
-async function keysUrl(ctx: Context, { issuer, jwks_uri }: TrustedIssuerRow): Promise<string> {
+async function keysUrl(ctx: Context, { issuer, jwks_uri }: TrustedIssuerRow, started: number): Promise<string> {
   if (jwks_uri !== null) return jwks_uri;
-  const metadata = await fetchJson(ctx, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, 'the metadata');
+  const metadata = await fetchJson(ctx, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, 'the metadata', started);
   if (metadata['issuer'] !== issuer) throw new Unusable('the metadata is of another issuer');
   const found = metadata['jwks_uri'];
   if (typeof found !== 'string') throw new Unusable('the metadata has no jwks_uri');
@@ -45,8 +56,10 @@ async function keysUrl(ctx: Context, { issuer, jwks_uri }: TrustedIssuerRow): Pr
 }
 
 async function fetchKeys(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
+  const started = performance.now();
   try {
-    const keys = importKeySet(await fetchJson(ctx, await keysUrl(ctx, issuer), 'the key set'), maxKeys);
+    const url = await keysUrl(ctx, issuer, started);
+    const keys = importKeySet(await fetchJson(ctx, url, 'the key set', started), maxKeys);
     if (keys === null || keys.length === 0) throw new Unusable('the key set has no usable key');
     return { keys, error: null };
   } catch (error) {
@@ -68,24 +81,81 @@ async function noted(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys
   return fetched;
 }
 
-const keyOf = ({ id, issuer, jwks_uri }: TrustedIssuerRow) => `${id} ${jwks_uri ?? issuer}`;
+/** What a process has of an issuer. */
+type Kept = {
+  /** What was read last, and when, by `Clock.elapsed`; null before. */
+  read: { readonly keys: readonly ClientKey[]; readonly at: number } | null;
+  /** Of the last attempt; null when it read the keys. */
+  error: string | null;
+  /** When the next attempt is due. */
+  due: number;
+  /** When a key that isn't known may make for another look, and the one under way. */
+  refetchAt: number;
+  refetch: Promise<void> | null;
+};
 
-/** The keys of the issuer: as they were given, or fetched by the guarded fetch and remembered for a minute, one request at a time. */
-async function keysOf(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
-  if (issuer.jwks !== null) return { keys: importKeySet(issuer.jwks, maxKeys) ?? [], error: null };
-  const fetched = await remembered(ctx, 'issuer_keys', keyOf(issuer), (shared) => noted(shared, issuer));
-  return fetched ?? { keys: [], error: 'could not be reached' };
+/** By the cache of the process, so that each process of a test has its own. */
+const processes = new WeakMap<Cache, Map<string, Kept>>();
+
+function keptOf({ cache, environment }: Context, { id, issuer, jwks_uri }: TrustedIssuerRow): Kept {
+  let issuers = processes.get(cache);
+  if (!issuers) processes.set(cache, (issuers = new Map<string, Kept>()));
+  const key = `${environment.id} ${id} ${jwks_uri ?? issuer}`;
+  let kept = issuers.get(key);
+  if (!kept) issuers.set(key, (kept = { read: null, error: null, due: 0, refetchAt: 0, refetch: null }));
+  if (issuers.size > maxIssuers) issuers.delete(issuers.keys().next().value as string);
+  return kept;
 }
 
-/** The same, fetched anew when a key of this id isn't among them: issuers change their keys, and made-up ids must not become requests. */
+/** Fetches the keys; whoever asks meanwhile waits for the same answer. What was read before stays when they can't be had. */
+async function attempt(ctx: Context, issuer: TrustedIssuerRow, kept: Kept): Promise<void> {
+  await remembered(ctx, 'issuer_keys', `${issuer.id} ${issuer.jwks_uri ?? issuer.issuer}`, async (shared) => {
+    const { keys, error } = await noted(shared, issuer);
+    const at = shared.clock.elapsed();
+    kept.error = error;
+    kept.due = at + (error === null ? freshMs : failedPauseMs);
+    if (error === null) kept.read = { keys, at };
+    return null;
+  });
+}
+
+/** The keys that serve now; an issuer that is away for an hour has none. */
+function serving({ clock }: Context, { read, error }: Kept): IssuerKeys {
+  if (read && (error === null || clock.elapsed() - read.at < keptMs)) return { keys: read.keys, error: null };
+  return { keys: [], error: error ?? 'could not be reached' };
+}
+
+/**
+ * The keys of the issuer: as they were given, or fetched by the guarded fetch and taken as they are for a minute. While the issuer is away those that were
+ * read last serve, for an hour at most, and nobody waits for it.
+ */
+async function keysOf(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
+  if (issuer.jwks !== null) return { keys: importKeySet(issuer.jwks, maxKeys) ?? [], error: null };
+  const kept = keptOf(ctx, issuer);
+  if (ctx.clock.elapsed() < kept.due) return serving(ctx, kept);
+  const attempted = attempt(ctx, issuer, kept);
+  const known = kept.error === null ? null : serving(ctx, kept);
+  if (known?.error !== null) await attempted;
+  // It is tried again by those who come next.
+  else attempted.catch(() => undefined);
+  return serving(ctx, kept);
+}
+
+/**
+ * The same, fetched anew when a key of this id isn't among them: issuers change their keys, and made-up ids must not become requests, nor have those wait who
+ * bring a key that is known.
+ */
 export async function issuerKeys(ctx: Context, issuer: TrustedIssuerRow, kid: string | undefined): Promise<IssuerKeys> {
   const known = await keysOf(ctx, issuer);
   const missing = kid !== undefined && known.error === null && !known.keys.some((key) => key.kid === kid);
   if (issuer.jwks !== null || !missing) return known;
+  const kept = keptOf(ctx, issuer);
   const now = ctx.clock.elapsed();
-  const pause = await ctx.cache.get(ctx.environment.id, 'rereads', `issuer ${issuer.id}`, async () => ({ allowedAt: 0 }));
-  if (!pause || now < pause.allowedAt) return known;
-  pause.allowedAt = now + refetchPauseMs;
-  ctx.cache.forget(ctx.environment.id, 'issuer_keys', keyOf(issuer));
-  return keysOf(ctx, issuer);
+  if (now >= kept.refetchAt) {
+    kept.refetchAt = now + refetchPauseMs;
+    kept.refetch = attempt(ctx, issuer, kept).finally(() => (kept.refetch = null));
+  }
+  if (kept.refetch === null) return known;
+  await kept.refetch;
+  return serving(ctx, kept);
 }

@@ -56,8 +56,8 @@ function basicCredentialsOf(req: Request): BasicCredentials | null {
   return (req.basic ??= authorization === undefined ? null : parseBasicCredentials(authorization));
 }
 
-/** Reads the credentials; two methods in one request are refused (RFC 6749 2.3). Needs `form` before. */
-function credentialsOf(req: Request): Credentials {
+/** Reads the credentials; two methods in one request are refused (RFC 6749 2.3). `byGrant`: see {@link ClientProof}. Needs `form` before. */
+function credentialsOf(req: Request, byGrant: boolean): Credentials {
   const asserted = assertionOf(req);
   if (asserted) return asserted;
   const { authorization } = req.headers;
@@ -71,7 +71,7 @@ function credentialsOf(req: Request): Credentials {
       throw OAuthError.invalid_request('client_id differs from the Authorization header');
     return { method: 'secret', ...basic };
   }
-  const assertion = req.form.get('grant_type') === jwtBearerGrantType ? req.form.get('assertion') : undefined;
+  const assertion = byGrant && req.form.get('grant_type') === jwtBearerGrantType ? req.form.get('assertion') : undefined;
   if (assertion !== undefined && client_secret === undefined) return { method: 'grant', client_id: client_id ?? null, assertion };
   if (client_id === undefined) return { method: 'absent' };
   return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
@@ -90,11 +90,22 @@ export type FindClient = (req: Request, client_id: string) => Promise<Client | n
 
 const storedClient: FindClient = ({ ctx }, client_id) => enabledClient(ctx, client_id);
 
+/** What an endpoint takes of clients. */
+export type ClientProof = {
+  /** Finds one that is stored, unless the endpoint takes others too. */
+  readonly find?: FindClient;
+  /** Whether the grant of a workload proves its client beside (RFC 7523 2.1): where grants are brought, and nowhere else. */
+  readonly byGrant?: boolean;
+};
+
 const secretMethods = new Set(['client_secret_basic', 'client_secret_post']);
 
 /** The client that the request claims to be from, if there is one, and whether it proves that. @throws {OAuthError} */
-async function authenticated(req: Request, find: FindClient): Promise<{ client: Client | null; proven: boolean }> {
-  const credentials = credentialsOf(req);
+async function authenticated(
+  req: Request,
+  { find = storedClient, byGrant = false }: ClientProof,
+): Promise<{ client: Client | null; proven: boolean }> {
+  const credentials = credentialsOf(req, byGrant);
   switch (credentials.method) {
     case 'secret': {
       if (credentials.client_secret === '') return { client: null, proven: false };
@@ -154,14 +165,13 @@ function noteRefusal(req: Request, client: Client | null): void {
 
 /**
  * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
- * @param find finds one that is stored, unless the endpoint takes others too
  * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_grant` where the assertion is the grant itself; 400 `invalid_target` for several resources; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
  */
-export async function provenClient(req: Request, find: FindClient = storedClient): Promise<Client> {
+export async function provenClient(req: Request, taken: ClientProof = {}): Promise<Client> {
   // RFC 8707 2 allows several; but a scope means something else at each.
   if (req.form.repeated.has('resource')) throw OAuthError.invalid_target('only one resource can be asked for at once');
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
-  const { client, proven } = await authenticated(req, find).catch((error: unknown) => {
+  const { client, proven } = await authenticated(req, taken).catch((error: unknown) => {
     if (error instanceof OAuthError && error.error !== 'invalid_request') noteRefusal(req, null);
     throw unchallenged(req, error);
   });
@@ -174,9 +184,9 @@ export async function provenClient(req: Request, find: FindClient = storedClient
 }
 
 /** Middleware: sets `req.client` to the client that the request proves to be from. Needs `form` before. */
-export function authenticateClient(find?: FindClient) {
+export function authenticateClient(taken?: ClientProof) {
   return async (req: Request, _res: Response, next: NextFunction): Promise<void> => {
-    req.client = await provenClient(req, find);
+    req.client = await provenClient(req, taken);
     next();
   };
 }

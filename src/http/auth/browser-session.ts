@@ -1,14 +1,21 @@
 import type { NextFunction, Request, Response } from 'express';
+import { clientOf } from '../../domain/clients/clients.js';
 import { findBrowserSession, noteActivity } from '../../domain/sessions/sessions.js';
 import { clearCookie, cookieName, readCookie, setCookie } from '../request/cookies.js';
+import { onWayTo } from '../request/return-to.js';
 
 const cookie = 'session';
 
-/** Looks the browser's session up; `req.session` is null for a stranger. One statement, and a second one once a minute. */
+/**
+ * Looks the browser's session up; `req.session` is null for a stranger. One statement, and a second one once a minute. Of a step of a client's sign-in
+ * also the client, which is remembered, for its branding.
+ */
 export async function browserSession(req: Request, _res: Response, next: NextFunction): Promise<void> {
   const token = readCookie(req, cookieName(req, cookie));
   req.session = token === undefined ? null : await findBrowserSession(req.ctx, token);
   if (req.session) await noteActivity(req.ctx, req.session);
+  const client_id = req.path.startsWith('/oauth/') ? null : onWayTo(req);
+  req.branded_for = client_id === null ? null : await clientOf(req.ctx, client_id);
   next();
 }
 

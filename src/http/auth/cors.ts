@@ -16,10 +16,18 @@ async function answerOrigin(origin: string, req: Request, res: Response, next: N
   res.vary('Origin');
   const { ctx } = req;
   const origins = await remembered(ctx, 'clients', ' allowed origins', ({ scope }) => listAllowedOrigins(scope));
-  if (origins?.includes(origin)) {
-    res.setHeader('Access-Control-Allow-Origin', origin);
-    res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id, DPoP-Nonce');
-  }
+  if (origins?.includes(origin)) letIn(origin, res);
+  next();
+}
+
+function letIn(origin: string, res: Response): void {
+  res.setHeader('Access-Control-Allow-Origin', origin);
+  res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id, DPoP-Nonce');
+}
+
+/** The same for the client that the request is from, which need not be stored (`cors` knows of those that are). Needs `cors` and client authentication before. */
+export function corsOfClient({ headers: { origin }, client }: Request, res: Response, next: NextFunction): void {
+  if (origin !== undefined && client.allowed_origins.includes(origin)) letIn(origin, res);
   next();
 }
 

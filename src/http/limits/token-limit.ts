@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { RateLimit } from '../../config.js';
 import { clientOf } from '../../domain/clients/clients.js';
 import { OAuthError } from '../../errors.js';
-import { authenticateClient, claimedClientId, provenClient, type FindClient } from '../auth/authenticate-client.js';
+import { authenticateClient, claimedClientId, provenClient, type ClientProof } from '../auth/authenticate-client.js';
 import type { Web } from '../web.js';
 import type { Limiter } from './rate-limiter.js';
 import { addressKey, enforce } from './rate-limits.js';
@@ -84,9 +84,9 @@ async function callerOf(req: Request, is_poll = false): Promise<TokenCaller> {
 }
 
 /** Proves the client, and counts the attempt when the proof was wrong; a malformed request is no guess. @throws {OAuthError | RateLimitedError} */
-async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request, res: Response, find?: FindClient): Promise<void> {
+async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request, res: Response, taken?: ClientProof): Promise<void> {
   try {
-    req.client = await provenClient(req, find);
+    req.client = await provenClient(req, taken);
   } catch (error) {
     if (error instanceof OAuthError && ['invalid_client', 'invalid_grant'].includes(error.error)) await limit.failed(res, caller);
     throw error;
@@ -96,18 +96,17 @@ async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request
 /**
  * Client authentication behind the limit of /oauth/token: requests and wrong secrets per claimed client and address. Needs `form` before.
  * @param isPoll whether a request is a device's question whether its person has answered
- * @param find see {@link provenClient}
  */
 export function limitedClientAuthentication(
   web: Web,
-  { isPoll = () => false, find }: { readonly isPoll?: (req: Request) => boolean; readonly find?: FindClient } = {},
+  { isPoll = () => false, ...taken }: ClientProof & { readonly isPoll?: (req: Request) => boolean } = {},
 ): RequestHandler {
-  if (!web.limiter.enabled) return authenticateClient(find);
+  if (!web.limiter.enabled) return authenticateClient(taken);
   const limit = createTokenLimit(web.limiter, web.deps.config.rateLimits.token);
   return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
     const caller = await callerOf(req, isPoll(req));
     await limit.admit(res, caller);
-    await proveOrCount(limit, caller, req, res, find);
+    await proveOrCount(limit, caller, req, res, taken);
     await limit.succeeded(res, caller);
     next();
   };

@@ -1,16 +1,15 @@
+import type { Brand } from '../../domain/environments/branding.js';
+
 /** What every page needs; `basePage` in pages.ts builds it. */
 export interface BasePage {
   /** The h1 and, with the environment's name, the document's title. */
   title: string;
-  environment: {
-    name: string;
-    logo_url: string | null;
-    support_email: string | null;
-    kind: 'production' | 'staging' | 'development';
-  };
+  environment: Omit<Brand, 'primary_color'> & { kind: 'production' | 'staging' | 'development' };
   /** `accentPath(branding.primary_color)` */
   accent_path: string;
   request_id: string;
+  /** A picture of the page: nothing on it works. */
+  still?: true;
   /** Required by every page with a POST form. */
   csrf_token?: string | undefined;
 }

@@ -1,4 +1,5 @@
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
+import { brandOf, type BrandedClient, type BrandedEnvironment } from '../../domain/environments/branding.js';
 import { createTemplates } from '../../lib/templates.js';
 import { isWithinSignIn } from '../request/return-to.js';
 import type { BasePage, PageModels } from './page-models.js';
@@ -17,6 +18,8 @@ export type RenderOptions = {
   formAction?: readonly string[];
   /** That of the person unless told. */
   language?: Language;
+  /** `within`: pages of ours may show this one in a frame; `holds`: this one shows others of ours in frames. */
+  frames?: 'within' | 'holds';
 };
 
 /** Renders a view with its model and sends it as an HTML page with the headers of every page (specification 11.3.2). */
@@ -36,10 +39,10 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
   const helpers = viewHelpers(assets);
 
   return {
-    renderPage(res, view, model, { status = 200, formAction = [], language } = {}) {
+    renderPage(res, view, model, { status = 200, formAction = [], language, frames } = {}) {
       const words = wordsFor(res, view, language);
-      const html = templates.render(view, { ...model, ...helpers, ...words, ...switchOf(res.req, view) });
-      res.status(status).set(pageHeaders(formAction)).set('Content-Language', words.language);
+      const html = templates.render(view, { ...model, ...helpers, ...words, ...brandingFor(res.req), ...switchOf(res.req, view) });
+      res.status(status).set(pageHeaders(formAction, frames)).set('Content-Language', words.language);
       // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
       if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       res.send(html);
@@ -57,30 +60,23 @@ function wordsFor(res: Response, view: string, language: Language | undefined): 
   return language === undefined ? wordsOf(res.req) : wordsIn(language);
 }
 
-/** The environment as far as pages show it: a row of `environments`, or anything of that shape. */
-export type BrandedEnvironment = {
-  name: string;
-  kind: 'production' | 'staging' | 'development';
-  support_email: string | null;
-  branding: { name?: string | null | undefined; logo_url?: string | null | undefined; primary_color?: string | null | undefined } | null;
-};
+/** How the page looks within a client's sign-in; nothing where that is as the environment says. */
+function brandingFor({ ctx, branded_for }: Request): Partial<BasePage> {
+  if (!branded_for) return {};
+  const { environment, accent_path } = basePage(ctx.environment, { title: '', request_id: '', client: branded_for });
+  return { environment, accent_path };
+}
 
-/** The part of the model that all pages share. */
+/**
+ * The part of the model that all pages share. With the client whose sign-in is under way the page looks as that client's branding says.
+ */
 export function basePage(
   environment: BrandedEnvironment,
-  page: { title: string; request_id: string; csrf_token?: string | undefined },
+  page: { title: string; request_id: string; csrf_token?: string | undefined; client?: BrandedClient | null },
 ): BasePage {
-  const { branding } = environment;
-  return {
-    ...page,
-    environment: {
-      name: branding?.name || environment.name,
-      logo_url: branding?.logo_url || null,
-      support_email: environment.support_email,
-      kind: environment.kind,
-    },
-    accent_path: accentPath(branding?.primary_color),
-  };
+  const { client = null, ...shared } = page;
+  const { primary_color, ...brand } = brandOf(environment, client);
+  return { ...shared, environment: { ...brand, kind: environment.kind }, accent_path: accentPath(primary_color) };
 }
 
 /**
@@ -94,15 +90,15 @@ export function formActionSource(uri: string): string {
 
 const source = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.-]+(:\d+)?)?$/i;
 
-function pageHeaders(formAction: readonly string[]): Record<string, string> {
+function pageHeaders(formAction: readonly string[], frames: RenderOptions['frames']): Record<string, string> {
   const targets = ["'self'", ...new Set(formAction.filter((origin) => source.test(origin)))].join(' ');
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
     'Content-Security-Policy':
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; font-src 'self'; " +
-      `form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
-    'X-Frame-Options': 'DENY',
+      `${frames === 'holds' ? "frame-src 'self'; " : ''}form-action ${targets}; base-uri 'none'; frame-ancestors ${frames === 'within' ? "'self'" : "'none'"}`,
+    'X-Frame-Options': frames === 'within' ? 'SAMEORIGIN' : 'DENY',
     'Permissions-Policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',

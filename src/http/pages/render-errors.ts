@@ -226,6 +226,7 @@ export function renderErrors(web: Web): ErrorRequestHandler {
     if (res.headersSent) return next(error);
     traceRefusal(req, error);
     const refusal = renderedErrorOf(error);
+    req.error_code = refusal.code;
     if (refusal.status >= 500) {
       // A failure of the database says what has happened, and has its own cause beside it.
       const cause = error instanceof DatabaseFailure ? error : ((error as { cause?: unknown }).cause ?? error);
@@ -233,6 +234,7 @@ export function renderErrors(web: Web): ErrorRequestHandler {
         {
           event: refusal.status === 503 ? 'request.unavailable' : 'request.failed',
           request_id: req.request_id,
+          ...(req.trace_id !== undefined && { trace_id: req.trace_id }),
           path: req.path,
           err: cause,
         },

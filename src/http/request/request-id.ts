@@ -33,7 +33,10 @@ export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics
     const { request_id, method, originalUrl: url, ip } = req;
     metrics.requestSeconds.record(ms / 1000, method, route, statusClasses[Math.floor(status / 100)] ?? '');
     const query = url.indexOf('?');
-    log({ at: clock.now().getTime(), request_id, method, path: query < 0 ? url : url.slice(0, query), status, ms, ip, finished });
+    log(
+      { at: clock.now().getTime(), request_id, method, path: query < 0 ? url : url.slice(0, query), status, ms, ip, finished },
+      req.trace_id,
+    );
   }
 
   return (req: Request, res: Response, next: NextFunction) => {

@@ -14,6 +14,14 @@ declare module 'express-serve-static-core' {
     deadline: Deadline;
     /** Echoed as X-Request-Id and shown with every error. */
     request_id: string;
+    /** Of a request that spans are sent of, 32 hexadecimal digits; set by `traceRequests`. */
+    trace_id?: string;
+    /** Its path without ids, where it isn't Express that finds the route; for its span. */
+    route_pattern?: string;
+    /** The client of a token that was presented, or that an authorization is asked for; for the request's span. */
+    asking_client_id?: string;
+    /** `error` of the refusal that was the answer, for its span. */
+    error_code?: string;
     /** The fields of a form body; set by `form`. */
     form: Parameters;
     /** What the Authorization header says as Basic credentials, null when it doesn't; set when first asked for. */

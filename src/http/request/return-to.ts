@@ -1,9 +1,12 @@
 import type { Request } from 'express';
+import type { BrandedClient } from '../../domain/environments/branding.js';
 
 declare module 'express-serve-static-core' {
   interface Request {
     /** Where the request returns to after sign-in, once that is known from elsewhere than its own parameters. */
     return_to?: string | null;
+    /** The client that pages look like: whose sign-in or sign-out is under way. */
+    branded_for?: BrandedClient | null;
   }
 }
 
@@ -68,11 +71,20 @@ export function pendingOf(req: Request, return_to: string | null): PendingAuthor
   return handle === null ? null : openPending(req, handle);
 }
 
-/** The return path as it was sent: the form's, else the query's. */
-function sentReturnTo(req: Request): string | null {
+/** The return path as it was sent: the body's, else the query's. */
+function sentReturnTo(req: Request): unknown {
+  const body = req.body as { return_to?: unknown } | null | undefined;
+  if (body?.return_to !== undefined) return body.return_to;
   const mark = req.originalUrl.indexOf('?');
   return req.form?.get('return_to') ?? (mark < 0 ? null : new URLSearchParams(req.originalUrl.slice(mark)).get('return_to'));
 }
+
+/** The pending authorization request that the request is a step of, or null. */
+export const pendingHere = (req: Request): PendingAuthorization | null =>
+  req.ctx === undefined ? null : pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req)));
+
+/** The client that the person is on their way to, as the pending authorization request claims it, or null. */
+export const onWayTo = (req: Request): string | null => pendingHere(req)?.parameters['client_id'] ?? null;
 
 /**
  * Whether the request belongs to the sign-in or sign-out of a client's: an address of the protocol, or a step that returns to a pending authorization
@@ -80,11 +92,6 @@ function sentReturnTo(req: Request): string | null {
  */
 export function isWithinSignIn(req: Request): boolean {
   return req.path.startsWith('/oauth/') || pendingHere(req) !== null;
-}
-
-/** The authorization request that waits for this step of a sign-in, or null. */
-export function pendingHere(req: Request): PendingAuthorization | null {
-  return req.ctx === undefined ? null : pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req)));
 }
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { toldName, toldUri } from '../../domain/request-traces/told.js';
-import type { TraceOutcome, TraceStepName } from '../../domain/request-traces/waiting-traces.js';
+import type { TraceOutcome, TraceStepName, WaitingTrace } from '../../domain/request-traces/waiting-traces.js';
 import { BodyError, OAuthError, RateLimitedError, RuledError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { named } from '../../lib/named.js';
@@ -89,13 +89,20 @@ function toldDetail({ client_id, redirect_uri, registered_redirect_uris: registe
 /** Where clients prove who they are, and may do so in a header. */
 const authenticating: ReadonlySet<TraceStepName> = new Set(['token', 'pushed_authorization_request', 'device_authorization']);
 
+/** The code by which the request goes on with an earlier one. */
+function codeIn(sent: Parameters): WaitingTrace['code'] {
+  const [code, device_code] = [sent.get('code'), sent.get('device_code')];
+  if (code !== undefined) return { digest: digest(code), of: 'authorization' };
+  return device_code === undefined ? null : { digest: digest(device_code), of: 'device' };
+}
+
 type Noted = Refused | (Omit<Refused, 'error'> & { readonly error: null });
 
 function note(req: Request, sent: Parameters, outcome: TraceOutcome, refused: Noted): void {
   const { ctx, request_id, trace_step: step } = req;
   if (!ctx || step === undefined) return;
   const occurred_at = ctx.clock.now();
-  const code = step === 'token' ? sent.get('code') : undefined;
+  const code = step === 'token' ? codeIn(sent) : null;
   const claimed = sent.get('client_id') ?? (authenticating.has(step) && req.form ? claimedClientId(req) : '');
   const description =
     refused.description === null ? {} : { description: refused.description.slice(0, 500).split(' ').map(toldName).join(' ') };
@@ -115,7 +122,7 @@ function note(req: Request, sent: Parameters, outcome: TraceOutcome, refused: No
       detail: { ...claim, ...toldOf(sent), ...toldDetail(refused.detail), ...description },
       request_id,
     },
-    code_digest: code === undefined ? null : digest(code),
+    code,
   });
 }
 
@@ -133,6 +140,13 @@ export function traceNarrowed(req: Request, sent: Parameters, scopes: NonNullabl
   const asked = (sent.get('scope') ?? '').split(' ');
   const rule = scopes.find((one) => one.rule !== 'granted' && asked.includes(one.name))?.rule;
   if (rule !== undefined) note(req, sent, 'narrowed', { error: null, rule, detail: { client_id, scopes }, description: null });
+}
+
+/** Leaves a trace of tokens that say less than was granted: the client is let in to less since then, or the person holds less. */
+export function traceDropped(req: Request, scopes: NonNullable<RefusalDetail['scopes']>): void {
+  const rule = scopes.find((one) => one.rule !== 'granted')?.rule;
+  if (rule !== undefined)
+    note(req, req.form, 'narrowed', { error: null, rule, detail: { client_id: req.client.id, scopes }, description: null });
 }
 
 /** The refusal of a person who said no. */

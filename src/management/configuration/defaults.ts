@@ -2,9 +2,9 @@ import { insertEnvironment, type EnvironmentRow } from '../../db/tables/environm
 import { strongSignInDefaults } from '../../domain/environments/strong-sign-in.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Call } from '../call.js';
-import type { Row } from '../resource.js';
+import type { RelatedRows, Row } from '../resource.js';
 import { kinds, settableAttributesOf, type KindName } from './kinds.js';
-import { documentAttributes, type LiveRecord } from './live.js';
+import { documentAttributes, recordsNamed, type Live, type LiveRecord } from './live.js';
 import type { Item } from './read-document.js';
 import { tried, type Run } from './run.js';
 
@@ -17,7 +17,12 @@ async function freshEnvironment({ ctx }: Call, kind: EnvironmentRow['kind']): Pr
 }
 
 /** A record that differs from the one at hand by its name alone, and by not having been told some attributes. */
-async function freshRecord({ ctx, actor }: Call, { kind, attributes }: LiveRecord, unsaid: ReadonlySet<string>): Promise<Row> {
+async function freshRecord(
+  { ctx, actor }: Call,
+  live: Live,
+  { kind, attributes, row }: LiveRecord,
+  unsaid: ReadonlySet<string>,
+): Promise<Row> {
   const { create } = kind.resource;
   if (!create) throw new Error(`${kind.resource.path} can not be created`);
   const name = `x${randomToken('').toLowerCase().replaceAll(/[^a-z0-9]/g, '')}`.slice(0, 40); // prettier-ignore
@@ -27,14 +32,24 @@ async function freshRecord({ ctx, actor }: Call, { kind, attributes }: LiveRecor
     api_resource: { identifier: `urn:x:${name}` },
     role: { name },
     connection: { name, ...plain },
+    client_grant: { scopes: [] },
   };
   const overriding = Object.entries(own[kind.type] ?? {}).filter(([key]) => !unsaid.has(key));
   const said = Object.entries(attributes).filter(
     ([key, value]) => Object.hasOwn(create.schema.shape, key) && !unsaid.has(key) && value !== null,
   );
   const input = Object.fromEntries([...said, ...overriding]);
-  const prepared = (await create.prepare?.(ctx, actor, input, {})) ?? null;
-  return (await create.run(ctx, actor, input, {}, prepared)).row;
+  const related = kind.type === 'client_grant' ? await freshlyRelated({ ctx, actor }, live, row, name) : {};
+  const prepared = (await create.prepare?.(ctx, actor, input, related)) ?? null;
+  return (await create.run(ctx, actor, input, related, prepared)).row;
+}
+
+/** For a grant that is in nobody's way: its client, and an API resource of which there is no grant yet. */
+async function freshlyRelated({ ctx, actor }: Pick<Call, 'ctx' | 'actor'>, live: Live, grant: Row, name: string): Promise<RelatedRows> {
+  const [client] = recordsNamed(live, 'client', String(grant['client_id']));
+  const created = await kinds.api_resource.resource.create?.run(ctx, actor, { identifier: `urn:x:${name}`, name }, {}, null);
+  if (!client || !created) throw new Error('a grant is of a client, and for an API resource');
+  return { client: client.row, api_resource: created.row };
 }
 
 /**
@@ -51,7 +66,7 @@ export async function defaultsOf(run: Run, item: Item, found: LiveRecord): Promi
     const isEnvironment = item.kind.type === 'environment';
     const row = await (isEnvironment
       ? freshEnvironment(call, found.row['kind'] as EnvironmentRow['kind'])
-      : freshRecord(call, found, unsaid));
+      : freshRecord(call, run.live, found, unsaid));
     return documentAttributes(call, kinds[item.kind.type], row);
   });
   return Object.fromEntries([...unsaid].map((name) => [name, fresh[name] ?? null]));

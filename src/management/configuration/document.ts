@@ -46,8 +46,8 @@ const clientId = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII')
-  .meta({ description: 'Its client_id: 1 to 128 visible ASCII characters.' });
+  .regex(/^(?!\.\.?$)[\x21-\x7e]+$/, 'must be visible ASCII, and neither . nor .., which no address can hold')
+  .meta({ description: 'Its client_id: 1 to 128 visible ASCII characters, but neither `.` nor `..`, nor the id of a user.' });
 
 const identifier = z.string().min(1).max(2048);
 const nameOfApi = identifier.meta({ description: 'The identifier of an API resource; `management` stands for the built-in one.' });
@@ -57,10 +57,9 @@ const rolePermissions = z.strictObject({
   names: z.array(scopeToken).max(500).meta({ description: 'Names of its permissions.' }),
 });
 
-const grant = z.strictObject({
+const grant = recordOf(kinds.client_grant, {
   api_resource: nameOfApi,
   subject_type: z.enum(subjectTypes).optional().meta({ description: '`client` unless given.' }),
-  scopes: z.array(scopeToken).max(200).optional().meta({ description: 'Names of permissions of the API resource.' }),
 });
 
 const listOf = (schema: z.ZodType, description: string) => z.array(schema).max(10_000).optional().meta({ description });
@@ -89,14 +88,13 @@ export const documentSchema = z
     ),
     webhooks: listOf(recordOf(kinds.webhook), 'Webhooks by `name`.'),
     log_streams: listOf(recordOf(kinds.log_stream), 'Log streams by `name`.'),
+    mail_templates: listOf(recordOf(kinds.mail_template), 'Mail templates by `name` and `locale`.'),
   })
   .meta({
     title: 'Configuration of an environment',
     description: 'What is absent is not managed; null is the default. Lists are replaced as a whole.',
   });
 
-/** A grant as a document has it. */
-export type DocumentGrant = z.infer<typeof grant>;
 /** Permissions of a role at one API resource. */
 export type RolePermissions = z.infer<typeof rolePermissions>;
 

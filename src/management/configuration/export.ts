@@ -39,10 +39,10 @@ export function exportDocument(live: Live): Row {
     const all = { ...keyed, ...attributes, ...(Object.fromEntries(secrets) as Row) };
     if (kind.type === 'api_resource') return { ...all, permissions: permissionsOf(id).map((one) => one.attributes) };
     if (kind.type !== 'client') return all;
-    const grants = grantsOf(id).map((one) => {
-      const { subject_type, scopes } = one.attributes;
-      return { api_resource: live.identifiers.get(String(one.row['api_resource_id'])), subject_type, scopes };
-    });
+    const grants = grantsOf(id).map((one) => ({
+      api_resource: live.identifiers.get(String(one.row['api_resource_id'])),
+      ...one.attributes,
+    }));
     return { ...all, grants };
   };
   const [environment] = recordsOf(live, 'environment');

@@ -5,6 +5,7 @@ import { clients } from '../resources/clients.js';
 import { connections } from '../resources/connections.js';
 import { environments } from '../resources/environments.js';
 import { log_streams } from '../resources/log_streams.js';
+import { mail_templates } from '../resources/mail_templates.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
 import { webhooks } from '../resources/webhooks.js';
@@ -18,6 +19,8 @@ export type Kind = {
   readonly key: string | null;
   /** Attributes of the Management API that a document doesn't have. */
   readonly without: readonly string[];
+  /** Attributes without which there is no record, though the Management API has another way to say them. */
+  readonly needed: readonly string[];
   /** Secrets that a document refers to. */
   readonly secrets: readonly string[];
   /** Further permissions whose collections a document of it names. */
@@ -25,13 +28,23 @@ export type Kind = {
 };
 
 export type KindName =
-  'environment' | 'api_resource' | 'permission' | 'role' | 'connection' | 'client' | 'client_grant' | 'webhook' | 'log_stream';
+  | 'environment'
+  | 'api_resource'
+  | 'permission'
+  | 'role'
+  | 'connection'
+  | 'client'
+  | 'client_grant'
+  | 'webhook'
+  | 'log_stream'
+  | 'mail_template';
 
 const kind = (type: KindName, resource: Resource, key: string | null, more: Partial<Kind> = {}): Kind => ({
   type,
   resource,
   key,
   without: [],
+  needed: [],
   secrets: [],
   names: [],
   ...more,
@@ -44,10 +57,16 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   permission: kind('permission', permissions, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
   connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
-  client: kind('client', clients, 'client_id', { without: ['client_id_metadata_uri'], secrets: ['client_secret'], names: [connections] }),
+  client: kind('client', clients, 'client_id', {
+    without: ['client_id_metadata_uri'],
+    needed: ['name'],
+    secrets: ['client_secret'],
+    names: [connections],
+  }),
   client_grant: kind('client_grant', client_grants, null, { names: [api_resources] }),
   webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),
   log_stream: kind('log_stream', log_streams, 'name', { secrets: ['signing_secret', 'authorization'] }),
+  mail_template: kind('mail_template', mail_templates, 'name'),
 };
 
 export const kindNames = Object.keys(kinds) as KindName[];
@@ -69,6 +88,7 @@ export const collections = {
   clients: 'client',
   webhooks: 'webhook',
   log_streams: 'log_stream',
+  mail_templates: 'mail_template',
 } as const satisfies Readonly<Record<string, KindName>>;
 
 export type CollectionName = keyof typeof collections;
@@ -80,14 +100,14 @@ export const managementName = 'management';
 /** The schemas of a resource's attributes that can be set, by name; `required` at creation, and `nullable` where null is a value of theirs. */
 export type Settable = { readonly name: string; readonly schema: z.ZodType; readonly required: boolean; readonly nullable: boolean };
 
-const settableOf = ({ resource, without, secrets }: Kind): readonly Settable[] => {
+const settableOf = ({ resource, without, needed, secrets }: Kind): readonly Settable[] => {
   const shape = { ...resource.update?.schema.shape, ...resource.create?.schema.shape } as Record<string, z.ZodType>;
   return Object.entries(shape)
     .filter(([name]) => !without.includes(name) && !secrets.includes(name))
     .map(([name, schema]) => {
       const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
-      const needed = resource.create !== undefined && !(schema instanceof z.ZodOptional);
-      return { name, schema: inner, required: needed, nullable: inner.safeParse(null).success };
+      const required = resource.create !== undefined && (needed.includes(name) || !(schema instanceof z.ZodOptional));
+      return { name, schema: inner, required, nullable: inner.safeParse(null).success };
     });
 };
 

@@ -5,7 +5,17 @@ import { nameOf, type Listed } from './read-document.js';
 import { attemptAt, forget, placeOf, type Run } from './run.js';
 
 /** What names others goes before them. */
-const order: readonly KindName[] = ['client_grant', 'client', 'webhook', 'log_stream', 'role', 'connection', 'permission', 'api_resource'];
+const order: readonly KindName[] = [
+  'client_grant',
+  'client',
+  'webhook',
+  'log_stream',
+  'mail_template',
+  'role',
+  'connection',
+  'permission',
+  'api_resource',
+];
 
 const nameOfList = (type: KindName, of: string | null) => `${type} ${of ?? ''}`;
 

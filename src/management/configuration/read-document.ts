@@ -4,7 +4,7 @@ import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
 import { fromIssue, pointerTo, problem } from '../problems.js';
 import type { Row } from '../resource.js';
-import { documentJsonSchema, documentSchema, type DocumentGrant, type RolePermissions, type SecretReference } from './document.js';
+import { documentJsonSchema, documentSchema, type RolePermissions, type SecretReference } from './document.js';
 import {
   collectionNames,
   collections,
@@ -61,6 +61,9 @@ export const permissionKey = (api_resource: string, name: string): string => `${
 export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
   `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
 
+/** What a mail template is called: the name of its mail, with its language where it has one. */
+export const mailTemplateKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);
+
 const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectsIn = (value: unknown): [Row, number][] =>
   Array.isArray(value) ? value.flatMap((one, index): [Row, number][] => (isObject(one) ? [[one, index]] : [])) : [];
@@ -93,10 +96,11 @@ function apiResourceItems(record: Row, key: string, path: Path): Item[] {
 function clientItems(record: Row, key: string, path: Path): Item[] {
   const grants = objectsIn(own(record, 'grants')).flatMap(([one, index]) => {
     const api_resource = textIn(one, 'api_resource');
-    const { subject_type = 'client', scopes } = one as Partial<DocumentGrant>;
+    const subject_type = textIn(one, 'subject_type') ?? 'client';
     if (api_resource === null) return [];
-    const more = { api_resource, client_id: key, attributes: { subject_type, ...(scopes === undefined ? {} : { scopes }) } };
-    return [itemOf(kinds.client_grant, grantKey(key, api_resource, subject_type), [...path, 'grants', index], {}, more)];
+    const more = { api_resource, client_id: key };
+    const place = [...path, 'grants', index];
+    return [itemOf(kinds.client_grant, grantKey(key, api_resource, subject_type), place, { ...one, subject_type }, more)];
   });
   const connections = own(record, 'connections') as string[] | undefined;
   return [itemOf(kinds.client, key, path, record, connections === undefined ? {} : { connections }), ...grants];
@@ -115,6 +119,7 @@ function itemsOf(collection: CollectionName, record: Row, index: number): Item[]
   if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
   if (kind.type === 'client') return clientItems(record, key, path);
   if (kind.type === 'role') return roleItems(record, key, path);
+  if (kind.type === 'mail_template') return [itemOf(kind, mailTemplateKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];
 }
 

@@ -1,12 +1,12 @@
 import type { ClientRow } from '../../db/tables/clients.js';
 import { isSecretless } from '../../domain/clients/registration.js';
 import { providerSecretPlace } from '../../domain/connections/connections.js';
-import { logStreamPlace } from '../../domain/log-streams/log-streams.js';
+import { leadsElsewhere, logStreamPlace } from '../../domain/log-streams/log-streams.js';
 import { isSigningSecret, webhookSecretPlace } from '../../domain/webhooks/secrets.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import type { Place, Sealer } from '../../lib/seal.js';
 import { pointerTo, refuse } from '../problems.js';
-import type { Row } from '../resource.js';
+import { permissionFor, type Row } from '../resource.js';
 import type { SecretReference } from './document.js';
 import type { KindName } from './kinds.js';
 import type { LiveRecord } from './live.js';
@@ -68,6 +68,12 @@ export const hasSecret = ({ kind, row }: LiveRecord, name: string): boolean => (
 /** What becomes of an item's secrets, those that change alone; null: it is taken away. */
 export type SecretChanges = ReadonlyMap<string, string | null>;
 
+/** Whether the record is to have another receiver, which is given the secret anew. */
+const isForAnother = ({ kind, attributes }: Item, name: string, { row }: LiveRecord): boolean =>
+  kind.type === 'log_stream' && name === 'authorization' && typeof attributes['url'] === 'string'
+    ? leadsElsewhere(attributes['url'], String(row['url']))
+    : false;
+
 /** The value of a reference that the record hasn't got already; undefined: nothing changes. @returns null when it was refused, which is noted */
 function valueFor(run: Run, item: Item, name: string, reference: SecretReference, found: LiveRecord | null): string | undefined | null {
   const { kind } = item;
@@ -75,21 +81,26 @@ function valueFor(run: Run, item: Item, name: string, reference: SecretReference
   const [path, source] = [[...item.path, name], secretName(reference)];
   const value = run.secrets.get(source);
   const has = found !== null && hasSecret(found, name);
+  const uncompared = (detail: string): undefined => void run.warnings.push({ code: 'secret_not_compared', detail, ...placeOf(path) });
   if (value === undefined) {
     if (!has) {
       note(run, path, 'secret_missing', `The document needs ${source}, and no value came with it.`);
       return null;
     }
-    const detail = `${source} came without a value: ${name} of ${kind.type} ${item.key} is left as it is.`;
-    run.warnings.push({ code: 'secret_not_compared', detail, ...placeOf(path) });
-    return undefined;
+    return uncompared(`${source} came without a value: ${name} of ${kind.type} ${item.key} is left as it is.`);
   }
   const problem = wrong(value);
   if (problem !== null) {
     note(run, path, value.length < leastLength ? 'too_short' : 'invalid_format', problem);
     return null;
   }
-  return has && equalDigests(digestOf(run.call.ctx.sealer, found.row), digest(value)) ? undefined : value;
+  if (!has) return value;
+  // Whoever may not set a secret learns nothing of it by guessing.
+  const needed = permissionFor(kind.resource, 'write');
+  if (!run.call.actor.permissions.has(needed))
+    return uncompared(`${name} of ${kind.type} ${item.key} is not compared with ${source}: that takes ${needed}.`);
+  const same = equalDigests(digestOf(run.call.ctx.sealer, found.row), digest(value));
+  return same && !isForAnother(item, name, found) ? undefined : value;
 }
 
 /** Decides what becomes of the secrets of an item; `found` null: its record is new. @returns null when one was refused, which is noted */

@@ -6,6 +6,7 @@ import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
 import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
+import { looks } from './branding.js';
 import { claimMappings } from './claim-mappings.js';
 import { scopeToken } from './permissions.js';
 
@@ -40,6 +41,8 @@ const initiation =
   'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
 const requiredAcr =
   'The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well.';
+const branding =
+  'How the sign-in pages and mails look while people are on their way to it; what is absent or null is as the environment has it. Of an unverified client it is not shown.';
 const maxAge = 'How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session.';
 
 /** What a client chooses of the protocol: the same to set and to see. */
@@ -91,6 +94,12 @@ export const settableClientAttributes = z
     policy_uri: webUrl.nullable(),
     tos_uri: webUrl.nullable(),
     contacts: uniqueTexts(boundedText(254), 20),
+    branding: z
+      .strictObject({
+        ...looks,
+        support_email: z.email().max(254).nullable().optional().meta({ description: 'Whom people are told to write to.' }),
+      })
+      .meta({ description: branding }),
     status: z.enum(['enabled', 'disabled']),
   })
   .partial().shape;
@@ -124,6 +133,7 @@ export const clientAttributes = z.object({
   policy_uri: z.string().nullable(),
   tos_uri: z.string().nullable(),
   contacts: z.array(z.string()),
+  branding: z.record(z.string(), z.unknown()).meta({ description: branding }),
   status: z.enum(['enabled', 'disabled']),
   origin: z
     .enum(clientOrigins)

@@ -122,6 +122,8 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       policy_uri: 'plain',
       tos_uri: 'plain',
       contacts: 'plain',
+      // Speaks on our pages in the application's name: whom people are told to write to, too.
+      branding: 'control',
       status: 'control',
     },
   },

@@ -26,6 +26,7 @@ import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
+import { looks } from './branding.js';
 
 const day = 86_400;
 const kind = z.enum(environmentKinds);
@@ -41,7 +42,9 @@ const documentHost = z
   .regex(
     /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
     'must be a lower-case host name, or *. and one',
-  );
+  )
+  // Who may have a name below a name of one label is anybody.
+  .refine((host) => !host.startsWith('*.') || host.split('.').length > 2, 'must have two names at least after *.');
 
 const hostName = z
   .string()
@@ -67,13 +70,9 @@ const settings = {
   refresh_token_lifetime: lifetime(60, 400 * day),
   refresh_token_idle_lifetime: lifetime(60, 400 * day),
   branding: z.strictObject({
-    name: shownName(100).nullable().optional(),
-    logo_url: webUrl.nullable().optional(),
-    primary_color: z
-      .string()
-      .regex(/^#[0-9a-fA-F]{6}$/, 'must look like #1a2b3c')
-      .nullable()
-      .optional(),
+    ...looks,
+    policy_uri: webUrl.nullable().optional().meta({ description: 'The privacy policy, linked below the sign-in pages.' }),
+    tos_uri: webUrl.nullable().optional().meta({ description: 'The terms of service, linked below the sign-in pages.' }),
   }),
   support_email: z.email().max(254).nullable(),
   default_locale: z.enum(languageTags),
@@ -106,7 +105,8 @@ const settings = {
       'Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.',
   }),
   client_id_metadata_hosts: uniqueTexts(documentHost, 200).meta({
-    description: 'Hosts of such documents whose clients are let in and verified: names, or `*.example.com` for all below it.',
+    description:
+      'Hosts of such documents whose clients are let in and verified: names, or `*.example.com` for all below it. Not a suffix that anybody can have a name below, as `*.github.io`.',
   }),
   require_pushed_authorization_requests: z.boolean().meta({
     description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
@@ -198,7 +198,8 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       dynamic_registration_enabled: 'plain',
       client_registration_policy: 'plain',
       self_registered_client_limit: 'plain',
-      unused_client_lifetime: 'plain',
+      // Shorter, it removes clients, which takes `clients:write` by hand.
+      unused_client_lifetime: 'everything',
       client_id_metadata_documents: 'plain',
       client_id_metadata_hosts: 'plain',
       // Refuses requests, and lets none in that was refused.

@@ -21,6 +21,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   const { parameters, pushed } = sent;
   req.ui_locales = parameters.get('ui_locales');
   const addressee = await findAddressee(web, req, parameters);
+  req.asking_client_id = addressee.client.id;
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
     const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined });
@@ -49,6 +50,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
 async function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error: unknown): Promise<void> {
   if (!(error instanceof AuthorizationError)) throw error;
   if (req.session === null && sent.parameters.get('prompt') !== 'none') return sendToLogin(req, res, sent, false);
+  req.error_code = error.error;
   traceRefusal(req, error, sent.parameters);
   await respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
 }

@@ -45,6 +45,7 @@ export async function renderConsent(
   const { ctx } = req;
   const { request, session, question } = asked;
   const { redirect_uri } = request;
+  req.branded_for = request.client;
   const words = wordsOf(req);
   const client = shownClient(words, request.client);
   const title = words.t('consent.title', { client: client.name });

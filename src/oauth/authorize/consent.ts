@@ -25,6 +25,8 @@ export function consent(web: Web) {
     const decision = form.get('decision');
     if (decision === 'deny') {
       if (session !== null) noteConsentDenied(ctx, session.user_id, addressee.client.id, originOf(req));
+      req.asking_client_id = addressee.client.id;
+      req.error_code = 'access_denied';
       traceRefusal(req, deniedByPerson(addressee.client.id), sent.parameters);
       return respond(web, req, res, addressee, { error: 'access_denied', error_description: 'the person did not allow it' });
     }

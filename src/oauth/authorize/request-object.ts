@@ -2,6 +2,8 @@ import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/ke
 import type { Client } from '../../domain/clients/clients.js';
 import { isFapi2 } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
+import { jsonObject } from '../../lib/json-object.js';
+import { isNumericDate } from '../../lib/numeric-date.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
@@ -16,10 +18,8 @@ const envelope = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub']);
 function asText(value: unknown): string | null {
   if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? null : value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? JSON.stringify(value) : null;
+  return jsonObject(value) && JSON.stringify(value);
 }
-
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
 /** How long a request object of a client that has to sign its requests may be good, and how old it may be (FAPI 2.0 Message Signing 5.3.1). */
 const maxSeconds = 3_600;
@@ -28,10 +28,10 @@ const maxSeconds = 3_600;
 function problemOfProof({ aud, exp, nbf }: Readonly<Record<string, unknown>>, now: number): string | null {
   const list: [boolean, string][] = [
     [aud === undefined, 'aud of the request object must be the issuer'],
-    [!isTime(nbf), 'nbf is required in the request object'],
-    [!isTime(exp), 'exp is required in the request object'],
-    [isTime(exp) && isTime(nbf) && exp - nbf > maxSeconds, 'the request object must expire within an hour of its nbf'],
-    [isTime(nbf) && now - nbf > maxSeconds, 'nbf of the request object is more than an hour past'],
+    [!isNumericDate(nbf), 'nbf is required in the request object'],
+    [!isNumericDate(exp), 'exp is required in the request object'],
+    [isNumericDate(exp) && isNumericDate(nbf) && exp - nbf > maxSeconds, 'the request object must expire within an hour of its nbf'],
+    [isNumericDate(nbf) && now - nbf > maxSeconds, 'nbf of the request object is more than an hour past'],
   ];
   return list.find(([applies]) => applies)?.[1] ?? null;
 }
@@ -49,8 +49,8 @@ function problemOf(ctx: Context, client: Client, outer: Parameters, claims: Read
     [claims['response_type'] !== undefined && outer.get('response_type') !== undefined && claims['response_type'] !== outer.get('response_type'), 'response_type of the request object differs'],
     // A client assertion has sub = client_id: it must not serve as a request object (RFC 9101 10.8).
     [claims['sub'] === client.id, 'sub must not be in the request object'],
-    [exp !== undefined && !(isTime(exp) && exp > now - clientClockSkewSeconds), 'the request object has expired'],
-    [nbf !== undefined && !(isTime(nbf) && nbf <= now + clientClockSkewSeconds), 'the request object is not valid yet'],
+    [exp !== undefined && !(isNumericDate(exp) && exp > now - clientClockSkewSeconds), 'the request object has expired'],
+    [nbf !== undefined && !(isNumericDate(nbf) && nbf <= now + clientClockSkewSeconds), 'the request object is not valid yet'],
   ]; // prettier-ignore
   return list.find(([applies]) => applies)?.[1] ?? (client.require_signed_request_object ? problemOfProof(claims, now) : null);
 }

@@ -32,6 +32,7 @@ export async function respond(web: Web, req: Request, res: Response, to: Address
   res.setHeader('Referrer-Policy', 'no-referrer');
   if (to.response_mode === 'form_post' || to.response_mode === 'form_post.jwt') {
     const fields = Object.fromEntries(Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined));
+    req.branded_for = to.client;
     const base = basePage(req.ctx.environment, {
       title: wordsOf(req).t('form_post.title', { client: to.client.name }),
       request_id: req.request_id,

@@ -1,15 +1,13 @@
-import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
-import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
+import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { Target } from '../../domain/tokens/target.js';
-import { quoted } from '../../domain/tokens/unusable-token.js';
+import { jsonObject } from '../../lib/json-object.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
-import { canonicalResource } from '../../lib/resource-identifier.js';
 import { parseScope } from '../../lib/scope-set.js';
 import type { RefusalDetail, RefusalRule } from '../../lib/refusal-rules.js';
+import { askedTarget } from './asked-target.js';
 import { AuthorizationError } from './authorization-error.js';
 import { afterRights, goesBeyondClient, granted, judgeScopes, withinRights } from './granted-scopes.js';
 import { prompts, responseModes, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
@@ -50,7 +48,6 @@ export const requestChecks: readonly Check[] = [
   ['response_type', responseType, 'RFC 6749 3.1.1'],
   ['response_mode', responseMode, 'OAuth 2.0 Multiple Response Types 2.1'],
   ['grant type of the client', mayUseCodes, 'RFC 6749 4.1.2.1'],
-  ['self-registered client', notTheManagementApi, 'RFC 7591 5'],
   ['PKCE', pkce, 'RFC 7636 4.4.1'],
   ['dpop_jkt', ({ get }) => malformed(!isThumbprint(get('dpop_jkt')), 'dpop_jkt must be the SHA-256 thumbprint of a key'), 'RFC 9449 10'],
   ['prompt', (r) => malformed(r.prompts === null, 'prompt must be none alone, or of login, consent, select_account'), 'OIDC Core 3.1.2.1'],
@@ -171,13 +168,6 @@ function mayUseCodes({ client }: Reading): Problem | null {
   return ['unauthorized_client', 'the client may not use the authorization code flow', 'grant_type_not_allowed'];
 }
 
-function notTheManagementApi({ ctx, client, get }: Reading): Problem | null {
-  const resource = get('resource');
-  if ((client.verified && !isSelfRegistered(client)) || resource === undefined) return null;
-  if (canonicalResource(resource) !== canonicalResource(ctx.environment.management_audience)) return null;
-  return ['invalid_target', 'a client that registered itself may not ask for the Management API', 'no_client_grant'];
-}
-
 function pkce({ client, get }: Reading): Problem | null {
   const [challenge, method] = [get('code_challenge'), get('code_challenge_method')];
   if (challenge === undefined) {
@@ -189,19 +179,13 @@ function pkce({ client, get }: Reading): Problem | null {
   return malformed(!isCodeChallenge(challenge), 'code_challenge must be 43 base64url characters');
 }
 
-/**
- * Looks up what `resource` names. A resource whose tokens for people reach only clients that were let in, the Management API above all, is
- * refused to others as an unknown one is.
- */
+/** Looks up what `resource` names. */
 async function findTarget(r: Reading): Promise<Problem | null> {
   const identifier = r.get('resource');
   if (identifier === undefined) return null;
-  const resource = await namedResource(r.ctx, identifier);
-  if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`, 'unknown_resource'];
-  const askable = await askableScopes(r.ctx, r.client, resource);
-  if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`, 'no_client_grant'];
-  if (!takesTokensOf(r.client, resource)) return ['invalid_target', tokensNotTaken, 'tokens_not_taken'];
-  r.target = { resource, askable };
+  const found = await askedTarget(r.ctx, r.client, identifier);
+  if ('rule' in found) return ['invalid_target', found.description, found.rule];
+  r.target = found;
   return null;
 }
 
@@ -225,13 +209,8 @@ function parseClaims(text: string | undefined): AuthorizationRequest['claims'] |
   // Longer than any parameter may be: refused for that, and not worth parsing.
   if (text.length > maxParameterLength) return null;
   try {
-    const value = JSON.parse(text) as Record<string, unknown> | null;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-    const part = (name: string) => {
-      const member = value[name];
-      return typeof member === 'object' && member !== null && !Array.isArray(member) ? (member as Record<string, unknown>) : null;
-    };
-    return { userinfo: part('userinfo'), id_token: part('id_token') };
+    const value = jsonObject(JSON.parse(text));
+    return value && { userinfo: jsonObject(value['userinfo']), id_token: jsonObject(value['id_token']) };
   } catch {
     return null;
   }

@@ -89,6 +89,7 @@ async function renderApproval(
   const { scopes } = await withinRights(ctx, request, session);
   const since = code.created_at.getTime();
   if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(asked.user_code)))) return;
+  req.branded_for = client;
   const words = wordsOf(req);
   const shown = shownClient(words, client);
   const title = words.t('consent.title', { client: shown.name });

@@ -15,7 +15,7 @@ import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { notLetIn, registeredName, scopeInForce, targetInForce, droppedScopes } from '../../domain/tokens/target.js';
 
 /** Error code, description and rule for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
 const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string, rule: RefusalRule]> = {
@@ -99,6 +99,7 @@ export const authorization_code = grant({
     if (target && !proof && target.resource.dpop_bound_access_tokens) await endGrant(ctx, redeemed.grant_id);
     requireBound(ctx, target && target.resource, proof);
     const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
+    const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
     const { access_token, id_token } = await signForPerson(ctx, redeemed, {
       client,
       target,
@@ -110,6 +111,6 @@ export const authorization_code = grant({
       nonce: redeemed.nonce,
       jkt: proof && proof.jkt,
     });
-    return { access_token, expires_in: redeemed.access_token_lifetime, scope, refresh_token, id_token };
+    return { access_token, expires_in: redeemed.access_token_lifetime, scope, refresh_token, id_token, dropped };
   },
 });

@@ -6,7 +6,7 @@ import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { kindOfToken, notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { droppedScopes, kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
 import { redeemDeviceCode, type DeviceCodeProblem } from '../../db/tables/device_redemptions.js';
 import { OAuthError } from '../../errors.js';
@@ -45,7 +45,7 @@ function requireApproved(code: PolledDeviceCode | null, client: Client, now: Dat
 
 /** What kind of access token the code gives; `resource` (RFC 8707 2.2) may repeat what was asked for. @throws {OAuthError} `invalid_target` */
 async function kindOf(ctx: Context, client: Client, code: PolledDeviceCode, resource: string | undefined) {
-  if (resource !== undefined && resource !== code.resource)
+  if (resource !== undefined && (await registeredName(ctx, resource)) !== code.resource)
     throw OAuthError.invalid_target('the resource was not part of the device authorization request').by('beyond_authorization');
   const target = code.resource === null ? null : await targetInForce(ctx, client, code.resource);
   if (code.resource !== null && !target) throw notLetIn();
@@ -89,9 +89,10 @@ export const device_code = grant({
     if (redeemed === null) throw OAuthError.invalid_grant('the device code was used before');
     if (redeemed.problem !== null) throw problemRefusal(redeemed.problem);
     const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
+    const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
     const granted = { ...redeemed, claims: null, id_token_claims: null };
     const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };
     const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
-    return { access_token, expires_in: lifetime, scope, refresh_token, id_token };
+    return { access_token, expires_in: lifetime, scope, refresh_token, id_token, dropped };
   },
 });

@@ -2,6 +2,7 @@ import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
+import type { ScopeRuling } from '../../lib/refusal-rules.js';
 
 /** How a grant type declares one of its parameters. */
 export type Param = {
@@ -33,6 +34,8 @@ export type GrantedTokens = {
   readonly issued_token_type?: string;
   readonly refresh_token?: string | null;
   readonly id_token?: string | undefined;
+  /** What became of each scope that was granted, where the token says less; it isn't answered, but leaves a trace. */
+  readonly dropped?: readonly ScopeRuling[] | undefined;
 };
 
 /** A grant type, as the token endpoint uses it. */

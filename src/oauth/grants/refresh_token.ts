@@ -19,7 +19,7 @@ import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireDemandMet } from './grant-demand.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce, droppedScopes } from '../../domain/tokens/target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -122,6 +122,7 @@ export const refresh_token = grant({
     await requireDemandMet(ctx, client, token, target);
     const granted = scopeOf(token, params.scope);
     const scope = target ? scopeInForce(target, granted, token.permissions) : granted;
+    const dropped = target ? droppedScopes(target, { granted, scope, held: token.permissions }) : undefined;
 
     const seed = seedAccessToken(ctx);
     const { format, lifetime, audience } = kindOfToken(ctx, client, target && target.resource);
@@ -157,6 +158,6 @@ export const refresh_token = grant({
       jkt: proof && proof.jkt,
     });
     const answered = candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
-    return { access_token, expires_in: lifetime, scope, refresh_token: answered, id_token };
+    return { access_token, expires_in: lifetime, scope, refresh_token: answered, id_token, dropped };
   },
 });

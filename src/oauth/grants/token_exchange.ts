@@ -19,6 +19,7 @@ import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isWithin, parseScope } from '../../lib/scope-set.js';
 import { actClaim, type Act } from './act-claim.js';
+import { earlierScopes, scopesBefore } from './earlier-scopes.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
 
 /** The only kind of token that is brought and given (RFC 8693 3). */
@@ -96,13 +97,18 @@ async function tokensOf(ctx: Context, client: Client, sent: Sent, audiences: rea
   return { subject, actor: brought.actor && requireGood('actor_token', brought.actor, proof) };
 }
 
-/** The scope to be had at most: within the grant, and at the same audience within the subject's. @throws {OAuthError} `invalid_scope` */
-function scopesOf({ scopes, resource }: Policy, { token }: ExchangeableToken, wanted: string | undefined): readonly string[] {
-  const same = token.audience === resource.identifier ? token.scope.split(' ') : null;
-  const most = scopes.filter((scope) => same === null || same.includes(scope));
+/**
+ * The scope to be had at most: within the grant, and at an audience that the subject's token is or was for within what it had there, so that no way back widens it.
+ * @throws {OAuthError} `invalid_scope`
+ */
+function scopesOf({ scopes, resource }: Policy, chain: ReadonlyMap<string, string>, wanted: string | undefined): readonly string[] {
+  const before = chain.get(resource.identifier)?.split(' ');
+  const most = scopes.filter((scope) => before === undefined || before.includes(scope));
   const asked = parseScope(wanted ?? '');
   if (asked === null || !isWithin(asked, most))
-    throw OAuthError.invalid_scope('the scope goes beyond the grant of the client, or beyond the subject_token at the same resource');
+    throw OAuthError.invalid_scope(
+      'the scope goes beyond the grant of the client, or beyond what the subject_token has, or goes back to, at the same resource',
+    );
   return asked.length > 0 ? asked : most;
 }
 
@@ -119,6 +125,7 @@ type Exchange = {
   readonly subject: ExchangeableToken;
   readonly user_id: string;
   readonly act: Act | null;
+  readonly earlier_scopes: Readonly<Record<string, string>>;
   readonly scopes: readonly string[];
   readonly issued_at: Date;
   /** Seconds; never beyond the life of the subject's token. */
@@ -140,13 +147,15 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const { user_id, expires_at } = subject.token;
   if (user_id === null) throw OAuthError.invalid_request('subject_token: this is the token of a client for itself, not of a person');
   const act = actClaim(client, policy, subject, actor);
-  const scopes = scopesOf(policy, subject, sent.scope);
+  const chain = scopesBefore(ctx, subject);
+  const scopes = scopesOf(policy, chain, sent.scope);
+  const earlier_scopes = earlierScopes(chain, policy.resource);
   const issued_at = ctx.clock.now();
   requireSignIn(policy.resource, subject, issued_at);
   const left = Math.floor((expires_at.getTime() - issued_at.getTime()) / 1000);
   if (left < 1) throw OAuthError.invalid_request('subject_token: the access token has expired');
   const lifetime = Math.min(policy.resource.access_token_lifetime, left);
-  return { client, policy, subject, user_id, act, scopes, issued_at, lifetime, seed: seedAccessToken(ctx), proof };
+  return { client, policy, subject, user_id, act, earlier_scopes, scopes, issued_at, lifetime, seed: seedAccessToken(ctx), proof };
 }
 
 /** The trace of an impersonation, which the token itself doesn't tell of; null for delegation. */
@@ -194,7 +203,7 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
 
 /** The value to hand out. */
 async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): Promise<string> {
-  const { client, policy, subject, user_id, seed, lifetime, issued_at, act, proof } = exchange;
+  const { client, policy, subject, user_id, seed, lifetime, issued_at, act, earlier_scopes, proof } = exchange;
   const { resource, scopes: askable } = policy;
   const { token, session_id } = subject;
   const { auth_time, acr, amr } = token;
@@ -212,6 +221,7 @@ async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): 
     issued_at,
     permissions,
     act,
+    earlier_scopes,
     jkt: proof && proof.jkt,
     ...(token.grant_id === null ? {} : { grant_id: token.grant_id }),
     ...(session_id === null ? {} : { session_id }),

@@ -43,6 +43,7 @@ async function leave(web: Web, req: Request, res: Response, { client_id, redirec
     return;
   }
   const client = client_id === null ? null : await clientOf(req.ctx, client_id);
+  req.branded_for = client;
   const base = basePage(req.ctx.environment, { title: wordsOf(req).t('logged_out.title'), request_id: req.request_id });
   web.renderPage(res, 'oauth/logged-out', {
     ...base,
@@ -65,6 +66,7 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
   const { environment, sealer } = req.ctx;
   const { client, redirect_uri } = request;
   const name = [session.user_first_name, session.user_last_name].filter(Boolean).join(' ');
+  req.branded_for = client;
   const base = basePage(environment, {
     title: wordsOf(req).t('logout.title_asking'),
     request_id: req.request_id,

@@ -1,12 +1,18 @@
 import type { Request } from 'express';
 import { clientOf, type Client } from '../../domain/clients/clients.js';
-import { endDocumentClient, isAdmitted, keepDocument, mirrorDocument } from '../../domain/clients/document-clients.js';
+import {
+  documentAddressProblem,
+  endDocumentClient,
+  isAdmitted,
+  keepDocument,
+  mirrorDocument,
+} from '../../domain/clients/document-clients.js';
 import type { DocumentFailure, MetadataDocument } from '../../domain/clients/metadata-documents.js';
 import type { Context } from '../../domain/context.js';
-import { OAuthError, RateLimitedError } from '../../errors.js';
+import { OAuthError, RateLimitedError, UnavailableError } from '../../errors.js';
 import { addressKey } from '../../http/limits/rate-limits.js';
 import type { Web } from '../../http/web.js';
-import { documentIdProblem, isDocumentId } from '../../lib/document-client-id.js';
+import { isDocumentId } from '../../lib/document-client-id.js';
 import { documentColumns, documentRow } from './document-row.js';
 
 /** What is looked at of a request. */
@@ -30,6 +36,12 @@ export class UnidentifiedClient extends OAuthError {
 }
 
 const refused = (reason: string) => new UnidentifiedClient(reason);
+
+/** Seconds: documents take no longer. */
+const busySeconds = 5;
+
+/** What is said where there is no document: that it wasn't asked for says nothing of the client. */
+const failed = ({ failed: how, reason }: DocumentFailure) => (how === 'busy' ? new UnavailableError(busySeconds) : refused(reason));
 
 /** Whether the host of the document may be asked once more. */
 async function mayFetch({ limiter }: Limiting, url: string): Promise<{ allowed: boolean; retry_after: number }> {
@@ -63,10 +75,10 @@ async function newClient(web: Limiting, req: Asked, url: string): Promise<Client
     if (known === null) await countNew(web, req);
     const { allowed, retry_after } = await mayFetch(web, url);
     if (!allowed) throw new RateLimitedError(retry_after);
-    document = await ctx.metadataDocuments.read(url);
-    if ('failed' in document && document.failed === 'unreachable' && known && servesUnreachable(known.fresh_until, now)) document = known;
+    document = await ctx.metadataDocuments.read(url, false);
+    if ('failed' in document && document.failed !== 'ended' && known && servesUnreachable(known.fresh_until, now)) document = known;
   }
-  if ('failed' in document) throw refused(document.reason);
+  if ('failed' in document) throw failed(document);
   const said = documentColumns(ctx, document);
   if ('reason' in said) throw refused(said.reason);
   return documentRow(ctx, document, said.columns);
@@ -100,12 +112,12 @@ async function storedClient(web: Limiting, { ctx }: Asked, stored: Client): Prom
     return later && (isEnded || stored.document_digest?.equals(later.digest) !== true) ? renewed(ctx, stored, later) : stored;
   }
   const document: MetadataDocument | DocumentFailure = (await mayReread(web, stored.id))
-    ? await ctx.metadataDocuments.read(stored.id)
+    ? await ctx.metadataDocuments.read(stored.id, true)
     : { failed: 'unreachable', reason: 'document could not be reached now; try again' };
   if (!('failed' in document)) return renewed(ctx, stored, document);
   if (document.failed === 'ended') await endDocumentClient(ctx, stored, document.reason);
   else if (!isEnded && servesUnreachable((later ?? { fresh_until: stored.document_fresh_until }).fresh_until, now)) return stored;
-  throw refused(document.reason);
+  throw failed(document);
 }
 
 /**
@@ -115,16 +127,22 @@ async function storedClient(web: Limiting, { ctx }: Asked, stored: Client): Prom
  */
 export async function askingClient(web: Limiting, req: Asked, client_id: string): Promise<Client | null> {
   const { ctx } = req;
-  const { environment, config } = ctx;
+  const { environment } = ctx;
   const stored = await clientOf(ctx, client_id);
   if (stored?.status === 'disabled') return null;
   if (stored && stored.origin !== 'metadata_document') return stored;
   if (!stored) {
     if (environment.client_id_metadata_documents === 'off' || !isDocumentId(client_id)) return null;
-    const ownOrigins = [environment.base_url, ...environment.issuers].map((url) => new URL(url).origin);
-    const problem = documentIdProblem(client_id, { allowLoopback: config.allowPrivateNetwork, ownOrigins });
+    const problem = documentAddressProblem(ctx, client_id);
     if (problem !== null) throw refused(`client_id ${problem}`);
   }
-  if (stored?.verified !== true && !isAdmitted(environment, client_id)) throw refused('applications of its host are not let in');
-  return stored ? storedClient(web, req, stored) : newClient(web, req, client_id);
+  const requireAdmitted = (verified: boolean) => {
+    if (!verified && !isAdmitted(environment, client_id)) throw refused('applications of its host are not let in');
+  };
+  requireAdmitted(stored?.verified === true);
+  if (!stored) return newClient(web, req, client_id);
+  const client = await storedClient(web, req, stored);
+  // Its document may just have made somebody else of it.
+  requireAdmitted(client.verified);
+  return client;
 }

@@ -6,7 +6,7 @@ import type { Environment } from '../../domain/environments/environment.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { strangersName } from '../../lib/plain-words.js';
-import { readClient } from '../register/metadata.js';
+import { policyOf, readClient } from '../register/metadata.js';
 
 /** What a document says of its client, as columns; or why it describes none, which is public. */
 export type DocumentColumns = { readonly columns: ReturnType<typeof readClient> } | { readonly reason: string };
@@ -35,12 +35,11 @@ function secretIn(members: MetadataDocument['members']): string | null {
   return typeof method === 'string' && method.startsWith('client_secret_') ? 'document must not name a method with a shared secret' : null;
 }
 
-function read({ config, environment }: Context, { members }: MetadataDocument): DocumentColumns {
+function read(ctx: Context, { members }: MetadataDocument): DocumentColumns {
   const secret = secretIn(members);
   if (secret !== null) return { reason: secret };
-  const policy = { allowPrivateNetwork: config.allowPrivateNetwork, signingAlgorithms: environment.signing_algorithms };
   try {
-    return { columns: readClient(adapted(members), policy, openGrants) };
+    return { columns: readClient(adapted(members), policyOf(ctx), openGrants) };
   } catch (error) {
     if (error instanceof OAuthError) return { reason: `document is refused: ${error.description}` };
     throw error;
@@ -95,6 +94,7 @@ export function documentRow(
   return {
     ...blank,
     claim_mappings: [],
+    branding: {},
     ...columns,
     ...readingOf(document),
     environment_id: ctx.environment.id,

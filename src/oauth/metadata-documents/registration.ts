@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readingOf } from '../../domain/clients/document-clients.js';
+import { documentAddressProblem, readingOf } from '../../domain/clients/document-clients.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { clientData } from '../../domain/events/data.js';
@@ -7,13 +7,12 @@ import { emit } from '../../domain/events/emit.js';
 import { Refusal, type Problem } from '../../domain/refusal.js';
 import { insertClientIfMissing, type ClientRow } from '../../db/tables/clients.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
-import { documentIdProblem } from '../../lib/document-client-id.js';
 import { documentColumns, documentRow } from './document-row.js';
 
 /** What an administrator may say of a client whose document says the rest. */
 const beside = [
   'description', 'access_token_format', 'id_token_lifetime', 'refresh_token_lifetime', 'token_rate_limit', 'id_token_claims', 'claim_mappings',
-  'required_acr', 'max_authentication_age', 'status',
+  'required_acr', 'max_authentication_age', 'status', 'branding',
 ] as const satisfies readonly (keyof ClientInput)[]; // prettier-ignore
 
 const attribute = 'client_id_metadata_uri';
@@ -30,18 +29,18 @@ export function documentProblems(input: ClientInput, row: ClientRow | null): Pro
 }
 
 /** What is wrong with the address of a document that is to be registered. */
-export function addressProblems({ config, environment }: Pick<Context, 'config' | 'environment'>, url: string): Problem[] {
-  const ownOrigins = [environment.base_url, ...environment.issuers].map((one) => new URL(one).origin);
-  const problem = documentIdProblem(url, { allowLoopback: config.allowPrivateNetwork, ownOrigins });
+export function addressProblems(ctx: Pick<Context, 'config' | 'environment'>, url: string): Problem[] {
+  const problem = documentAddressProblem(ctx, url);
   return problem === null ? [] : [refusal('invalid_url', `The address ${problem}.`)];
 }
 
 /** Reads the document of a client that is to be registered, before the transaction. @throws {Refusal} 422 with the reason, when there is no good one */
 export async function readForRegistration(ctx: Context, url: string): Promise<ClientRow> {
-  const document = await ctx.metadataDocuments.read(url);
-  const said = 'failed' in document ? document : documentColumns(ctx, document);
-  if ('reason' in said) throw new Refusal(refusal('invalid_value', `The client can not be identified: ${said.reason}.`));
-  if ('failed' in document) throw new Error('a failure has a reason');
+  const document = await ctx.metadataDocuments.read(url, true);
+  const unidentified = (reason: string) => new Refusal(refusal('invalid_value', `The client can not be identified: ${reason}.`));
+  if ('failed' in document) throw unidentified(document.reason);
+  const said = documentColumns(ctx, document);
+  if ('reason' in said) throw unidentified(said.reason);
   return { ...documentRow(ctx, document, said.columns), ...readingOf(document) };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-set.js';
 import { underFapi2 } from '../../domain/clients/fapi2.js';
 import { clientProblems } from '../../domain/clients/rules.js';
+import type { Context } from '../../domain/context.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
@@ -21,6 +22,12 @@ const uris = z.array(z.string()).max(50, 'must have at most 50 members');
 
 /** What the service allows at all, and the environment signs with. */
 type Policy = { readonly allowPrivateNetwork: boolean; readonly signingAlgorithms: readonly SigningAlgorithm[] };
+
+/** What holds for every client that describes itself to this environment. */
+export const policyOf = ({ config, environment }: Pick<Context, 'config' | 'environment'>): Policy => ({
+  allowPrivateNetwork: config.allowPrivateNetwork,
+  signingAlgorithms: environment.signing_algorithms,
+});
 
 /** With these a client acts without anybody's being asked, or for others: only who was given leave may register them. */
 const grantsByLeave = new Set(['client_credentials', tokenExchangeGrantType, jwtBearerGrantType]);

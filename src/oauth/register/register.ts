@@ -6,7 +6,7 @@ import { emit } from '../../domain/events/emit.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
-import { chosenAlgorithms } from '../../domain/clients/registration.js';
+import { chosenAlgorithms, isSecretless, noSecret, secretColumns } from '../../domain/clients/registration.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import { openGrants, usableRegistrationToken } from '../../domain/clients/registration-tokens.js';
 import { requireSigningAlgorithms } from '../../domain/signing-keys/algorithms.js';
@@ -19,7 +19,7 @@ import { bearerTokenOf } from '../../http/auth/authenticate-bearer.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { registrationPath } from '../endpoints.js';
-import { metadataOf, readClient } from './metadata.js';
+import { metadataOf, policyOf, readClient } from './metadata.js';
 
 /** Registration is there only while the environment offers it (specification 5.9.2). */
 export function registrationEnabled(req: Request, _res: Response, next: NextFunction): void {
@@ -30,9 +30,6 @@ export function registrationEnabled(req: Request, _res: Response, next: NextFunc
   }
   next();
 }
-
-/** Whether the method rests on a shared secret. */
-const hasSecret = (method: string) => method.startsWith('client_secret_');
 
 function answer(
   req: Request,
@@ -50,19 +47,6 @@ function answer(
     registration_client_uri: `${req.ctx.environment.issuer}${registrationPath}/${encodeURIComponent(client.id)}`,
   });
 }
-
-const secretColumns = (secret: string | null, now: Date): Partial<ClientRow> => ({
-  secret_digest: secret === null ? null : digest(secret),
-  secret_hint: secret === null ? null : secret.slice(-4),
-  secret_rotated_at: secret === null ? null : now,
-  previous_secret_digest: null,
-  previous_secret_expires_at: null,
-});
-
-const policyOf = ({ config, environment }: Context) => ({
-  allowPrivateNetwork: config.allowPrivateNetwork,
-  signingAlgorithms: environment.signing_algorithms,
-});
 
 /**
  * The scopes that the client may ask for: those on offer, within the ceiling of its token (RFC 7591 2). Strangers hold nothing of the Management API,
@@ -133,7 +117,7 @@ export async function createRegistration(req: Request, res: Response): Promise<v
   const columns = readClient(req.body, policyOf(ctx), ceiling?.grant_types ?? openGrants);
   const scopes = await scopesOnOffer(ctx, columns.scopes, ceiling);
   const now = ctx.clock.now();
-  const client_secret = hasSecret(columns.token_endpoint_auth_method) ? randomToken('cs_') : null;
+  const client_secret = isSecretless(columns) ? null : randomToken('cs_');
   const registration_access_token = randomToken('');
   const client = await transaction(ctx, async (tx) => {
     await requireRoom(tx);
@@ -145,7 +129,7 @@ export async function createRegistration(req: Request, res: Response): Promise<v
       origin: 'registration',
       verified: ceiling?.verified ?? false,
       registration_ceiling: ceiling,
-      ...secretColumns(client_secret, now),
+      ...(client_secret === null ? noSecret : secretColumns(client_secret, now)),
       id: uuidv7(now.getTime()),
       registration_token_digest: digest(registration_access_token),
       created_at: now,
@@ -208,9 +192,8 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   const columns = readClient(body, policyOf(ctx), ceiling?.grant_types ?? openGrants, client);
   const scopes = await scopesOnOffer(ctx, columns.scopes, ceiling);
   const now = ctx.clock.now();
-  const needsSecret = hasSecret(columns.token_endpoint_auth_method);
-  const client_secret = needsSecret && client.secret_digest === null ? randomToken('cs_') : null;
-  const secret = needsSecret && client_secret === null ? {} : secretColumns(client_secret, now);
+  const client_secret = isSecretless(columns) || client.secret_digest !== null ? null : randomToken('cs_');
+  const secret = client_secret !== null ? secretColumns(client_secret, now) : isSecretless(columns) ? noSecret : {};
   const changed = await transaction(ctx, async (tx) => {
     await requireOwnReach(tx, client);
     await requireSigningAlgorithms(tx, chosenAlgorithms(columns));

@@ -3,6 +3,7 @@ import { mayStart, noteOutcome, surplus, type Destination } from './destination.
 import type { Destinations } from './destinations.js';
 import type { Job, AttemptOutcome, Queue } from './queue.js';
 import type { Releases } from './releases.js';
+import { inBackground } from '../../platform/spans/tracer.js';
 
 /** The attempts in flight of one process. */
 export type Attempts<J> = {
@@ -49,8 +50,7 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
 
   function work(destination: Destination<J>, job: J): void {
     destination.inFlight += 1;
-    const working = queue
-      .attempt(job, aborting.signal)
+    const working = inBackground(`${queue.name} attempt`, () => queue.attempt(job, aborting.signal))
       .then(
         (result) => {
           noteOutcome(destination, { ...result, now: performance.now(), retryBaseMs: queue.retryBaseMs });

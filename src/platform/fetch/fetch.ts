@@ -5,6 +5,7 @@ import { connectOnce, guardedConnector } from './connector.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
 import { QueueGauge, type QueueState } from '../metrics/queue-state.js';
+import { spans, timed } from '../spans/tracer.js';
 
 export { checkUrl } from './guard.js';
 export { OutboundError, type OutboundReason } from './outbound-error.js';
@@ -65,6 +66,17 @@ const maxUrls = 1000;
 const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
+
+/** Time is bounded by the handler of each response. */
+const agentOptions = {
+  connections: 16,
+  pipelining: 1,
+  keepAliveTimeout: 4000,
+  keepAliveMaxTimeout: 30_000,
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+} as const;
 
 /** Agents by pool name. Beyond a thousand the one least lately used is closed when its requests have ended. */
 function createAgents(create: () => Agent) {
@@ -165,19 +177,7 @@ export function createGuardedFetch({
   const urls = createUrlParser(policy);
   const bulkheads = createHostBulkheads();
   const connect = guardedConnector(resolve, policy, trustedCertificates);
-  const agents = createAgents(
-    () =>
-      new Agent({
-        connect,
-        connections: 16,
-        pipelining: 1,
-        keepAliveTimeout: 4000,
-        keepAliveMaxTimeout: 30_000,
-        maxHeaderSize: 16 * 1024,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      }),
-  );
+  const agents = createAgents(() => new Agent({ connect, ...agentOptions }));
 
   async function request(url: string | URL, options: OutboundRequest = {}): Promise<OutboundResponse> {
     const started = performance.now();
@@ -185,11 +185,13 @@ export function createGuardedFetch({
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
     const { origin, path } = urls.parse(String(url), options.allowHttp === true);
     const pool = options.pool ?? '';
-    const response = await bulkheads.during(pool, origin, () => {
+    const span = spans.tracer === null ? null : spans.tracer.outbound(method, origin);
+    const asked = bulkheads.during(pool, origin, () => {
       const handler = new ResponseHandler({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
       agents.of(pool).dispatch({ origin, path, method, headers, body }, handler);
       return handler.response;
     });
+    const response = await timed(span, asked, ({ status }) => status);
     return { ...response, duration_ms: Math.round(performance.now() - started) };
   }
 

@@ -1,6 +1,7 @@
 import { pino, type DestinationStream, type Logger as Pino } from 'pino';
 import type { Config } from '../../config.js';
 import type { LineEvent } from '../../lib/log-events.js';
+import { spans } from '../spans/tracer.js';
 
 /** A line's members: `event` is what programs look for, the others say about what; never a secret, code, token or password. */
 export type Line = { readonly event: LineEvent } & Readonly<Record<string, unknown>>;
@@ -51,6 +52,12 @@ function censored(record: Record<string, unknown>, depth = 0): Record<string, un
   return copy ?? record;
 }
 
+/** The record with the trace that the present work belongs to, where there is one. */
+export function traced(record: Record<string, unknown>): Record<string, unknown> {
+  const trace_id = spans.tracer === null ? null : spans.tracer.traceId();
+  return trace_id === null || record['trace_id'] !== undefined ? record : { ...record, trace_id };
+}
+
 /** Lines are written together, at the latest after so many milliseconds and at about so many bytes. */
 const flushMs = 100;
 const batchBytes = 12_288;
@@ -94,7 +101,7 @@ export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'we
   const options = {
     level: config.logLevel,
     base: null,
-    formatters: { log: (record: Record<string, unknown>) => censored(record) },
+    formatters: { log: (record: Record<string, unknown>) => traced(censored(record)) },
   };
   if (config.logFormat === 'pretty') {
     return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' } } });

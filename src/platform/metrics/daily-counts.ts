@@ -3,7 +3,7 @@ export type DailyCount = { readonly environment_id: string; readonly name: strin
 
 /** Counts in memory: one map access per event counted, no statement. */
 export type DailyCounts = {
-  /** Counts one. `name` and `label` come from the code, never from a request. */
+  /** Counts one. `name` and `label` come from the code or are the id of a record, never from a request; neither has a space. */
   add(environment_id: string, name: string, label: string): void;
   /** All counts so far; they start again at zero. */
   take(): DailyCount[];

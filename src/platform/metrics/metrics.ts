@@ -1,5 +1,5 @@
 import { createDailyCounts } from './daily-counts.js';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from './prometheus.js';
 import type { QueueState } from './queue-state.js';
 import { createFastHistogram, createFastCounter } from './fast-metrics.js';
 
@@ -116,8 +116,14 @@ function queueMetrics(registers: Registry[]) {
   };
 }
 
-/** Metrics of the traces that refused requests leave. */
+/** Metrics of the traces that refused requests leave, and of the spans that a collector is sent. */
 const traceMetrics = (registers: Registry[]) => ({
+  spans: new Counter({
+    name: 'otel_spans_total',
+    help: 'Spans by what became of them: sent, dropped, refused.',
+    labelNames: ['outcome'],
+    registers,
+  }),
   requestTracesDropped: new Counter({
     name: 'request_traces_dropped_total',
     help: 'Traces of refused requests that there was no room for.',
@@ -191,7 +197,7 @@ function securityEventMetrics(registers: Registry[]) {
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics(registry);
   const registers = [registry];
   return {
     /** The counts by day that the dashboard's charts show. */

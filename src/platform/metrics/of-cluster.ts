@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { AggregatorRegistry } from 'prom-client';
+import { AggregatorRegistry } from './prometheus.js';
 import type { Metrics } from './metrics.js';
 
 /** From a worker: somebody asks for the metrics of all workers. */

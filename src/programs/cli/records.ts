@@ -10,6 +10,7 @@ const updatable = named({
   connections: 'connection',
   environments: 'environment',
   log_streams: 'log_stream',
+  mail_templates: 'mail_template',
   webhooks: 'webhook',
 });
 

@@ -5,6 +5,7 @@ import { eventsPage } from './events-page.js';
 import { documentJsonSchemaText } from '../../management/configuration/document.js';
 import { guidePages } from './guides.js';
 import { logLinesPage } from './log-lines-page.js';
+import { mailTemplatesPage } from './mail-templates-page.js';
 import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
@@ -16,6 +17,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/errors.md': errorsPage(),
     'docs/doctor.md': doctorPage(),
     'docs/log-lines.md': logLinesPage(),
+    'docs/mail-templates.md': mailTemplatesPage(),
     'docs/refusal-rules.md': refusalRulesPage(),
     'docs/security-events.md': securityEventsPage(),
     'schemas/config-v1.schema.json': documentJsonSchemaText(),

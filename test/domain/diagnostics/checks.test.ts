@@ -299,7 +299,31 @@ describe('records', () => {
     expect(await says('connections')).toEqual(well('connections'));
   });
 
-  test('clients in production whose codes travel in the open: the fix keeps the other redirect URIs', async () => {
+  test('connections at whose provider every sign-in has failed since yesterday', async () => {
+    const server = createHttpServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const connection = await addConnection(ctx, { issuer: `http://127.0.0.1:${port}` });
+    const counted = (name: string, count: number, day = 'now()') =>
+      sql(`insert into daily_stats values ('${ctx.environment.id}', (${day} at time zone 'utc')::date, '${name}', '${connection.id}', ${count})
+        on conflict (environment_id, day, name, label) do update set count = excluded.count`);
+    const yesterday = `(now() - interval '1 day')`;
+    await counted('sso_failed', 5);
+    expect(await says('connections')).toEqual(well('connections'));
+    await counted('sso_failed', 2, yesterday);
+    const [found] = await says('connections');
+    expect(found).toMatchObject({ level: 'warning', subject: `connections/${connection.id}` });
+    expect(found?.finding).toMatch(/^Since yesterday 7 sign-ins failed at the provider of the connection ".+", and none succeeded\.$/);
+    expect(found?.fix).toMatch(new RegExp(`connections update ${connection.id} --status disabled$`));
+    await counted('sso_succeeded', 1);
+    expect(await says('connections')).toEqual(well('connections'));
+    await sql('delete from daily_stats');
+    await counted('sso_failed', 2, yesterday);
+    expect(await says('connections')).toEqual(well('connections'));
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('clients in production whose codes travel in the open: the fix keeps the other redirect URIs, and an id is no option (attack 34.797)', async () => {
     const redirect_uris = [
       'http://localhost:8080/cb',
       'http://app.example.com/cb?a=1',
@@ -314,6 +338,9 @@ describe('records', () => {
       `npm run -s cli -- --url http://localhost:3000 clients update ${client.id} --redirect-uris http://localhost:8080/cb ` +
         `--redirect-uris 'https://app.example.com/cb?a=1' --redirect-uris https://app.example.com/cb --redirect-uris https://localhost.evil.example/cb`,
     );
+    await addClient(ctx, { id: '--url=https://evil.example', redirect_uris: ['http://app.example.com/cb'] });
+    const named = (await says('clients')).find(({ subject }) => subject?.includes('evil'));
+    expect(named?.fix).toMatch(/clients update --redirect-uris https:\/\/app\.example\.com\/cb -- --url=https:\/\/evil\.example$/);
     await sql(`update clients set redirect_uris = '{"http://[::1]:1/cb","http://127.0.0.1/cb"}'`);
     expect(await says('clients')).toEqual(well('clients'));
   });

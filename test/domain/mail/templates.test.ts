@@ -8,40 +8,40 @@ const base = { environment, request };
 const reset_url = 'https://id.example/password/reset?reset_id=1&code=482913';
 
 const models: { [Name in keyof MailModels]: MailModels[Name] } = {
-  'register-code': { ...base, code: '104285', expires_in: 600 },
-  'account-exists': { ...base, login_url: 'https://id.example/login', reset_url: 'https://id.example/password/forgot' },
-  'password-reset-code': { ...base, code: '482913', expires_in: 3600, reset_url },
-  'password-changed': { ...base, reset_url: 'https://id.example/password/forgot' },
-  'sign-in-elsewhere': { ...base, provider: 'Example Corporation', login_url: 'https://id.example/auth/sso/1' },
-  'password-reset-done': {
+  register_code: { ...base, code: '104285', expires_in: 600 },
+  account_exists: { ...base, login_url: 'https://id.example/login', reset_url: 'https://id.example/password/forgot' },
+  password_reset_code: { ...base, code: '482913', expires_in: 3600, reset_url },
+  password_changed: { ...base, reset_url: 'https://id.example/password/forgot' },
+  sign_in_elsewhere: { ...base, provider: 'Example Corporation', login_url: 'https://id.example/auth/sso/1' },
+  password_reset_done: {
     ...base,
     reset_url: 'https://id.example/password/forgot',
     account_url: 'https://id.example/account',
     accounts: ['Google (ada@gmail.example)', 'GitHub'],
   },
-  'account-linked': { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
-  'primary-domain': {
+  account_linked: { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
+  primary_domain: {
     ...base,
     address: 'https://login.example.com',
     by: 'root@example.com',
     domains_url: 'https://id.example/dashboard/custom_domains',
   },
-  'new-sign-in': { ...base, account_url: 'https://id.example/account' },
-  'sign-in-code': { ...base, code: '771204', expires_in: 600, second: true },
-  'sign-in-methods': {
+  new_sign_in: { ...base, account_url: 'https://id.example/account' },
+  sign_in_code: { ...base, code: '771204', expires_in: 600, second: true },
+  sign_in_methods: {
     ...base,
     headline: 'A passkey was removed',
     happening: 'The passkey “Laptop” was removed from your account.',
     advice: 'If it wasn’t you, change your password, and remove whatever of your sign-in methods isn’t yours:',
     account_url: 'https://id.example/account',
   },
-  'domain-record-missing': { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, days: 7 },
+  domain_record_missing: { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, days: 7 },
 };
 const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that the service writes of its own accord: nobody asked for them. */
-const unasked: readonly (keyof MailModels)[] = ['domain-record-missing'];
+const unasked: readonly (keyof MailModels)[] = ['domain_record_missing'];
 
-const render = (name: keyof MailModels, change: Partial<MailModels['register-code']> = {}) =>
+const render = (name: keyof MailModels, change: Partial<MailModels['register_code']> = {}) =>
   renderMail(name, { ...models[name], ...change } as MailModels[typeof name]);
 
 const entities: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&#34;': '"', '&#39;': "'" };
@@ -89,7 +89,7 @@ describe.each(names)('the mail %s', (name) => {
     expect(text).toContain('<script>alert(1)</script>');
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     expect(subject).not.toMatch(/[\u0000-\u001f]/);
-    expect(text).not.toContain('Questions?');
+    expect(text).not.toContain('help@acme.example');
   });
 });
 
@@ -113,7 +113,7 @@ describe.each(names)('whatever somebody calls themselves, the mail %s', (name) =
   ])('holds no link but our own: %j (attack 12.268)', (hostile) => {
     const hostileModel = {
       ...models[name],
-      ...(name === 'account-linked' ? { provider: hostile, provider_email: 'ada@evil.example' } : {}),
+      ...(name === 'account_linked' ? { provider: hostile, provider_email: 'ada@evil.example' } : {}),
       environment: { name: hostile, support_email: null },
       request: { ip_address: hostile, device: hostile, at: request.at },
     };
@@ -127,7 +127,7 @@ describe.each(names)('whatever somebody calls themselves, the mail %s', (name) =
 });
 
 describe('codes', () => {
-  test.each(['register-code', 'password-reset-code'] as const)('of %s stand once, whole, in each body', (name) => {
+  test.each(['register_code', 'password_reset_code'] as const)('of %s stand once, whole, in each body', (name) => {
     const model = models[name];
     const { text, html } = renderMail(name, model as never);
     expect(text.split('\n')).toContain(model.code);
@@ -145,7 +145,7 @@ describe('codes', () => {
     [3600, '60 minutes'],
     [86400, '24 hours'],
   ])('that live %d s are said to be valid for %s', (expires_in, phrase) => {
-    expect(renderMail('register-code', { ...models['register-code'], expires_in }).text).toContain(`valid for ${phrase}.`);
+    expect(renderMail('register_code', { ...models['register_code'], expires_in }).text).toContain(`valid for ${phrase}.`);
   });
 });
 
@@ -154,28 +154,28 @@ test.each([
   [{ ip_address: '203.0.113.5', device: null }, 'on 21 November 2026 at 09:05 UTC, from the address 203.0.113.5.'],
   [{ ip_address: null, device: 'Firefox on Linux' }, 'on 21 November 2026 at 09:05 UTC, from Firefox on Linux.'],
 ])('what is unknown about a request is left out: %j', (known, phrase) => {
-  expect(renderMail('register-code', { ...models['register-code'], request: { ...request, ...known } }).text).toContain(
+  expect(renderMail('register_code', { ...models['register_code'], request: { ...request, ...known } }).text).toContain(
     `Somebody asked for this ${phrase}`,
   );
 });
 
 test('a reset that an administrator started says so', () => {
-  expect(renderMail('password-reset-code', { ...models['password-reset-code'], administrator: true }).text).toContain(
+  expect(renderMail('password_reset_code', { ...models['password_reset_code'], administrator: true }).text).toContain(
     'An administrator asked for this on',
   );
 });
 
 test('the link of the reset mail survives as HTML', async () => {
-  const { html } = renderMail('password-reset-code', models['password-reset-code']);
+  const { html } = renderMail('password_reset_code', models['password_reset_code']);
   const mail = await PostalMime.parse(`Content-Type: text/html; charset=utf-8\r\n\r\n${html}`);
   expect(mail.html).toContain('href="https://id.example/password/reset?reset_id=1&amp;code=482913"');
 });
 
 test('links are of the environment’s colour, as far as it can be read', () => {
   const html = (primary_color: string | null) =>
-    renderMail('password-changed', {
-      ...models['password-changed'],
-      environment: { ...models['password-changed'].environment, primary_color },
+    renderMail('password_changed', {
+      ...models['password_changed'],
+      environment: { ...models['password_changed'].environment, primary_color },
     }).html;
   expect(html('#0f6b4f')).toContain('a { color: #0f6b4f; }');
   expect(html('#f2c230')).not.toContain('a { color: #f2c230; }\n.quiet');

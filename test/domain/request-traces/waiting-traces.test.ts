@@ -12,7 +12,7 @@ const trace = (changes: Partial<WaitingTrace> = {}): WaitingTrace => ({
   client_id: null,
   claimed_client_id: null,
   step: { at: at.toISOString(), step: 'token', outcome: 'refused', rule: 'code_expired', detail: {}, request_id: 'r' },
-  code_digest: null,
+  code: null,
   ...changes,
 });
 

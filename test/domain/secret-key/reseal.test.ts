@@ -96,7 +96,13 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   });
   const origin = { ip_address: null, user_agent: null };
   for (let i = 0; i < mails; i++)
-    await queueMail(ctx, { template: 'password-changed', to: `${i}@example.com`, model: { reset_url: 'http://localhost' }, origin });
+    await queueMail(ctx, {
+      template: 'password_changed',
+      to: `${i}@example.com`,
+      locale: null,
+      model: { reset_url: 'http://localhost' },
+      origin,
+    });
   return ctx;
 }
 

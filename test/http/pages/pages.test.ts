@@ -190,7 +190,15 @@ test('basePage shows the branding, and the name and default colour where there i
   const page = { title: 'x', request_id: 'r', csrf_token: 't' };
   expect(basePage(environment, page)).toEqual({
     ...page,
-    environment: { name: 'Default', logo_url: null, support_email: null, kind: 'production' },
+    environment: {
+      name: 'Default',
+      logo_url: null,
+      dark_logo_url: null,
+      policy_uri: null,
+      tos_uri: null,
+      support_email: null,
+      kind: 'production',
+    },
     accent_path: `/assets/accent/${defaultAccent}.css`,
   });
   const branding = { name: 'Acme', logo_url: 'https://acme.example/logo.svg', primary_color: '#F2C230' };

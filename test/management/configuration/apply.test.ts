@@ -46,8 +46,10 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create client_grant shop -> https://api.example',
     'create webhook erp',
     'create log_stream siem',
+    'create mail_template register_code',
+    'create mail_template register_code (de)',
   ]);
-  expect(planned.body['meta'].summary).toEqual({ create: 10, update: 1, delete: 0 });
+  expect(planned.body['meta'].summary).toEqual({ create: 12, update: 1, delete: 0 });
   expect([await countOf('events'), await countOf('audit_logs'), await countOf('clients')]).toEqual(before);
   const meta = await applied(api, shopDocument, { secrets: shopSecrets, expected_state: planned.body['meta'].state });
   expect(meta['changes']).toEqual(planned.body['meta'].changes);
@@ -61,7 +63,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
   expect([again['changes'], again['state']]).toEqual([[], meta['state']]);
   expect([await countOf('events'), await countOf('audit_logs')]).toEqual(after);
   const [entry] = (await api.get('/audit_logs?filter[action]=config.applied')).body['data'] as Document[];
-  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 10], update: [null, 1], delete: [null, 0] });
+  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 12], update: [null, 1], delete: [null, 0] });
   const [event] = (await api.get('/security_events?filter[event]=config.applied')).body['data'] as Document[];
   expect([event?.['id'], event?.['attributes'].severity]).toEqual([entry?.['id'], 'warning']);
 });
@@ -127,6 +129,36 @@ test('a signing algorithm and who has it come and go in one document', async () 
   expect((await applied(api, document(['RS256'], 'RS256')))['changes']).toEqual([]);
   const stuck = await apply(api, { version: 1, environment: { signing_algorithms: ['ES256'] } });
   expect(problemsOf(stuck)[0]).toContain('/meta/document/environment/signing_algorithms');
+});
+
+test('what a grant says of exchanged tokens is described as well: exported, changed, and set back by null', async () => {
+  const grant = { api_resource: 'urn:example:exchanged', subject_type: 'user', scopes: ['a'], token_exchange: 'delegation', subject_audiences: ['urn:example:exchanged'] }; // prettier-ignore
+  const document = (more: Document = {}) => ({
+    version: 1,
+    api_resources: [{ identifier: 'urn:example:exchanged', name: 'Exchanged', permissions: [{ name: 'a' }] }],
+    clients: [{ client_id: 'exchanging', name: 'E', application_type: 'machine', grants: [{ ...grant, ...more }] }],
+  });
+  await applied(api, document());
+  const own = ((await exported(api))['clients'] as Document[]).find((one) => one['client_id'] === 'exchanging');
+  expect(own?.['grants']).toEqual([grant]);
+  expect((await applied(api, document()))['changes']).toEqual([]);
+  const back = await applied(api, document({ token_exchange: null, subject_audiences: null }));
+  expect(changeOf(back, 'client_grant', 'exchanging -> urn:example:exchanged (user)')).toEqual({
+    token_exchange: ['delegation', 'none'],
+    subject_audiences: [['urn:example:exchanged'], []],
+  });
+  expect((await api.get('/api_resources?filter[search]=urn:x:')).body['data']).toEqual([]);
+});
+
+test('a stream that moves to another receiver is given its authorization anew, or not at all', async () => {
+  await applied(api, shopDocument, { secrets: shopSecrets });
+  const [stream] = shopDocument['log_streams'] as Document[];
+  const moved = only('log_streams', { ...stream, url: 'https://other.example/in' });
+  expect(problemsOf(await apply(api, moved))).toEqual(['required /meta/document/log_streams/0']);
+  const meta = await applied(api, moved, { secrets: shopSecrets });
+  expect(changeOf(meta, 'log_stream', 'siem')).toMatchObject({ authorization: ['[secret]', '[secret]'] });
+  await applied(api, only('log_streams', { ...stream, authorization: null }), { secrets: shopSecrets });
+  await applied(api, shopDocument, { secrets: shopSecrets });
 });
 
 test('clients that came by themselves are in no export, are not pruned, and a document can not take their name', async () => {

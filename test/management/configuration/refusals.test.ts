@@ -1,5 +1,6 @@
 // Configuration as code: what is refused, where it says so, and that nothing of a refused document stays.
 import { beforeAll, expect, test } from 'vitest';
+import { addUser } from '../../support/data.js';
 import { applied, apply, plan, problemsOf, shopDocument, shopSecrets, told } from '../../support/configuration.js';
 import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../../support/management.js';
 import { publishedDocument } from '../../support/openapi.js';
@@ -162,6 +163,24 @@ test('a value that is needed and absent, too short, or of the wrong form is refu
   ]);
 });
 
+test('a client may have no id that is a user’s, whose tokens it could be taken for, and none that no address can hold (attack 33.794)', async () => {
+  const { id } = await addUser(ctx);
+  for (const client_id of [id, id.toUpperCase()])
+    expect(await refusedFor({ version: 1, clients: [machine(client_id)] })).toEqual([`invalid_value ${at}/clients/0`]);
+  expect(await refusedFor({ version: 1, clients: [machine('.'), machine('..')] })).toEqual([
+    `invalid_format ${at}/clients/0/client_id`,
+    `invalid_format ${at}/clients/1/client_id`,
+  ]);
+  const odd = '019a0000-0000-7000-8000-000000000000';
+  await applied(api, { version: 1, clients: [machine(odd), machine('...'), machine('a/../b')] });
+  expect((await api.get(`/clients/${encodeURIComponent('a/../b')}`)).body['data'].id).toBe('a/../b');
+});
+
+test('null where an attribute has to be is refused, as is a name that is left out', async () => {
+  expect(await refusedFor({ version: 1, clients: [{ client_id: 'shop', name: null }] })).toEqual([`invalid_type ${at}/clients/0/name`]);
+  expect(await refusedFor({ version: 1, clients: [{ client_id: 'nameless', application_type: 'machine' }] })).toEqual([`required ${at}/clients/0`]); // prettier-ignore
+});
+
 test('secrets that nobody gives are made, named by a plan, and shown once by the answer that makes them', async () => {
   const document = { version: 1, clients: [machine('made')], webhooks: [{ name: 'made', url: 'https://x.example/', events: ['*'] }] };
   const planned = await plan(api, document);
@@ -175,6 +194,26 @@ test('secrets that nobody gives are made, named by a plan, and shown once by the
   expect([client?.['value'], webhook?.['value']]).toEqual([expect.stringMatching(/^cs_.{40}/), expect.stringMatching(/^whsec_/)]);
   expect(done.body['meta'].changes[0].attributes.client_secret).toEqual([null, '[secret]']);
   expect((await apply(api, document)).body['meta'].secrets).toEqual([]);
+});
+
+test('whoever may read secrets’ records but not write them learns nothing of a secret by guessing it (attack 33.795)', async () => {
+  const kinds = ['clients', 'client_grants', 'connections', 'webhooks', 'log_streams', 'api_resources'];
+  const reader = await holding('environments:read', ...kinds.map((one) => `${one}:read`));
+  const document = {
+    version: 1,
+    connections: shopDocument['connections'],
+    webhooks: shopDocument['webhooks'],
+    log_streams: shopDocument['log_streams'],
+    clients: [{ client_id: 'shop', client_secret: { env: 'SHOP_SECRET' } }],
+  };
+  const guesses = Object.fromEntries(Object.entries(shopSecrets).map(([name, value]) => [name, value.replace(/.(?==?$)/, '0')]));
+  const answers = [];
+  for (const secrets of [shopSecrets, guesses]) {
+    const { status, body } = await plan(reader, document, { secrets });
+    answers.push([status, told({ body } as never), ((body['meta']?.warnings ?? []) as Document[]).map(({ code, pointer }) => `${code} ${pointer}`)]); // prettier-ignore
+  }
+  expect(answers[0]).toEqual(answers[1]);
+  expect(answers[0]?.[2]).toHaveLength(5);
 });
 
 test('two of one name are refused: in the document, and two webhooks of one name that are there', async () => {

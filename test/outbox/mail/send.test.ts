@@ -120,7 +120,7 @@ describe('the queue', () => {
   const queue = async (to: string) => {
     const ctx = await service.context();
     await transaction(ctx, (tx) =>
-      queueMail(tx, { template: 'password-changed', to, model: { reset_url: `${service.url}/password/forgot` }, origin }),
+      queueMail(tx, { template: 'password_changed', to, locale: null, model: { reset_url: `${service.url}/password/forgot` }, origin }),
     );
   };
   const sendingTo = () => held.map(({ message }) => message.to).sort();
@@ -128,7 +128,7 @@ describe('the queue', () => {
   test('a mail belongs to the transaction that causes it', async () => {
     const ctx = await service.context();
     const failed = transaction(ctx, async (tx) => {
-      await queueMail(tx, { template: 'password-changed', to: 'nobody@example.com', model: { reset_url: 'x' }, origin });
+      await queueMail(tx, { template: 'password_changed', to: 'nobody@example.com', locale: null, model: { reset_url: 'x' }, origin });
       throw new Error('rolled back');
     });
     await expect(failed).rejects.toThrow('rolled back');
@@ -205,7 +205,14 @@ describe('a pass', () => {
 
   const queue = (to: string, more: { discarded?: boolean } = {}) =>
     transaction(ctx, (tx) =>
-      queueMail(tx, { template: 'password-changed', to, model: { reset_url: 'https://id.example/password/forgot' }, origin, ...more }),
+      queueMail(tx, {
+        template: 'password_changed',
+        to,
+        locale: null,
+        model: { reset_url: 'https://id.example/password/forgot' },
+        origin,
+        ...more,
+      }),
     );
   const row = async () => (await deps.knex('mails').first()) as MailRow;
   const lease_id = '01990000-0000-4000-8000-000000000001';

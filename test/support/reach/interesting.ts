@@ -73,6 +73,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   ],
   'client.jwks': [{ jwks: sampleKeys(2) }, { jwks: null }],
   'client.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }],
+  'client.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'client.scopes': [{ scopes: ['openid'] }, { scopes: null }],
   'client.initiate_login_uri': [{ initiate_login_uri: 'https://walked.example/start' }, { initiate_login_uri: null }],
   'client.claim_mappings': mappings,
@@ -134,6 +135,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
   'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
+  'mail_template.name': [{ name: 'sign_in_code' }],
+  'mail_template.text': [{ text: 'Walked: {{code}}' }],
+  'mail_template.html': [{ html: '<p>Walked: {{code}}</p>' }],
   'log_stream.authorization': [{ authorization: 'Bearer other' }, { authorization: null }],
   'webhook.events': [{ events: ['user.created'] }, { events: ['*'] }, { events: ['role.created'] }, { events: ['token.issued'] }],
 };
@@ -199,6 +203,8 @@ export function creations(type: string, world: World): { attributes: Document; r
       ];
     case 'log_stream':
       return [{ attributes: { name: 'New', url: 'https://new.example/', format: 'ecs', sources: ['security_events'], status: 'paused' } }];
+    case 'mail_template':
+      return [{ attributes: { name: 'register_code', locale: 'fr', subject: 'New', text: '{{code}}' } }];
     case 'webhook':
       return [{ attributes: { name: 'New', url: 'https://new.example/', events: ['role.created'] } }];
     case 'environment':

@@ -16,7 +16,8 @@ export type Step = {
   readonly needs: readonly string[];
 };
 
-const writeOf = (one: Resource) => `${one.permissions ?? one.path}:write`;
+/** The permission to write records of a resource. */
+export const writeOf = (one: Resource) => `${one.permissions ?? one.path}:write`;
 
 /** Requests' attributes for one settable attribute. @throws when nobody said how a value of it looks */
 function attributeSets(resource: Resource, name: string, schema: z.ZodType): Document[] {
@@ -35,7 +36,7 @@ const manyOf = (resource: Resource) =>
 const linkage = (type: string, ids: readonly string[]) => ({ data: ids.map((id) => ({ type, id })) });
 
 /** The first, which is the nearest, and one of the others. */
-function nearAndFar<T>(list: readonly T[], random: () => number): T[] {
+export function nearAndFar<T>(list: readonly T[], random: () => number): T[] {
   const [near, ...far] = list;
   const other = far[Math.floor(random() * far.length)];
   return [...(near === undefined ? [] : [near]), ...(other === undefined ? [] : [other])];

@@ -177,6 +177,12 @@ async function logStreams(maker: Maker): Promise<void> {
   await make(maker, 'log stream far', 'log_streams', 'log_stream', { name: 'Far', sources: ['audit_logs'], ...nowhere });
 }
 
+async function mailTemplates(maker: Maker): Promise<void> {
+  const words = { name: 'register_code', subject: 'Code', text: '{{code}}' };
+  await make(maker, 'mail template near', 'mail_templates', 'mail_template', words);
+  await make(maker, 'mail template far', 'mail_templates', 'mail_template', { ...words, locale: 'de' });
+}
+
 async function deliveries(maker: Maker): Promise<void> {
   const { ctx } = maker;
   const now = ctx.clock.now();
@@ -262,6 +268,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await signIns(maker);
   await deliveries(maker);
   await logStreams(maker);
+  await mailTemplates(maker);
   await surroundings(maker);
   ctx.cache.clear();
   const id = (name: string) => {

@@ -28,7 +28,12 @@ export const clients = check({
       return {
         fault: 'plain' as const,
         finding: `The client ${JSON.stringify(name)}${within(environment)} has the redirect URI ${redirect_uri.split('?')[0]}.`,
-        fix: cliOn(installation, environment, `clients update ${shellWord(id)} ${better}`),
+        // Behind -- an id that begins with a hyphen is no option, such as another --url for the credentials of whoever runs it.
+        fix: cliOn(
+          installation,
+          environment,
+          id.startsWith('-') ? `clients update ${better} -- ${shellWord(id)}` : `clients update ${shellWord(id)} ${better}`,
+        ),
         subject: recordOf(environment, 'clients', id),
       };
     });

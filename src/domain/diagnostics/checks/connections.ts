@@ -2,9 +2,14 @@ import { listWatchedConnections, type WatchedConnection } from '../../../db/tabl
 import { own } from '../../../lib/named.js';
 import { connectionStrategies, type StrategyDescription } from '../../connections/strategies.js';
 import { check, cliOn, recordOf, within, type Found } from '../check.js';
-import { askOrigins, reachText } from '../reach-origins.js';
+import type { Installation } from '../installation.js';
+import { askOrigins, reachText, type Reached } from '../reach-origins.js';
 
 const most = 100;
+/** So many failures and no success since yesterday say something. */
+const manyFailures = 3;
+
+type Fault = 'unreachable' | 'blocked' | 'failing';
 
 /** The addresses of the provider that the service itself asks. */
 function addressesOf({ strategy, issuer, token_endpoint, userinfo_endpoint }: WatchedConnection): string[] {
@@ -17,12 +22,30 @@ function addressesOf({ strategy, issuer, token_endpoint, userinfo_endpoint }: Wa
   return given.filter((url) => typeof url === 'string' && URL.canParse(url)) as string[];
 }
 
+/** What is wrong with a connection whose provider takes connections as far as that is `reached`. */
+function faultOf(installation: Installation, connection: WatchedConnection, reached: ReadonlyMap<string, Reached>): Found<Fault>[] {
+  const { id, name, environment, failing } = connection;
+  const origins = [...new Set(addressesOf(connection).map((url) => new URL(url).origin))];
+  const away = origins.find((origin) => reached.get(origin));
+  const reason = away === undefined ? null : reached.get(away);
+  const fix = cliOn(installation, environment, `connections update ${id} --status disabled`);
+  const who = `the connection ${JSON.stringify(name)}${within(environment)}`;
+  const subject = recordOf(environment, 'connections', id);
+  if (away !== undefined && reason) {
+    const fault = reason === 'blocked_address' || reason === 'protocol' ? 'blocked' : 'unreachable';
+    return [{ fault, finding: `The provider of ${who} can not be reached: ${away} ${reachText(reason)}.`, fix, subject }];
+  }
+  if (failing < manyFailures) return [];
+  const finding = `Since yesterday ${failing} sign-ins failed at the provider of ${who}, and none succeeded.`;
+  return [{ fault: 'failing', finding, fix, subject }];
+}
+
 export const connections = check({
   id: 'connections',
   title: 'Connections',
   looks:
-    'Enabled connections of all environments, the first hundred: a connection to issuer, token and userinfo endpoint of each is opened and closed, nothing is sent.',
-  well: 'Every provider can be reached.',
+    'Enabled connections of all environments, the first hundred: a connection to issuer, token and userinfo endpoint of each is opened and closed, nothing is sent. And what came of sign-ins since yesterday (UTC).',
+  well: 'Every provider can be reached, and none refuses everybody.',
   needs: 'schema',
   variables: [],
   faults: {
@@ -38,25 +61,16 @@ export const connections = check({
       why: 'Sign-in through it ends with an error page.',
       mend: '`ALLOW_PRIVATE_NETWORK=on` where the network is yours, or `connections update <id> --status disabled`',
     },
+    failing: {
+      level: 'warning',
+      when: 'three sign-ins or more failed at the provider since yesterday, and none succeeded, though it can be reached',
+      why: 'Nobody comes in through it: a client secret has run out there, or its keys or addresses are others now. `sso.refused` in the log says how; so does the connection’s test in the dashboard.',
+      mend: 'the connection’s settings, as its test tells; `npm run -s cli -- connections update <id> --status disabled` takes its button away',
+    },
   },
   async run({ installation, database }) {
     const watched = await database((trx) => listWatchedConnections(trx, most));
     const reached = await askOrigins(installation, watched.flatMap(addressesOf));
-    return watched.flatMap((connection): Found<'unreachable' | 'blocked'>[] => {
-      const origins = [...new Set(addressesOf(connection).map((url) => new URL(url).origin))];
-      const away = origins.find((origin) => reached.get(origin));
-      const reason = away === undefined ? null : reached.get(away);
-      if (away === undefined || !reason) return [];
-      const fix = cliOn(installation, connection.environment, `connections update ${connection.id} --status disabled`);
-      const finding = `The provider of the connection ${JSON.stringify(connection.name)}${within(connection.environment)} can not be reached: ${away} ${reachText(reason)}.`;
-      return [
-        {
-          fault: reason === 'blocked_address' || reason === 'protocol' ? 'blocked' : 'unreachable',
-          finding,
-          fix,
-          subject: recordOf(connection.environment, 'connections', connection.id),
-        },
-      ];
-    });
+    return watched.flatMap((connection) => faultOf(installation, connection, reached));
   },
 });

@@ -1,6 +1,8 @@
 import { isSignatureOf, signatureOf } from '../../../lib/signing-algorithm.js';
 import { createDrainRate } from '../../../lib/drain-rate.js';
+import { spans } from '../../../platform/spans/tracer.js';
 import type { KeyRing, Signer } from '../../signing-keys/signing-keys.js';
+import { jsonObject, type JsonObject } from '../../../lib/json-object.js';
 
 /** The media type in the header keeps one kind of JWT from being taken for another (RFC 8725 3.11). */
 export type JwtType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt';
@@ -24,12 +26,14 @@ export const signing = createDrainRate();
 /** Signs the claims with the key, on the thread pool. Undefined claims are left out. */
 export async function signJwt(signer: Signer, typ: JwtType, claims: Readonly<Record<string, unknown>>): Promise<string> {
   const input = `${encodedHeader(signer, typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+  const span = spans.tracer === null ? null : spans.tracer.internal(`sign ${signer.algorithm}`);
   signing.entered();
   try {
     const signature = await signatureOf(signer.algorithm, signer.privateKey, input);
     return `${input}.${signature.toString('base64url')}`;
   } finally {
     signing.left();
+    span?.end();
   }
 }
 
@@ -42,12 +46,11 @@ function decode(part: string): Buffer | null {
   return bytes.toString('base64url') === part ? bytes : null;
 }
 
-function parseObject(part: string): Record<string, unknown> | null {
+function parseObject(part: string): JsonObject | null {
   const bytes = decode(part);
   if (bytes === null) return null;
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return jsonObject(JSON.parse(bytes.toString('utf8')));
   } catch {
     return null;
   }
@@ -56,7 +59,7 @@ function parseObject(part: string): Record<string, unknown> | null {
 const allowedHeaderMembers = new Set(['alg', 'typ', 'kid']);
 
 /** What a JWT says of itself, which proves nothing: for telling its sender what is wrong with it. Null when it isn't one. */
-export function peekJwt(token: string): { readonly header: Record<string, unknown>; readonly claims: Record<string, unknown> } | null {
+export function peekJwt(token: string): { readonly header: JsonObject; readonly claims: JsonObject } | null {
   const parts = token.length > maxLength ? null : shape.exec(token);
   const header = parts && parseObject(parts[1] ?? '');
   const claims = parts && parseObject(parts[2] ?? '');

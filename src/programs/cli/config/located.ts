@@ -67,6 +67,8 @@ function locateContent(reading: Reading, node: Node, at: Place, depth: number): 
     return [String(key.value), found.located.kind === 'scalar' ? { ...found, located: { ...found.located, at: place } } : found];
   });
   const named = new Map(members.map(([name, { located }]) => [name, located]));
+  // 1 and "1" are two to YAML and one to JSON.
+  if (named.size < members.length) throw wrong(at, 'a member stands here twice');
   return collected(at, members.map(([, member]) => member), { kind: 'map', at, members: named }); // prettier-ignore
 }
 
@@ -86,8 +88,13 @@ function locate(reading: Reading, node: Node | null, above: Place, depth = 0): M
   return found;
 }
 
+/** Lines that begin deeper than any document of ours: the reader makes an expression as long as the indentation, and the process ends with it. */
+const tooDeep = /^[ \t\-?:]{500}/m;
+
 /** The document that a text of YAML 1.2, or JSON, holds. Tags of one's own and repeated members are refused. @throws {CliError} naming the line */
 export function parseLocated(text: string, file: string): Located {
+  const deep = tooDeep.exec(text);
+  if (deep) throw wrong({ file, line: text.slice(0, deep.index).split('\n').length }, 'this is nested too deeply');
   const lines = new LineCounter();
   const document = parseDocument(text, {
     version: '1.2',

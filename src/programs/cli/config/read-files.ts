@@ -1,4 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { secretAttributes } from '../../../management/configuration/kinds.js';
 import { secretReference } from '../../../management/configuration/document.js';
 import { secretName } from '../../../management/configuration/secrets.js';
@@ -13,8 +15,10 @@ const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? Stri
 /** @throws {CliError} when it can't be read or is too long */
 async function textOf(file: string, limit: number): Promise<string> {
   try {
-    if ((await stat(file)).size > limit) throw new CliError(`${file} is longer than ${limit} bytes`);
-    return await readFile(file, 'utf8');
+    // No further than that: a device or a pipe tells no size.
+    const content = await buffer(createReadStream(file, { end: limit }));
+    if (content.length > limit) throw new CliError(`${file} is longer than ${limit} bytes`);
+    return content.toString('utf8');
   } catch (error) {
     throw error instanceof CliError ? error : new CliError(`${file} can not be read: ${codeOf(error)}`);
   }

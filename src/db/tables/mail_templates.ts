@@ -1,0 +1,44 @@
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
+
+/** A row of `mail_templates`: the words of one mail in one language. */
+export type MailTemplateRow = {
+  environment_id: string;
+  id: string;
+  /** Of the list in domain/mail/mails.ts. */
+  name: string;
+  /** A canonical language tag (BCP 47); null: for whoever has no template in a language of theirs. */
+  locale: string | null;
+  subject: string;
+  text: string;
+  /** Null: it follows from the text. */
+  html: string | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** How many templates the environment has. */
+export async function countMailTemplates(scope: Scope): Promise<number> {
+  const [row] = (await table<MailTemplateRow>(scope, 'mail_templates').count('* as count')) as unknown as { count: string }[];
+  return Number(row?.count ?? 0);
+}
+
+/** Stores a template. @throws {Duplicate} `mail_templates_key` when the mail has one in the language */
+export const insertMailTemplate = (scope: Scope, row: Partial<MailTemplateRow>): Promise<MailTemplateRow> =>
+  insert<MailTemplateRow>(scope, 'mail_templates', row);
+
+/** Changes a template and returns it as it is then; null when there is none. */
+export const changeMailTemplate = (scope: Scope, id: string, changes: Partial<MailTemplateRow>): Promise<MailTemplateRow | null> =>
+  update<MailTemplateRow>(scope, 'mail_templates', { id }, changes);
+
+/** Deletes a template. Returns whether there was one. */
+export const removeMailTemplate = async (scope: Scope, id: string): Promise<boolean> =>
+  (await remove<MailTemplateRow>(scope, 'mail_templates', { id })) > 0;
+
+/** The template of the mail in the first of the languages that has one, else the one for all languages; null when there is none of these. */
+export async function findMailTemplate(scope: Scope, name: string, locales: readonly string[]): Promise<MailTemplateRow | null> {
+  const text = `select * from mail_templates where environment_id = $1 and name = $2 and (locale is null or locale = any ($3::text[]))
+    order by array_position($3::text[], locale) nulls last limit 1`;
+  const [row] = await run<MailTemplateRow>(scope, { name: 'mail_templates.find', text }, [name, [...locales]]);
+  return row ?? null;
+}

@@ -1,0 +1,60 @@
+import {
+  changeMailTemplate,
+  countMailTemplates,
+  findMailTemplate,
+  insertMailTemplate,
+  type MailTemplateRow,
+} from '../../db/tables/mail_templates.js';
+import { lookupRanges } from '../../lib/language-range.js';
+import { uuidv7 } from '../../lib/random.js';
+import type { Context } from '../context.js';
+import { Refusal, refuseDuplicates } from '../refusal.js';
+import type { MailModels, MailName, MailText } from './mails.js';
+import { isUsable } from './template-problems.js';
+import { renderMail, type RenderedMail } from './templates.js';
+
+/** What can be set on a template. `locale` null: for whoever has no template in a language of theirs. */
+export type MailTemplateInput = MailText & { readonly name: MailName; readonly locale: string | null };
+
+const maxTemplates = 1_000;
+
+const duplicates = {
+  mail_templates_key: { attribute: 'name', detail: 'This mail has a template in this language already.' },
+} as const;
+
+/** Makes a template: the mail has its words from the commit on. @throws {Refusal} 409 `already_exists`, `too_many` */
+export async function createMailTemplate(
+  tx: Context,
+  input: Omit<MailTemplateInput, 'locale' | 'html'> & Partial<MailTemplateInput>,
+): Promise<MailTemplateRow> {
+  if ((await countMailTemplates(tx.scope)) >= maxTemplates)
+    throw new Refusal({ status: 409, code: 'too_many', detail: `An environment has at most ${maxTemplates} mail templates.` });
+  const now = tx.clock.now();
+  const row = { id: uuidv7(now.getTime()), locale: null, html: null, ...input, created_at: now, updated_at: now };
+  return refuseDuplicates(duplicates, () => insertMailTemplate(tx.scope, row));
+}
+
+/** Changes what is given; null when it is gone. */
+export const updateMailTemplate = (tx: Context, id: string, changes: Partial<MailText>): Promise<MailTemplateRow | null> =>
+  changeMailTemplate(tx.scope, id, { ...changes, updated_at: tx.clock.now() });
+
+/**
+ * A mail in the words of the environment for somebody of this language: of the template for it, or for what it is a form of (`de` for `de-CH`), else
+ * of the one for all languages, else the built-in ones. A template that can't be used is passed over and told in the log: people need their mail.
+ */
+export async function renderForEnvironment<Name extends MailName>(
+  tx: Pick<Context, 'scope' | 'logger'>,
+  name: Name,
+  model: MailModels[Name],
+  locale: string | null,
+): Promise<RenderedMail> {
+  const row = await findMailTemplate(tx.scope, name, lookupRanges(locale));
+  if (!row) return renderMail(name, model);
+  try {
+    if (isUsable(name, row)) return renderMail(name, model, row, row.locale);
+    tx.logger.error({ event: 'mail.template_unusable', template: name, mail_template_id: row.id }, 'a mail template does not fit its mail');
+  } catch (error) {
+    tx.logger.error({ event: 'mail.template_unusable', template: name, mail_template_id: row.id, err: error }, 'a mail template failed');
+  }
+  return renderMail(name, model);
+}

@@ -1,0 +1,185 @@
+import { address, code, duration, flag, list, mailbox, number, optional, text, type ValuesOf, type Variables } from './variables.js';
+
+/** What every mail can name: whose it is, and where the request came from that made the service write. */
+export const commonVariables = {
+  environment_name: text('The name of the environment, or that of its branding, or of the client’s whose sign-in is under way.', 'Acme'),
+  support_email: mailbox('Whom people are told to write to.', 'help@acme.example'),
+  time: text('When it was asked for or happened, in UTC and in the language of the template.', '2026-11-21T09:05:00.000Z'),
+  device: optional('The browser and system that it came from.', 'Chrome on macOS'),
+  ip_address: optional('The address that it came from.', '203.0.113.5'),
+  origin: text('Time, device and address in English words: “on 21 November 2026 at 09:05 UTC, from Chrome on macOS at …”.', ''),
+} as const satisfies Variables;
+
+type MailSpec = {
+  readonly title: string;
+  /** When it is sent, and to whom. */
+  readonly sent: string;
+  readonly variables: Variables;
+  /** Without one of these the mail is of no use: a template names it outside of all sections. */
+  readonly needed: readonly string[];
+};
+
+const codeOf = code('The code to type.', '104285');
+const expires_in = duration('How long the code is good: “10 minutes”.', 600);
+const account_url = address('The person’s account page.', 'https://id.example/account');
+const login_url = address('Where the person signs in.', 'https://id.example/login');
+const reset_url = address('Where the person sets a new password.', 'https://id.example/password/forgot');
+const provider = text('The provider that signs the person in.', 'Google');
+const happened = (what: string, sample = false) => flag(what, sample);
+
+/**
+ * Every mail that the service sends, with what a template of it can name. The types of what callers hand over, the checks of templates, the forms of
+ * the dashboard and docs/mail-templates.md follow from this list. Names are never changed.
+ */
+export const mails = {
+  register_code: {
+    title: 'Registration code',
+    sent: 'To an address that somebody registers with and that has no account.',
+    variables: { code: codeOf, expires_in },
+    needed: ['code'],
+  },
+  account_exists: {
+    title: 'Account exists',
+    sent: 'To an address that somebody registers with and that has an account, in the place of the code.',
+    variables: { login_url, reset_url },
+    needed: ['login_url', 'reset_url'],
+  },
+  password_reset_code: {
+    title: 'Password reset',
+    sent: 'To somebody who forgot the password, or whom an administrator asks to choose one.',
+    variables: {
+      code: codeOf,
+      expires_in,
+      reset_url: address(
+        'The page to enter the code on; it brings the code along.',
+        'https://id.example/password/reset?code=sample&reset_id=1',
+      ),
+      administrator: flag('An administrator asked for it, not the person.', false),
+    },
+    needed: ['code', 'reset_url'],
+  },
+  sign_in_code: {
+    title: 'Sign-in code',
+    sent: 'To somebody who signs in with a code by mail, or takes it as the second step.',
+    variables: { code: codeOf, expires_in, second: flag('It is the second step: somebody has typed the right password.', false) },
+    needed: ['code'],
+  },
+  sign_in_elsewhere: {
+    title: 'Sign in elsewhere',
+    sent: 'To an address that signs in through one connection alone, in the place of a code to register or to reset the password.',
+    variables: { provider, login_url: address('Where the person signs in with the provider.', 'https://id.example/auth/sso/1') },
+    needed: ['login_url'],
+  },
+  password_changed: {
+    title: 'Password changed',
+    sent: 'To somebody whose password was changed.',
+    variables: { reset_url },
+    needed: ['reset_url'],
+  },
+  password_reset_done: {
+    title: 'Password was reset',
+    sent: 'To somebody whose password was set with a code from a mail.',
+    variables: {
+      reset_url,
+      account_url,
+      accounts: list('The accounts at providers that still sign the person in.', ['Google (ada at gmail dot example)', 'GitHub']),
+      has_accounts: flag('Whether there are any `accounts`.', true),
+    },
+    needed: ['reset_url'],
+  },
+  account_linked: {
+    title: 'Account connected',
+    sent: 'To somebody whose account is signed in to by an account at a provider from now on.',
+    variables: {
+      provider,
+      provider_email: optional('The address of the account at the provider.', 'ada at gmail dot example'),
+      account_url,
+    },
+    needed: ['account_url'],
+  },
+  new_sign_in: {
+    title: 'New sign-in',
+    sent: 'To somebody who signed in in a browser that is new to the account, or let a device sign in.',
+    variables: { account_url, application: optional('The application that a device was let in with; absent for a browser.', null) },
+    needed: ['account_url'],
+  },
+  sign_in_methods: {
+    title: 'Sign-in methods changed',
+    sent: 'To somebody whose passkeys, authenticator apps, recovery codes or second step changed.',
+    variables: {
+      headline: text('What happened in a few English words.', 'A passkey was removed'),
+      happening: text('What happened, as an English sentence.', 'The passkey “Laptop” was removed from your account.'),
+      advice: text('What to do, in English.', 'If it wasn’t you, change your password, and add it again:'),
+      account_url,
+      factor_name: optional('What the person calls the passkey or authenticator app.', 'Laptop'),
+      codes_left: optional('How many recovery codes are left; absent unless one was used.', null),
+      passkey_added: happened('A passkey was added.'),
+      passkey_removed: happened('A passkey was removed.', true),
+      passkey_copied: happened('A passkey was refused, because a copy of it seems to exist.'),
+      totp_added: happened('An authenticator app was added.'),
+      totp_removed: happened('An authenticator app was removed.'),
+      recovery_codes_made: happened('New recovery codes were made.'),
+      recovery_codes_removed: happened('The recovery codes were removed.'),
+      recovery_code_used: happened('A recovery code was used.'),
+      two_step_on: happened('The account asks for a second step from now on.'),
+      two_step_off: happened('The account asks for no second step any more.'),
+      reset: happened('An administrator removed all of them, and ended all sessions.'),
+      second_step_locked: happened('So many second steps were wrong that none is taken for a while.'),
+    },
+    needed: ['account_url'],
+  },
+  primary_domain: {
+    title: 'Primary domain changed',
+    sent: 'To everybody who may do everything, when sign-ins and the links of mails lead to another address from now on.',
+    variables: {
+      address: text('The new address.', 'login dot example dot com'),
+      by: text('Who changed it.', 'root at example dot com'),
+      domains_url: address('The page of the domains in the dashboard.', 'https://id.example/dashboard/custom_domains'),
+    },
+    needed: ['domains_url'],
+  },
+  domain_record_missing: {
+    title: 'Domain record missing',
+    sent: 'To administrators, when the DNS record of a custom domain is missing.',
+    variables: {
+      domain_url: address('The page of the domain in the dashboard.', 'https://id.example/dashboard/custom_domains/1'),
+      failed: flag('The environment answers there no longer.', false),
+      days: number('After how many days it no longer answers there.', 7),
+    },
+    needed: ['domain_url'],
+  },
+} as const satisfies Readonly<Record<string, MailSpec>>;
+
+export type MailName = keyof typeof mails;
+export const mailNames = Object.keys(mails) as [MailName, ...MailName[]];
+
+/** What is said of a mail, whichever it is. */
+export const mailSpec = (name: MailName): MailSpec => mails[name];
+
+/** All that a template of the mail can name. */
+export const variablesOf = (name: MailName): Variables => ({ ...mailSpec(name).variables, ...commonVariables });
+
+/** Where a request came from, for the person who gets mail because of it. */
+export type MailRequest = {
+  ip_address: string | null;
+  /** Browser and system in words, "Chrome on macOS"; null when unknown. */
+  device: string | null;
+  /** ISO 8601 */
+  at: string;
+};
+
+export type MailBase = {
+  environment: {
+    name: string;
+    support_email: string | null;
+    /** `branding.primary_color`, of which the links are; absent or null for ours. */
+    primary_color?: string | null | undefined;
+  };
+  request: MailRequest;
+};
+
+/** What each mail is made of. */
+export type MailModels = { [Name in MailName]: MailBase & ValuesOf<(typeof mails)[Name]['variables']> };
+
+/** A template as it is written: `html` null for what follows from the text. */
+export type MailText = { readonly subject: string; readonly text: string; readonly html: string | null };

@@ -1,0 +1,38 @@
+import mustache from 'mustache';
+
+/** A tag of a template: `{{name}}`, `{{#name}}`, `{{^name}}` or `{{.}}`; any other kind is one that templates can't have. */
+export type Tag = {
+  readonly type: 'name' | '#' | '^' | '&' | '>' | '=' | '!';
+  readonly name: string;
+  /** Where it begins in the template. */
+  readonly at: number;
+  /** Names of the sections around it, the innermost last. */
+  readonly within: readonly string[];
+};
+
+/** The last is the content of a section; of a partial it is the white space before it. */
+type Token = [type: string, value: string, start: number, end: number, inner?: Token[] | string];
+
+/** One that remembers no templates: those that were replaced would stay. */
+function writer(): InstanceType<typeof mustache.Writer> {
+  const made = new mustache.Writer();
+  (made as unknown as { templateCache: undefined }).templateCache = undefined;
+  return made;
+}
+
+const own = writer();
+
+function flattened(tokens: readonly Token[], within: readonly string[]): Tag[] {
+  return tokens.flatMap(([type, name, at, , inner]) =>
+    type === 'text'
+      ? []
+      : [{ type: type as Tag['type'], name, at, within }, ...flattened(Array.isArray(inner) ? inner : [], [...within, name])],
+  );
+}
+
+/** All tags of a template but the ends of sections, in their order. @throws {Error} when it can't be read: a tag or section that doesn't end */
+export const tagsOf = (template: string): Tag[] => flattened(own.parse(template) as Token[], []);
+
+/** The template with the values in the place of its tags, each through `escape`. */
+export const filledIn = (template: string, values: Readonly<Record<string, unknown>>, escape: (text: string) => string): string =>
+  own.render(template, values, undefined, { escape: (value: unknown) => escape(String(value)) });

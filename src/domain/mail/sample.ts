@@ -1,0 +1,25 @@
+import { brandOf, type BrandedClient, type BrandedEnvironment } from '../environments/branding.js';
+import { commonVariables, mailSpec, type MailBase, type MailModels, type MailName, type MailText } from './mails.js';
+import { renderMail, type RenderedMail } from './templates.js';
+
+type Branded = Pick<BrandedEnvironment, 'name' | 'kind' | 'support_email' | 'branding'>;
+
+/** A mail with sample values, at the environment's own name and colour, as previews and tests show it. */
+export function renderSample(environment: Branded, name: MailName, template: MailText, locale: string | null): RenderedMail {
+  const samples = Object.entries(mailSpec(name).variables).map(([each, { sample }]) => [each, sample]);
+  const base: MailBase = {
+    environment: mailEnvironment(environment),
+    request: {
+      ip_address: commonVariables.ip_address.sample,
+      device: commonVariables.device.sample,
+      at: commonVariables.time.sample,
+    },
+  };
+  return renderMail(name, { ...Object.fromEntries(samples), ...base } as MailModels[MailName], template, locale);
+}
+
+/** The environment as mails show it, or the client whose sign-in is under way where that has looks of its own. */
+export function mailEnvironment(environment: Branded, client: BrandedClient | null = null): MailBase['environment'] {
+  const { name, support_email, primary_color } = brandOf(environment, client);
+  return { name, support_email, primary_color };
+}

@@ -1,0 +1,98 @@
+import { nearestName } from '../../lib/nearest.js';
+import { own } from '../../lib/named.js';
+import type { Problem } from '../refusal.js';
+import { findHtmlProblem } from './html-problems.js';
+import { mailSpec, variablesOf, type MailName, type MailText } from './mails.js';
+import { tagsOf, type Tag } from './mustache.js';
+import type { VariableKind, Variables } from './variables.js';
+
+/** At most so many characters; Gmail cuts what is longer than 102 KB. */
+export const templateLimits = { subject: 200, text: 20_000, html: 100_000 } as const;
+
+const mostTags = 500;
+const deepest = 4;
+
+type Part = keyof MailText;
+type Found = Pick<Problem, 'code' | 'detail'>;
+
+const invalid = (detail: string): Found => ({ code: 'invalid_template', detail });
+
+const kinds = (tag: Tag, variables: Variables): VariableKind | undefined => own(variables, tag.name)?.kind;
+
+const unwanted: Readonly<Record<'&' | '>' | '=' | '!', string>> = {
+  '&': 'must not have {{{name}}} or {{&name}}: every value is escaped where it has to be. Write {{name}}.',
+  '>': 'must not have partials ({{>name}}): a template is whole.',
+  '=': 'must not change the delimiters ({{=...=}}).',
+  '!': 'must not have comments ({{! ... }}).',
+};
+
+function sectionProblem({ type, name, within }: Tag, kind: VariableKind): Found | null {
+  if (type === 'name') {
+    if (kind === 'flag') return invalid(`must use ${name} as a section, {{#${name}}}...{{/${name}}}: it is a yes or no.`);
+    return kind === 'list' ? invalid(`must use ${name} as a section, {{#${name}}}{{.}}{{/${name}}}: it is a list.`) : null;
+  }
+  if (!['flag', 'list', 'optional', 'mailbox'].includes(kind)) return invalid(`needs no section for ${name}: it is always there.`);
+  if (within.includes(name)) return invalid(`has a section ${name} inside of itself.`);
+  return within.length >= deepest ? invalid(`has more than ${deepest} sections in each other.`) : null;
+}
+
+function tagProblem(tag: Tag, variables: Variables, part: Part): Found | null {
+  if (tag.type === '&' || tag.type === '>' || tag.type === '=' || tag.type === '!') return invalid(unwanted[tag.type]);
+  if (tag.name === '.') {
+    const list = own(variables, tag.within.at(-1) ?? '')?.kind === 'list';
+    return tag.type === 'name' && list ? null : invalid('has {{.}} outside of a list.');
+  }
+  const kind = kinds(tag, variables);
+  if (kind === undefined) {
+    const nearest = nearestName(tag.name, Object.keys(variables));
+    const ending = nearest === null ? '.' : `: did you mean {{${nearest}}}?`;
+    return { code: 'unknown_variable', detail: `has {{${tag.name.slice(0, 60)}}}, which is no variable of this mail${ending}` };
+  }
+  if (part === 'subject' && (kind === 'code' || kind === 'address'))
+    return invalid(`must not have {{${tag.name}}}: subjects are shown on locked screens and kept in logs.`);
+  return sectionProblem(tag, kind);
+}
+
+/** What the tags of a part have against them; null for nothing. */
+function findTagProblem(template: string, variables: Variables, part: Part): Found | null {
+  let tags: Tag[];
+  try {
+    tags = tagsOf(template);
+  } catch (error) {
+    return invalid(`can not be read: ${(error as Error).message.slice(0, 200)}.`);
+  }
+  if (tags.length > mostTags) return invalid(`has more than ${mostTags} tags.`);
+  for (const tag of tags) {
+    const problem = tagProblem(tag, variables, part);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+const list = (names: readonly string[]) => names.map((name) => `{{${name}}}`).join(' or ');
+
+/** Without what it is sent for, a mail leaves people with nothing to do; in a section it would be there only sometimes. */
+function findLack(template: string, needed: readonly string[]): Found | null {
+  const there = tagsOf(template).some(({ type, name, within }) => type === 'name' && within.length === 0 && needed.includes(name));
+  return there ? null : { code: 'variable_required', detail: `must have ${list(needed)}, outside of all sections.` };
+}
+
+function findProblem(name: MailName, part: Part, template: string): Found | null {
+  const variables = variablesOf(name);
+  const found = findTagProblem(template, variables, part);
+  if (found) return found;
+  if (part === 'subject') return null;
+  return findLack(template, mailSpec(name).needed) ?? (part === 'html' ? findHtmlProblem(template, variables) : null);
+}
+
+/** What speaks against a template, at most one problem for each part; parts that aren't given are not looked at. */
+export function templateProblems(name: MailName, given: Partial<MailText>): Problem[] {
+  return (['subject', 'text', 'html'] as const).flatMap((part) => {
+    const template = given[part];
+    const found = typeof template === 'string' && template.length <= templateLimits[part] ? findProblem(name, part, template) : null;
+    return found ? [{ status: 422, attribute: part, ...found }] : [];
+  });
+}
+
+/** Whether a stored template still fits: a later release may have taken a variable away. */
+export const isUsable = (name: MailName, template: MailText): boolean => templateProblems(name, template).length === 0;

