@@ -1,12 +1,15 @@
 // What scripts add to the account pages; every page works without them.
 
+/** What scripts say, in the language of the page. */
+const words = JSON.parse(document.body.dataset.words ?? '{}');
+
 // Show and hide passwords.
 for (const input of document.querySelectorAll('input[type="password"]')) {
   const button = document.createElement('button');
   const show = (visible) => {
     input.type = visible ? 'text' : 'password';
-    button.textContent = visible ? 'Hide' : 'Show';
-    button.setAttribute('aria-label', visible ? 'Hide password' : 'Show password');
+    button.textContent = visible ? words.hide : words.show;
+    button.setAttribute('aria-label', visible ? words.hide_password : words.show_password);
   };
   button.type = 'button';
   button.className = 'reveal';
@@ -30,7 +33,9 @@ for (const input of document.querySelectorAll('input[autocomplete="one-time-code
 }
 
 // Times in the reader's own zone and habits, in the page's language; the attribute keeps the exact one.
-const locale = /^en\b/.test(navigator.language) ? navigator.language : 'en-GB';
+const { lang } = document.documentElement;
+const own = navigator.languages.find((tag) => tag.split('-')[0] === lang.split('-')[0]);
+const locale = `${own ?? (lang === 'en' ? 'en-GB' : lang)}-u-nu-latn`;
 const formats = {
   date: new Intl.DateTimeFormat(locale, { dateStyle: 'long' }),
   time: new Intl.DateTimeFormat(locale, { timeStyle: 'short' }),

@@ -2,18 +2,13 @@
 const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication, startRegistration } =
   globalThis.SimpleWebAuthnBrowser;
 
+const texts = JSON.parse(document.body.dataset.words ?? '{}');
 const words = {
-  get: {
-    NotAllowedError: 'No passkey was used. Try again, or go on another way.',
-    other: 'This didn’t work here. Try again, or go on another way.',
-  },
-  create: {
-    NotAllowedError: 'No passkey was made. Try again, or go on another way.',
-    InvalidStateError: 'This device has a passkey for your account already.',
-    other: 'This didn’t work here. Try again, or go on another way.',
-  },
+  get: { NotAllowedError: texts.not_used, other: texts.failed },
+  create: { NotAllowedError: texts.not_made, InvalidStateError: texts.has_passkey, other: texts.failed },
 };
-const away = 'We can’t be reached right now. Check your connection, then try again.';
+/** What an answer says is in English. */
+const isEnglish = document.documentElement.lang === 'en';
 /** A challenge is renewed before the last fifth of its time. */
 const share = 0.8;
 
@@ -56,7 +51,7 @@ class Ceremony {
     const answer = await response?.json().catch(() => null);
     // What is typed on the account page is little; the button is pressed again on the way back.
     if (answer?.error === 'confirmation_required') location.assign('/account/confirm?return_to=%2Faccount%3Fadd%3Dadd-passkey');
-    else if (!response?.ok) this.say(answer?.error_description ?? away);
+    else if (!response?.ok) this.say((isEnglish && answer?.error_description) || (answer ? texts.failed : texts.away));
     this.keep(response?.ok ? answer : null);
     return this.options;
   }
@@ -131,7 +126,7 @@ for (const form of document.querySelectorAll('form[data-passkey]')) {
     ceremony.button.addEventListener('click', () => ceremony.ask());
     if (form.id === query.get('add')) {
       ceremony.button.focus();
-      ceremony.say('Thank you. Go on here.');
+      ceremony.say(texts.go_on);
     }
     // Back from another page, with a challenge that may be over.
     addEventListener('pageshow', ({ persisted }) => persisted && ceremony.offer());

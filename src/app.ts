@@ -28,6 +28,7 @@ import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
 import { spans } from './platform/spans/tracer.js';
 import { ssoRouter } from './sso/router.js';
+import { message } from './lib/languages/messages.js';
 
 /** The service as an Express app, and what must be closed after it. */
 export type Service = { readonly app: Express; readonly web: Web; readonly admission: Admission; close(): Promise<void> };
@@ -79,7 +80,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(referenceRouter(web, registry));
   app.get(securityTextPath, securityText(deps));
   app.get('/', homePage(web));
-  app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
+  app.use((_req, _res, next) => next(new PageError(404, 'not_found', message('refusal.nothing_here'))));
   app.use(renderErrors(web));
   return { app, web, admission: createDoor(deps), close: () => limiter.close() };
 }

@@ -1,5 +1,7 @@
 import type { ApiErrorCode } from './lib/error-codes.js';
 import type { OAuthErrorCode } from './lib/oauth-error-codes.js';
+import { inEnglish } from './lib/languages/english.js';
+import type { Message, MessageKey } from './lib/languages/messages.js';
 import { named } from './lib/named.js';
 import type { RefusalDetail, RefusalRule } from './lib/refusal-rules.js';
 
@@ -72,27 +74,37 @@ export class OAuthError extends RuledError {
   }
 }
 
-/** A link on an error page to what the person can do next. */
+/** A link on a page to what the person can do next. */
 export type PageLink = { readonly href: string; readonly label: string };
+
+/** The same of a refusal, which is put in words when it is shown. */
+export type OnwardLink = { readonly href: string; readonly label: MessageKey };
 
 /** What an error page lists below its text, for whoever develops the application: a name and its values. */
 export type PageDetail = { readonly name: string; readonly values: readonly string[] };
 
 /** A refusal shown as a page, or as `{error, error_description, fields}` to a JSON client of the same endpoint. */
 export class PageError extends RuledError {
+  /** What happened and what to do, in English: for JSON and the log. */
+  readonly text: string;
+  /** The same for a page, in the language of whoever sees it; null: there is the English alone. */
+  readonly said: Message | null;
+
   constructor(
     readonly status: number,
     readonly code: string,
-    /** What happened and what to do, for the person who sees it. */
-    readonly text: string,
+    text: string | Message,
     readonly extra: Readonly<Record<string, unknown>> = named(),
     cause?: unknown,
     /** A link to what the person can do next; null for none. */
-    readonly next: PageLink | null = null,
+    readonly next: OnwardLink | null = null,
     readonly details: readonly PageDetail[] = [],
   ) {
-    super(`${code}: ${text}`, { cause });
+    const english = typeof text === 'string' ? text : inEnglish(text);
+    super(`${code}: ${english}`, { cause });
     this.name = 'PageError';
+    this.text = english;
+    this.said = typeof text === 'string' ? null : text;
   }
 
   get told() {

@@ -9,7 +9,7 @@ import { findSession } from '../db/tables/sessions.js';
 import { PageError } from '../errors.js';
 import { clearSessionCookie } from '../http/auth/browser-session.js';
 import { deviceOf, keepDevice } from '../http/auth/device-cookie.js';
-import { errorTexts } from '../http/pages/error-texts.js';
+import { errorMessage } from '../http/pages/error-texts.js';
 import { wantsJson } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { profileFields } from '../http/pages/page-models.js';
@@ -21,6 +21,7 @@ import { readProfileFields } from './profile-fields.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
+import { message } from '../lib/languages/messages.js';
 
 /** The answer to what worked: `body` as JSON, with 200 unless told, or back to the page, which says so. */
 export function done(req: Request, res: Response, what: string, body: object = {}, status = 200): void {
@@ -28,7 +29,7 @@ export function done(req: Request, res: Response, what: string, body: object = {
   res.status(status).set('Cache-Control', 'no-store').json(body);
 }
 
-const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);
+const notFound = () => new PageError(404, 'not_found', errorMessage('not_found'));
 const pathParameter = (req: Request, name: string): string => String(req.params[name] ?? '');
 
 /** POST /account/profile: changes what the body names, and nothing that a person may not edit. */
@@ -73,7 +74,7 @@ export function changeOwnPassword(web: Web) {
       case 'wrong':
         return refuse({ status: 401, code: 'invalid_password', fields: { current_password: ['invalid_password'] } });
       case 'no_password':
-        return refuse({ status: 422, code: 'no_password', text: 'This account has no password yet. Set one with a code by mail.' });
+        return refuse({ status: 422, code: 'no_password', text: message('refusal.no_password') });
       case 'refused':
         return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
       case 'changed':
@@ -115,7 +116,7 @@ export function unlink(web: Web) {
     const refusal = {
       status: 409,
       code: 'last_way_in',
-      text: 'This is your only way to sign in. Set a password before you disconnect it.',
+      text: message('refusal.last_way_in_identity'),
     };
     if (wantsJson(req)) throw refusalError(refusal);
     await renderAccount(web, req, res, { refusal });

@@ -13,37 +13,22 @@ import { listLiveSessionsOfUser, type SessionRow } from '../db/tables/sessions.j
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
-import { errorTexts } from '../http/pages/error-texts.js';
+import { errorMessage } from '../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { basePage, type AccountPage, type Notice, type PageIdentity } from '../http/pages/pages.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
-import { deviceWords } from '../lib/user-agent.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
 import { pageSignInMethods } from './sign-in-methods.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
-import { named } from '../lib/named.js';
 import { identityDocument } from './identity-document.js';
+import { deviceIn } from '../http/pages/device-words.js';
+import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
+import { catalogueOf, type MessageKey } from '../lib/languages/messages.js';
 
 /** What the page says after something worked; the name travels in the address. */
-const notices: Readonly<Record<string, string>> = named({
-  profile: 'Your profile has been saved.',
-  password: 'Your password has been changed. You are signed out everywhere else.',
-  session: 'The session has been ended.',
-  sessions: 'All other sessions have been ended.',
-  connected: 'The account has been connected. You can sign in with it from now on.',
-  identity: 'The account has been disconnected.',
-  application: 'The application no longer has access.',
-  passkey: 'The passkey has been added. It signs you in from now on.',
-  totp: 'The authenticator app has been added.',
-  renamed: 'The name has been saved.',
-  removed: 'It has been removed, and signs nobody in any more.',
-  two_step_on: 'Two-step sign-in is on. You are asked for a second step whenever you sign in.',
-  two_step_off: 'Two-step sign-in is off.',
-  device: 'The device has been forgotten. It is asked for the second step again.',
-  devices: 'All devices have been forgotten. They are asked for the second step again.',
-});
+const isDone = (name: string): boolean => name !== '' && Object.hasOwn(catalogueOf('en'), `done.${name}`);
 
 /** Back to the account page, which says what was done. */
 export function accountPath(done: string): string {
@@ -51,14 +36,14 @@ export function accountPath(done: string): string {
 }
 
 /** A session as JSON shows it to its owner (specification 4.7.2); never its token. */
-async function sessionDocument(req: Request, session: SessionRow) {
+async function sessionDocument(req: Request, session: SessionRow, words: Words) {
   // A device says little of itself: people know it by the application that they allowed there.
   const application = session.device_client_id === null ? null : await clientOf(req.ctx, session.device_client_id);
   return {
     id: session.id,
     ip_address: session.ip_address,
     user_agent: session.user_agent,
-    device: application?.name ?? deviceWords(session.user_agent) ?? 'Unknown device',
+    device: application?.name ?? deviceIn(words, session.user_agent),
     amr: session.amr,
     provider_amr: session.provider_amr,
     status: sessionStatus(req.ctx, session),
@@ -88,13 +73,13 @@ const ownApplication = (req: Request, { id, name, logo_uri, initiate_login_uri }
   open_url: openUrl(req.ctx.environment, initiate_login_uri),
 });
 
-async function load(req: Request) {
+async function load(req: Request, words: Words) {
   const { ctx } = req;
   const { user_id } = sessionOf(req);
   const user = await findUser(ctx.scope, user_id);
-  if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
+  if (!user) throw new PageError(401, 'login_required', errorMessage('login_required'));
   const sessions = await listLiveSessionsOfUser(ctx.scope, user_id, sessionBounds(ctx));
-  const documents = await Promise.all(sessions.map((session) => sessionDocument(req, session)));
+  const documents = await Promise.all(sessions.map((session) => sessionDocument(req, session, words)));
   documents.sort((a, b) => Number(b.current) - Number(a.current));
   const identities = (await listIdentities(ctx, user_id)).map(identityDocument);
   const consents = await listConsentsOfUser(ctx.scope, user_id);
@@ -107,11 +92,11 @@ async function load(req: Request) {
 }
 
 /** The scopes of a consent in words; those of an API resource in the words of its permissions. */
-async function scopesInWords(ctx: Context, consents: readonly ConsentWithClient[]): Promise<Map<string, string[]>> {
+async function scopesInWords(ctx: Context, words: Words, consents: readonly ConsentWithClient[]): Promise<Map<string, string[]>> {
   const described = await listDescribedScopes(ctx.scope, [...new Set(consents.flatMap((consent) => consent.resources))]);
   const textOf = (consent: ConsentWithClient) =>
     consent.scopes.map((name) =>
-      scopeText(name, described.find((scope) => scope.name === name && consent.resources.includes(scope.identifier))?.description),
+      scopeText(words, name, described.find((scope) => scope.name === name && consent.resources.includes(scope.identifier))?.description),
     );
   return new Map(consents.map((consent) => [consent.client_id, textOf(consent)]));
 }
@@ -130,13 +115,14 @@ export async function renderAccount(
   state: { refusal?: StepRefusal; typed?: Record<string, string>; notice?: Notice | null } = {},
 ): Promise<void> {
   const { ctx } = req;
-  const { user, sessions, identities, connections, consents, own_applications } = await load(req);
-  const words = await scopesInWords(ctx, consents);
+  const words = wordsOf(req);
+  const { user, sessions, identities, connections, consents, own_applications } = await load(req, words);
+  const scopes = await scopesInWords(ctx, words, consents);
   web.renderPage(
     res,
     'account/account',
     {
-      ...basePage(ctx.environment, { title: 'Your account', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...basePage(ctx.environment, { title: words.t('account.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
       user: {
         email: user.email,
         email_verified: user.email_verified,
@@ -149,7 +135,7 @@ export async function renderAccount(
       sessions,
       identities,
       connections,
-      applications: consents.map((consent) => ({ ...applicationDocument(req, consent), scopes: words.get(consent.client_id) ?? [] })),
+      applications: consents.map((consent) => ({ ...applicationDocument(req, consent), scopes: scopes.get(consent.client_id) ?? [] })),
       own_applications,
       sign_in_methods: await pageSignInMethods(req, user),
       notice: state.notice,
@@ -163,10 +149,12 @@ export async function renderAccount(
 export function accountPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     if (!wantsJson(req)) {
-      const text = notices[queryOf(req).get('done') ?? ''];
-      return renderAccount(web, req, res, { notice: text === undefined ? null : { tone: 'good', text } });
+      const done = queryOf(req).get('done') ?? '';
+      return renderAccount(web, req, res, {
+        notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}` as MessageKey) } : null,
+      });
     }
-    const { user, sessions, identities, consents, own_applications } = await load(req);
+    const { user, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
     const applications = consents.map((consent) => applicationDocument(req, consent));
     const body = { user: userDocument(user), sessions, identities, applications, own_applications };
     res.set('Cache-Control', 'no-store').json(body);

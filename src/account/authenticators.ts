@@ -11,7 +11,7 @@ import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { browserSecret } from '../http/auth/browser-secret.js';
 import { addProof } from '../http/auth/confirmation.js';
-import { errorTexts } from '../http/pages/error-texts.js';
+import { errorMessage } from '../http/pages/error-texts.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
@@ -25,14 +25,15 @@ import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { authenticatorDocument, signInMethods } from './sign-in-methods.js';
 import { credentialIn } from './sign-in/answer.js';
 import { sessionOf } from './signed-in.js';
+import { message } from '../lib/languages/messages.js';
 
 const pathId = (req: Request): string => String(req.params['id'] ?? '');
-const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);
+const notFound = () => new PageError(404, 'not_found', errorMessage('not_found'));
 
 /** The person's row. @throws {PageError} 401 when the account is gone */
 async function ownUser(req: Request): Promise<UserRow> {
   const user = await findUser(req.ctx.scope, sessionOf(req).user_id);
-  if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
+  if (!user) throw new PageError(401, 'login_required', errorMessage('login_required'));
   return user;
 }
 
@@ -48,7 +49,7 @@ export const canAdd =
   (req, _res, next) => {
     if (enrollable(req.ctx.environment)[kind]) return next();
     const code = req.ctx.environment.second_factor_policy === 'off' ? 'enrollment_disabled' : (`${kind}s_disabled` as const);
-    next(new PageError(403, code === 'totps_disabled' ? 'totp_disabled' : code, errorTexts.enrollment_disabled));
+    next(new PageError(403, code === 'totps_disabled' ? 'totp_disabled' : code, errorMessage('enrollment_disabled')));
   };
 
 /** The name in the body, or the one that a factor gets by itself. Its problems come second. */
@@ -128,8 +129,7 @@ export function removeOwn(web: Web) {
     const { outcome } = await transaction(req.ctx, (tx) => removeAuthenticator(tx, key, { by: 'user', origin: originOf(req) }));
     if (outcome === 'not_found') throw notFound();
     if (outcome === 'removed') return done(req, res, 'removed');
-    const text =
-      outcome === 'last_way_in' ? 'This is your only way to sign in. Add another, or set a password, before you remove it.' : undefined;
+    const text = outcome === 'last_way_in' ? message('refusal.last_way_in') : undefined;
     await refuse(web, req, res, { status: 409, code: outcome, ...(text !== undefined && { text }) });
   };
 }

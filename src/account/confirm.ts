@@ -6,12 +6,13 @@ import { confirmPath, failureOf, renderConfirm, type Failed } from '../http/auth
 import { browserSecret } from '../http/auth/browser-secret.js';
 import { answerOf, demandedOf, isStale, ownNames, prove } from '../http/auth/confirmation.js';
 import { sessionOf, waysToProve } from '../http/auth/proof-ways.js';
-import { errorTexts } from '../http/pages/error-texts.js';
+import { errorMessage } from '../http/pages/error-texts.js';
 import { basePage } from '../http/pages/pages.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText } from './fields.js';
+import { wordsOf } from '../http/pages/words.js';
 
 const home = '/account';
 
@@ -44,10 +45,10 @@ async function ask(
 /** What somebody reads who was confirmed in a tab beside the one that waits. */
 function sayConfirmed(web: Web, req: Request, res: Response): void {
   web.renderPage(res, 'account/message', {
-    ...basePage(req.ctx.environment, { title: 'Confirmed', request_id: req.request_id }),
+    ...basePage(req.ctx.environment, { title: wordsOf(req).t('confirmed.title'), request_id: req.request_id }),
     tone: 'good',
-    text: ['It is confirmed that it is you. Close this tab, and go on in the one that you came from.'],
-    next: { href: home, label: 'To your account' },
+    text: [wordsOf(req).t('confirmed.text')],
+    next: { href: home, label: wordsOf(req).t('confirmed.next') },
   });
 }
 
@@ -71,12 +72,12 @@ async function refuseJson(req: Request, demanded: AuthenticationClass, failed: F
     const { status, code, text, extra } = failureOf(failed);
     // The code of POST /login: here as there it is a password that somebody signs in with.
     throw code === 'invalid_password'
-      ? new PageError(401, 'invalid_credentials', errorTexts.invalid_password)
+      ? new PageError(401, 'invalid_credentials', errorMessage('invalid_password'))
       : new PageError(status, code, text, extra);
   }
   const { password, methods } = await waysToProve(req, demanded);
   const extra = { acr_values: demanded, methods: [...(password ? ['password'] : []), ...methods] };
-  throw new PageError(403, 'confirmation_required', errorTexts.confirmation_required, extra);
+  throw new PageError(403, 'confirmation_required', errorMessage('confirmation_required'), extra);
 }
 
 /**

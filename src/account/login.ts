@@ -6,7 +6,7 @@ import { provePassword } from '../domain/passwords/prove-password.js';
 import { proofNow } from '../domain/sessions/proofs.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
-import { errorTexts } from '../http/pages/error-texts.js';
+import { errorMessage } from '../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { deviceOf } from '../http/auth/device-cookie.js';
 import { originOf } from '../http/pages/mail-origin.js';
@@ -16,7 +16,8 @@ import { takeFirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
 import { answerStep } from './sign-in/answer.js';
 import { passkeyPart, signInOptions } from '../http/auth/passkey-part.js';
-import { named } from '../lib/named.js';
+import { wordsOf } from '../http/pages/words.js';
+import { message } from '../lib/languages/messages.js';
 
 const home = '/account';
 
@@ -54,13 +55,14 @@ type LoginState = {
 /** The sign-in page. Without factors it costs no statement more than the session and the connections. */
 export async function renderLogin(web: Web, req: Request, res: Response, state: LoginState): Promise<void> {
   const { environment } = req.ctx;
+  const { t } = wordsOf(req);
   const client = await pendingClient(req, state.return_to);
   web.renderPage(
     res,
     'account/login',
     {
       ...basePage(environment, {
-        title: client ? `Sign in to ${client.name}` : 'Sign in',
+        title: client ? t('login.title_for', { client: client.name }) : t('login.title'),
         request_id: req.request_id,
         csrf_token: csrfToken(req, res),
       }),
@@ -86,19 +88,15 @@ function wantsFreshLogin(req: Request, return_to: string | null): boolean {
   return pending !== null && pending.fresh && req.session !== null && req.session.signed_in_at.getTime() < pending.at;
 }
 
-/** What the page says to somebody who comes from another one; the name travels in the address. */
-const notices: Readonly<Record<string, string>> = named({
-  password_reset: 'Your password has been changed, and all sessions have been ended. Sign in with the new one.',
-});
-
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
 export function loginPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
     if (req.session && !wantsFreshLogin(req, return_to)) return res.redirect(303, return_to ?? home);
-    const text = notices[query.get('notice') ?? ''];
-    const notice: Notice | null = text === undefined ? null : { tone: 'good', text };
+    // Said to somebody who comes from there.
+    const isReset = query.get('notice') === 'password_reset';
+    const notice: Notice | null = isReset ? { tone: 'good', text: wordsOf(req).t('login.password_reset_done') } : null;
     await renderLogin(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 255) ?? '', notice });
   };
 }
@@ -118,7 +116,7 @@ export function login(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const body = req.body as Record<string, unknown>;
     const [email, password, return_to] = [text(body['email']), text(body['password']), safeReturnTo(body['return_to'])];
-    if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
+    if (password.length > 4096) throw new PageError(400, 'invalid_request', message('refusal.password_input_too_long'));
     const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
     const verdict = await provePassword(req.ctx, email, password, { origin: originOf(req), device: deviceOf(req) });
@@ -130,8 +128,8 @@ export function login(web: Web) {
     if (connection && verdict.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
     if (verdict.outcome !== 'ok') {
       const [status, code] = verdict.outcome === 'blocked' ? ([403, 'account_blocked'] as const) : ([401, 'invalid_credentials'] as const);
-      if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
-      return renderLogin(web, req, res, { return_to, email, errors: { form: errorTexts[code] }, status });
+      if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
+      return renderLogin(web, req, res, { return_to, email, errors: { form: wordsOf(req).say(errorMessage(code)) }, status });
     }
     const { user } = verdict;
     const proofs = [proofNow('password', req.ctx.clock.now())];

@@ -8,6 +8,7 @@ import { queryOf, wantsJson } from '../http/request/form.js';
 import { basePage } from '../http/pages/pages.js';
 import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
+import { wordsOf } from '../http/pages/words.js';
 
 /** GET /logout: asks, because a link alone must not sign anybody out. */
 export function logoutPage(web: Web) {
@@ -16,7 +17,11 @@ export function logoutPage(web: Web) {
     if (!req.session) return res.redirect(303, '/login');
     const { user_email: email, user_first_name, user_last_name } = req.session;
     const name = [user_first_name, user_last_name].filter(Boolean).join(' ');
-    const base = basePage(req.ctx.environment, { title: 'Sign out', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+    const base = basePage(req.ctx.environment, {
+      title: wordsOf(req).t('logout.title'),
+      request_id: req.request_id,
+      csrf_token: csrfToken(req, res),
+    });
     web.renderPage(res, 'account/logout', { ...base, user: { email, name }, return_to: return_to ?? '' });
   };
 }

@@ -13,6 +13,7 @@ import { bodyReturnTo, bodyText } from './fields.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { answerReset } from './password-review.js';
 import { codeRefusal } from './register-verify.js';
+import { wordsOf } from '../http/pages/words.js';
 
 function renderForgot(
   web: Web,
@@ -21,7 +22,7 @@ function renderForgot(
   state: { email: string; return_to: string | null; refusal?: StepRefusal },
 ): void {
   const base = basePage(req.ctx.environment, {
-    title: 'Forgot your password?',
+    title: wordsOf(req).t('forgot.title'),
     request_id: req.request_id,
     csrf_token: csrfToken(req, res),
   });
@@ -61,7 +62,7 @@ type ResetState = { reset_id: string; code: string; return_to: string | null; re
 
 function renderReset(web: Web, req: Request, res: Response, state: ResetState): void {
   const { environment } = req.ctx;
-  const base = basePage(environment, { title: 'Set a new password', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+  const base = basePage(environment, { title: wordsOf(req).t('reset.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) });
   const { reset_id, code, refusal } = state;
   const errors = refusal && pageErrors(req, refusal);
   const { password_min_length } = environment;

@@ -9,9 +9,11 @@ import { basePage, type FormPage, type PageIdentity, type PageSession } from '..
 import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
-import { deviceWords } from '../lib/user-agent.js';
 import { bodyReturnTo, bodyText } from './fields.js';
 import { identityDocument } from './identity-document.js';
+import { deviceIn } from '../http/pages/device-words.js';
+import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
+import { message } from '../lib/languages/messages.js';
 
 /**
  * After a recovery: what was ended, and what still signs the person in. Posts `review_token` and `drop:<id>` for each account to be
@@ -33,11 +35,11 @@ declare module '../http/pages/page-models.js' {
 const path = '/password/reset/review';
 const onward = (return_to: string | null) => withReturnTo('/login', { notice: 'password_reset' }, return_to);
 
-function documentOf({ sessions, identities }: Recovered) {
+function documentOf({ sessions, identities }: Recovered, words: Words) {
   return {
     sessions: sessions.map((session) => ({
       id: session.id,
-      device: deviceWords(session.user_agent) ?? 'Unknown device',
+      device: deviceIn(words, session.user_agent),
       ip_address: session.ip_address,
       user_agent: session.user_agent,
       created_at: session.created_at.toISOString(),
@@ -55,7 +57,7 @@ export async function answerReset(req: Request, res: Response, user: UserRow, re
   const recovered = await recoveredBy(req.ctx, user);
   const review_token = mintReview(req.ctx, user);
   if (wantsJson(req)) {
-    res.set('Cache-Control', 'no-store').json({ redirect_to: onward(return_to), review_token, ...documentOf(recovered) });
+    res.set('Cache-Control', 'no-store').json({ redirect_to: onward(return_to), review_token, ...documentOf(recovered, wordsIn('en')) });
     return;
   }
   const nothing = recovered.sessions.length === 0 && recovered.identities.length === 0;
@@ -65,8 +67,8 @@ export async function answerReset(req: Request, res: Response, user: UserRow, re
 async function requireReviewed(req: Request, token: string): Promise<UserRow> {
   const user = await findReviewed(req.ctx, token);
   if (user) return user;
-  const text = 'This page is no longer valid. Sign in: connected accounts and sessions are on your account page.';
-  throw new PageError(410, 'code_expired', text, {}, undefined, { href: '/login?return_to=%2Faccount', label: 'Sign in' });
+  const text = message('refusal.review_over');
+  throw new PageError(410, 'code_expired', text, {}, undefined, { href: '/login?return_to=%2Faccount', label: 'common.sign_in' });
 }
 
 /** GET /password/reset/review: what the reset ended, and what still signs the person in. */
@@ -75,13 +77,13 @@ export function reviewPage(web: Web) {
     const query = queryOf(req);
     const review_token = query.get('review_token') ?? '';
     const user = await requireReviewed(req, review_token);
-    const document = documentOf(await recoveredBy(req.ctx, user));
+    const document = documentOf(await recoveredBy(req.ctx, user), wantsJson(req) ? wordsIn('en') : wordsOf(req));
     if (wantsJson(req)) {
       res.set('Cache-Control', 'no-store').json(document);
       return;
     }
     const base = basePage(req.ctx.environment, {
-      title: 'Your new password is set',
+      title: wordsOf(req).t('review.title'),
       request_id: req.request_id,
       csrf_token: csrfToken(req, res),
     });

@@ -3,6 +3,7 @@ import { basePage, type BasePage, type PageLink } from '../http/pages/pages.js';
 import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import { sessionOf } from './signed-in.js';
+import { wordsOf, type Words } from '../http/pages/words.js';
 
 /** The one time that somebody sees their recovery codes: to print, or to keep as a file. */
 export interface RecoveryCodesPage extends BasePage {
@@ -21,8 +22,8 @@ declare module '../http/pages/page-models.js' {
 }
 
 /** The codes as a file that says what they are for. */
-function downloadOf(service: string, email: string, codes: readonly string[]): RecoveryCodesPage['download'] {
-  const text = [`Recovery codes for ${email} at ${service}`, 'Each code works once.', '', ...codes, ''].join('\r\n');
+function downloadOf({ t }: Words, service: string, email: string, codes: readonly string[]): RecoveryCodesPage['download'] {
+  const text = [t('recovery_codes.for', { email, service }), t('recovery_codes.once'), '', ...codes, ''].join('\r\n');
   return { href: `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`, name: 'recovery-codes.txt' };
 }
 
@@ -35,7 +36,8 @@ export function showRecoveryCodes(web: Web, req: Request, res: Response, { statu
       .status(status)
       .set('Cache-Control', 'no-store')
       .json({ ...body, recovery_codes: codes });
-  const base = basePage(req.ctx.environment, { title: 'Keep your recovery codes', request_id: req.request_id });
+  const words = wordsOf(req);
+  const base = basePage(req.ctx.environment, { title: words.t('recovery_codes.title'), request_id: req.request_id });
   const email = shown.email ?? sessionOf(req).user_email;
   web.renderPage(
     res,
@@ -44,8 +46,8 @@ export function showRecoveryCodes(web: Web, req: Request, res: Response, { statu
       ...base,
       codes,
       email,
-      download: downloadOf(base.environment.name, email, codes),
-      next: next ?? { href: '/account', label: 'I have kept them' },
+      download: downloadOf(words, base.environment.name, email, codes),
+      next: next ?? { href: '/account', label: words.t('recovery_codes.kept') },
     },
     { status },
   );

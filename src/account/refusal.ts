@@ -1,6 +1,8 @@
 import type { Request } from 'express';
 import { PageError, RateLimitedError } from '../errors.js';
-import { errorText, fieldErrorTexts } from '../http/pages/error-texts.js';
+import { fieldErrorTexts, messageOf } from '../http/pages/error-texts.js';
+import { wordsOf } from '../http/pages/words.js';
+import type { Message } from '../lib/languages/messages.js';
 
 /** Why a form is refused: pages show it beside the fields, JSON as `{error, error_description, fields}` (specification 4.2.1). */
 export type StepRefusal = {
@@ -11,7 +13,7 @@ export type StepRefusal = {
   /** Further members of the JSON answer. */
   readonly extra?: Readonly<Record<string, unknown>>;
   /** Instead of the sentence for the code. */
-  readonly text?: string;
+  readonly text?: Message;
   /** Seconds; with status 429. */
   readonly retry_after?: number;
 };
@@ -20,13 +22,14 @@ export type StepRefusal = {
 export function refusalError(refusal: StepRefusal): Error {
   if (refusal.retry_after !== undefined) return new RateLimitedError(refusal.retry_after);
   const { status, code, fields, extra } = refusal;
-  return new PageError(status, code, refusal.text ?? errorText(code), { ...(fields && { fields }), ...extra });
+  return new PageError(status, code, refusal.text ?? messageOf(code), { ...(fields && { fields }), ...extra });
 }
 
 /** The refusal as a page's `errors`: a sentence by field, or one under `form`. */
 export function pageErrors(req: Request, refusal: StepRefusal): Record<string, string> {
-  if (!refusal.fields) return { form: refusal.text ?? errorText(refusal.code) };
-  return fieldErrorTexts(refusal.fields, { password_min_length: req.ctx.environment.password_min_length });
+  const words = wordsOf(req);
+  if (!refusal.fields) return { form: words.say(refusal.text ?? messageOf(refusal.code)) };
+  return fieldErrorTexts(words, refusal.fields, { password_min_length: req.ctx.environment.password_min_length });
 }
 
 /** 422 for fields with problems, or null when there are none; `error` is the first problem's code. */

@@ -17,6 +17,7 @@ import { completeByPasskey, namesIn, refuseNames, registrationExpired, requireRe
 import { answerStep, credentialIn } from './sign-in/answer.js';
 import { passkeyPart } from '../http/auth/passkey-part.js';
 import { userDocument } from './user-document.js';
+import { wordsOf } from '../http/pages/words.js';
 
 type CompleteState = {
   registration: Pick<PasscodeRow, 'email'>;
@@ -33,7 +34,7 @@ export function renderComplete(web: Web, req: Request, res: Response, state: Com
     res,
     'account/register-complete',
     {
-      ...basePage(environment, { title: 'Your name and password', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...basePage(environment, { title: wordsOf(req).t('complete.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
       registration_token: state.registration_token,
       email: state.registration.email,
       password_min_length: environment.password_min_length,
@@ -103,7 +104,7 @@ export function complete(web: Web) {
     const outcome = await takeFirstStep(req, res, { user, proofs, method: 'registration', return_to });
     if (recovery_codes === null) return answerStep(req, res, user, outcome, 201);
     const { redirect_to } = outcome;
-    const next = { href: redirect_to, label: 'I have kept them' };
+    const next = { href: redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
     showRecoveryCodes(web, req, res, {
       status: 201,
       codes: recovery_codes,

@@ -11,12 +11,13 @@ import { browserSecret, browserSecretOf } from '../http/auth/browser-secret.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { bodyText, nameProblems } from './fields.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { message } from '../lib/languages/messages.js';
 
 /** The registration is over, by time or because it was completed. */
 export const registrationExpired: StepRefusal = {
   status: 410,
   code: 'code_expired',
-  text: 'This registration has expired, or was completed already. Start again, or sign in.',
+  text: message('refusal.registration_over'),
 };
 
 /** Names as they are typed, without the space around them. */

@@ -10,6 +10,8 @@ import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText } from './fields.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { renderComplete } from './register-complete.js';
+import { wordsOf } from '../http/pages/words.js';
+import { message } from '../lib/languages/messages.js';
 
 /** Where the code of a registration is entered. */
 export function verifyPath(registration_id: string, return_to: string | null): string {
@@ -23,7 +25,7 @@ export function codeRefusal(verdict: Exclude<CodeVerdict, { outcome: 'right' }>)
   if (verdict.outcome === 'budget_used_up') {
     const { retry_after } = verdict;
     const minutes = Math.ceil(retry_after / 60);
-    const text = `Too many wrong codes were entered here, perhaps by others, so this one isn’t taken for now. Ask for a new code, which is a longer one, or try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
+    const text = message('refusal.code_budget', { minutes });
     return { status: 429, code: 'rate_limited', text, retry_after };
   }
   const { attempts_left } = verdict;
@@ -42,7 +44,11 @@ export function renderVerify(
     res,
     'account/register-verify',
     {
-      ...basePage(req.ctx.environment, { title: 'Enter the code', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...basePage(req.ctx.environment, {
+        title: wordsOf(req).t('code.title'),
+        request_id: req.request_id,
+        csrf_token: csrfToken(req, res),
+      }),
       registration_id: registration.id,
       email: registration.email,
       expires_at: registration.expires_at.toISOString(),
@@ -64,8 +70,7 @@ export function verifyPage(web: Web) {
     if (!registration || registration.consumed_at) {
       return res.redirect(303, return_to === null ? '/register' : `/register?${new URLSearchParams({ return_to })}`);
     }
-    const notice: Notice | null =
-      query.get('sent') === 'again' ? { tone: 'good', text: 'A new code is on its way. The earlier one no longer works.' } : null;
+    const notice: Notice | null = query.get('sent') === 'again' ? { tone: 'good', text: wordsOf(req).t('code.sent_again') } : null;
     renderVerify(web, req, res, { registration, return_to, notice });
   };
 }

@@ -4,7 +4,7 @@ import { findRegistration, resendCode, resendPause, startRegistration } from '..
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
-import { errorTexts } from '../http/pages/error-texts.js';
+import { errorMessage } from '../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage } from '../http/pages/pages.js';
@@ -15,11 +15,15 @@ import { bodyReturnTo, bodyText } from './fields.js';
 import { connectionButtons, pendingClient, pendingFormAction } from './login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { renderVerify, verifyPath } from './register-verify.js';
+import { wordsOf } from '../http/pages/words.js';
+import { message, type Message } from '../lib/languages/messages.js';
 
 /** Refuses every step, also of a registration that is half done, where registration is switched off (specification 4.3.5). */
 export function registrationOpen(req: Request, _res: Response, next: NextFunction): void {
   next(
-    req.ctx.environment.registration_enabled ? undefined : new PageError(403, 'registration_disabled', errorTexts.registration_disabled),
+    req.ctx.environment.registration_enabled
+      ? undefined
+      : new PageError(403, 'registration_disabled', errorMessage('registration_disabled')),
   );
 }
 
@@ -30,7 +34,8 @@ async function renderRegister(
   state: { return_to: string | null; email: string; refusal?: StepRefusal },
 ): Promise<void> {
   const client = await pendingClient(req, state.return_to);
-  const title = client ? `Create an account for ${client.name}` : 'Create an account';
+  const { t } = wordsOf(req);
+  const title = client ? t('register.title_for', { client: client.name }) : t('register.title');
   web.renderPage(
     res,
     'account/register',
@@ -102,7 +107,7 @@ export function resend(web: Web) {
     }
     const refusal: StepRefusal =
       verdict.outcome === 'expired'
-        ? { status: 410, code: 'code_expired', text: 'This registration has expired. Enter your address again.' }
+        ? { status: 410, code: 'code_expired', text: message('refusal.registration_expired') }
         : { status: 429, code: 'rate_limited', text: waitText(verdict.retry_after), retry_after: verdict.retry_after };
     const registration = await findRegistration(req.ctx, registration_id);
     if (wantsJson(req) || !registration || registration.consumed_at) throw refusalError(refusal);
@@ -111,7 +116,5 @@ export function resend(web: Web) {
   };
 }
 
-function waitText(seconds: number): string {
-  const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minutes'] : [seconds, seconds === 1 ? 'second' : 'seconds'];
-  return `A code was sent a moment ago. You can ask for another one in ${count} ${unit}.`;
-}
+const waitText = (seconds: number): Message =>
+  seconds > 90 ? message('refusal.wait_minutes', { count: Math.ceil(seconds / 60) }) : message('refusal.wait_seconds', { count: seconds });

@@ -2,7 +2,8 @@ import { Router } from 'express';
 import { browserSession } from '../http/auth/browser-session.js';
 import { ownUiCors, preflight } from '../http/auth/cors.js';
 import { csrf } from '../http/auth/csrf.js';
-import { formOrJson } from '../http/request/form.js';
+import { chooseLanguage } from '../http/pages/language-switch.js';
+import { form, formOrJson } from '../http/request/form.js';
 import { confirmed } from '../http/auth/ask-to-confirm.js';
 import { limitProofs, ownNames } from '../http/auth/confirmation.js';
 import { route } from '../http/routes.js';
@@ -123,6 +124,7 @@ export function accountRouter(web: Web): Router {
   passwordRoutes(router, web);
   ownAccountRoutes(router, web);
   signInMethodRoutes(router, web);
+  route(router, '/language', { get: [chooseLanguage], post: [form, browserSession, csrf, chooseLanguage] });
   route(router, '/.well-known/webauthn', { get: [showRelatedOrigins], head: true });
   step(router, '/logout', { get: [browserSession, logoutPage(web)], post: [formOrJson, browserSession, csrf, logout] });
   return router;

@@ -17,6 +17,8 @@ import { showRecoveryCodes } from './recovery-codes-page.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { authenticatorDocument } from './sign-in-methods.js';
 import { sessionOf } from './signed-in.js';
+import { wordsOf } from '../http/pages/words.js';
+import { message, type Message } from '../lib/languages/messages.js';
 
 /** An authenticator app is set up: it reads the code, or the secret is typed. Posts `authenticator_id` and `code` to `action`. */
 export interface TotpPage extends FormPage {
@@ -49,9 +51,9 @@ export type TotpPlace = Pick<TotpPage, 'action' | 'email' | 'back'> & { readonly
 const ownPlace = (req: Request): TotpPlace => ({
   action: '/account/authenticators/totp/verify',
   email: sessionOf(req).user_email,
-  back: { href: '/account', label: 'Back to your account' },
+  back: { href: '/account', label: wordsOf(req).t('common.back_to_account') },
   hidden: {},
-  title: 'Add an authenticator app',
+  title: wordsOf(req).t('totp.title'),
 });
 
 /** Shows what an app needs to be set up, and asks for its first code. */
@@ -60,7 +62,7 @@ export function renderTotp(
   req: Request,
   res: Response,
   pending: Pending,
-  error?: string,
+  error?: Message,
   place: TotpPlace = ownPlace(req),
 ): void {
   const { authenticator_id, secret, otpauth_uri, expires_at } = pending;
@@ -83,7 +85,7 @@ export function renderTotp(
       email: place.email,
       expires_at: expires_at.toISOString(),
       back: place.back,
-      errors: error === undefined ? undefined : { code: error },
+      errors: error === undefined ? undefined : { code: wordsOf(req).say(error) },
     },
     { status: error === undefined ? 200 : 422 },
   );
@@ -106,8 +108,7 @@ export function beginTotp(web: Web) {
 }
 
 /** What is said of a wrong first code. */
-export const wrongTotpCode =
-  'This code is not right. Enter the one that your app shows now; if it stays wrong, check the time of your phone.';
+export const wrongTotpCode = message('refusal.totp_wrong_code');
 
 /** The TOTP of the id that waits for its first code; null when it isn't the person's, or waits no more. */
 export async function pendingTotp(
@@ -136,7 +137,7 @@ async function askAgain(web: Web, req: Request, res: Response, id: string): Prom
 export const totpExpired: StepRefusal = {
   status: 410,
   code: 'code_expired',
-  text: 'Setting the app up took more than ten minutes. Remove the entry from your app, and start again.',
+  text: message('refusal.totp_expired'),
 };
 
 /** POST /account/authenticators/totp/verify: its first code makes it good. Having it is a proof; the first one brings recovery codes. */

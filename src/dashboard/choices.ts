@@ -1,3 +1,4 @@
+import { languages, languageTags } from '../lib/languages/languages.js';
 import type { ResourceObject } from '../management/documents.js';
 import type { Choice } from './page-parts.js';
 import type { ViewContext } from './presentation.js';
@@ -69,6 +70,9 @@ export async function permissionChoices(look: ViewContext): Promise<Choice[]> {
 
 /** What an environment can be for. */
 export const environmentKindChoices = async (): Promise<Choice[]> => environmentKinds.map((value) => ({ value, label: inWords(value) }));
+
+/** The languages of pages, each by the name that its speakers call it. */
+export const languageChoices = async (): Promise<Choice[]> => languageTags.map((value) => ({ value, label: languages[value].name }));
 
 const breachedPasswordWords = { refuse: terms.refuse_breached_passwords, off: terms.off } as const;
 

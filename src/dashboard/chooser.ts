@@ -51,9 +51,9 @@ export const mailChooser = (render: Render) =>
   chooser(render, {
     permission: 'mail_templates:write',
     parameter: 'name',
-    title: 'Create a mail template',
-    lead: 'Which mail is to have words of your own? You start from the built-in ones.',
-    crumb: { label: 'Mail templates', path: '/dashboard/mail_templates' },
+    title: terms.create_a_mail_template,
+    lead: sentences.which_mail_is_to_have,
+    crumb: { label: terms.mail_templates, path: '/dashboard/mail_templates' },
     items: mailNames.map((name) => ({
       title: mailSpec(name).title,
       text: mailSpec(name).sent,

@@ -2,7 +2,13 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
+import {
+  allSigningAlgorithmChoices,
+  breachedPasswordChoices,
+  dpopNonceChoices,
+  environmentKindChoices,
+  languageChoices,
+} from './choices.js';
 import { arrivalSections } from './arrival-sections.js';
 import { brandingFields } from './branding-fields.js';
 import { brandingPreview } from './branding-preview.js';
@@ -47,6 +53,12 @@ const sections: readonly Section[] = [
         kind: 'email',
         hint: hints.support_email,
         attributes: { maxlength: 254 },
+      },
+      {
+        name: 'default_locale',
+        label: terms.default_language,
+        choices: languageChoices,
+        hint: sentences.of_sign_in_pages_where,
       },
     ],
   },

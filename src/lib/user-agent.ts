@@ -9,14 +9,21 @@ const product = /^([A-Za-z][A-Za-z-]{0,19})(?:\/|$)/;
 
 const known = (names: ReadonlySet<string>, name: string | undefined) => (name !== undefined && names.has(name) ? name : null);
 
+/** The names in a User-Agent header, of a browser, a program or a system; null when it says nothing. */
+export function deviceParts(user_agent: string | null): { readonly name: string; readonly system: string | null } | null {
+  if (!user_agent) return null;
+  const parsed = Bowser.parse(user_agent.slice(0, 512));
+  const [browser, system] = [known(browsers, parsed.browser.name), known(systems, parsed.os.name)];
+  if (browser) return { name: browser, system };
+  const name = product.exec(user_agent)?.[1] ?? system;
+  return name === null ? null : { name, system: null };
+}
+
 /**
  * A User-Agent header in words, "Chrome on macOS"; a program's own name ("curl") when it is no browser; null when it says nothing. The
  * words go into mails: whoever sends the header must not be able to write there.
  */
 export function deviceWords(user_agent: string | null): string | null {
-  if (!user_agent) return null;
-  const parsed = Bowser.parse(user_agent.slice(0, 512));
-  const [browser, system] = [known(browsers, parsed.browser.name), known(systems, parsed.os.name)];
-  if (browser && system) return `${browser} on ${system}`;
-  return browser ?? product.exec(user_agent)?.[1] ?? system;
+  const parts = deviceParts(user_agent);
+  return parts && (parts.system === null ? parts.name : `${parts.name} on ${parts.system}`);
 }

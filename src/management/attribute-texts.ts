@@ -207,6 +207,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     refresh_token_idle_lifetime: 'How long they last without being used, in seconds.',
     branding: 'Name, logos, colour and policy links of pages and mail; null for a member = the default.',
     support_email: 'Whom people are told to write to; null = nobody.',
+    default_locale: 'The language of pages for people of whom nothing says which one they speak.',
     registration_enabled: 'Whether people can register themselves.',
     password_min_length: 'The least number of characters of a new password.',
     breached_passwords: '`refuse`: a new password that is known from a data breach is refused, as far as that can be asked; `off`: it is taken.',

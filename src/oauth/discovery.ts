@@ -8,6 +8,7 @@ import { openidScopes } from '../domain/tokens/scopes.js';
 import { clientAuthMethods } from '../http/auth/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from '../domain/tokens/claims.js';
+import { languageTags } from '../lib/languages/languages.js';
 import { sendDocument } from './document.js';
 import { endpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
@@ -43,6 +44,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     code_challenge_methods_supported: takes('code_verifier') ? ['S256'] : [],
     prompt_values_supported: prompts,
     claims_supported: ['sub', ...claimNames, 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash'],
+    ui_locales_supported: languageTags,
     claim_types_supported: ['normal'],
     claims_parameter_supported: true,
     acr_values_supported: acrValuesOf(environment),

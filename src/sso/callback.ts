@@ -99,7 +99,7 @@ const finish = { login: finishLogin, connect: finishConnect, test: finishTest.an
 
 /** The link of an error page back to where the flow began. */
 const wayBack = ({ purpose, return_to }: Flow) =>
-  purpose === 'connect' ? { href: '/account', label: 'Back to your account' } : backToSignIn(return_to);
+  purpose === 'connect' ? ({ href: '/account', label: 'common.back_to_account' } as const) : backToSignIn(return_to);
 
 /** Records a refused sign-in, or a refused linking of accounts, as a security event; a connection test records nothing. */
 function noteRefusal(req: Request, { purpose }: Flow, connection: Connection, reason: string): void {

@@ -9,6 +9,7 @@ import type { ProviderAssertion } from './provider-assertion.js';
 import { requiresOtherConnection } from './linking.js';
 import { ssoRefusal } from './refusal.js';
 import { accountOf } from './profile.js';
+import { message } from '../lib/languages/messages.js';
 
 /** Links the provider's account to the signed-in user. @throws {PageError} `sso_account_exists` when it is linked to another user, `sso_domain_not_allowed` */
 export async function finishConnect(
@@ -20,7 +21,7 @@ export async function finishConnect(
   const user = { id: req.session?.user_id ?? '', email: req.session?.user_email ?? '', locale: req.session?.user_locale ?? null };
   const existing = await findIdentity(req.ctx.scope, connection.id, profile.subject);
   const foreign = () =>
-    ssoRefusal('sso_account_exists', { text: `This ${connection.display_name} account is already connected to another account here.` });
+    ssoRefusal('sso_account_exists', { text: message('refusal.identity_taken', { provider: connection.display_name }) });
   if (existing && existing.user_id !== user.id) throw foreign();
   if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
   const how = { provider: connection.display_name, origin: originOf(req) };

@@ -6,6 +6,7 @@ import { providerSkewMs } from '../domain/sessions/sessions.js';
 import type { PageError } from '../errors.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { ssoRefusal } from './refusal.js';
+import { message, type MessageKey } from '../lib/languages/messages.js';
 
 /** How recent the authentication at the provider must be (OIDC Core 3.1.2.1 `prompt=login`, `max_age`). */
 export type Freshness = {
@@ -47,21 +48,20 @@ export function freshnessParameters(demand: Freshness | null, wishes: Readonly<R
   return { ...wishes, prompt: 'login', max_age };
 }
 
-const anotherWay = (connection: Connection, what: string): PageError =>
-  ssoRefusal('sso_access_denied', { text: `A fresh sign-in is needed, but ${connection.display_name} ${what}. Sign in another way.` });
+const refuse = ({ display_name: provider }: Connection, key: MessageKey): PageError =>
+  ssoRefusal('sso_access_denied', { text: message(key, { provider }) });
 
 /** Refuses to set out for a provider that has no means of saying when somebody signed in there. @throws {PageError} 403 */
 export function requireAuthTimeSupport(connection: Connection, demand: Freshness | null): void {
-  if (demand !== null && !tellsAuthTime(connection)) throw anotherWay(connection, 'has no way to say when you signed in there');
+  if (demand !== null && !tellsAuthTime(connection)) throw refuse(connection, 'refusal.fresh_no_means');
 }
 
 /** Refuses an older sign-in, or one of unknown age, where a fresh one was asked for (OIDC Core 3.1.3.7 rule 13). @throws {PageError} 403 */
 export function requireFreshness(req: Request, connection: Connection, demand: Freshness | null, auth_time: Date | null): void {
   if (demand === null) return;
-  if (auth_time === null) throw anotherWay(connection, 'does not say when you signed in there');
+  if (auth_time === null) throw refuse(connection, 'refusal.fresh_unsaid');
   const at = auth_time.getTime();
   const young = demand.max_age !== null && at >= req.ctx.clock.now().getTime() - demand.max_age * 1000;
   if (young || at >= demand.from - providerSkewMs) return;
-  const text = `A fresh sign-in was needed, but ${connection.display_name} went by an older one. Sign out there, then try again.`;
-  throw ssoRefusal('sso_access_denied', { text });
+  throw refuse(connection, 'refusal.fresh_old');
 }

@@ -6,7 +6,6 @@ import { proveLocalAccount, type PasswordVerdict } from '../domain/passwords/pro
 import { proofNow } from '../domain/sessions/proofs.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/auth/csrf.js';
-import { errorTexts } from '../http/pages/error-texts.js';
 import { deviceOf } from '../http/auth/device-cookie.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages/pages.js';
@@ -21,6 +20,7 @@ import { requiresOtherConnection } from './linking.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
 import { accountOf } from './profile.js';
+import { wordsOf } from '../http/pages/words.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
 type Waiting = {
@@ -53,12 +53,13 @@ function render(web: Web, req: Request, res: Response, { link, waiting, email, c
   // Chromium applies `form-action` to redirects that follow a form post.
   const redirect_uri = pendingOf(req, waiting.return_to)?.parameters['redirect_uri'];
   const { display_name } = connection;
+  const { t } = wordsOf(req);
   web.renderPage(
     res,
     'account/link-account',
     {
       ...basePage(req.ctx.environment, {
-        title: waiting.again ? `Connect ${display_name} to your account again` : `Connect ${display_name} to your account`,
+        title: t(waiting.again ? 'link.title_again' : 'link.title', { provider: display_name }),
         request_id: req.request_id,
         csrf_token: csrfToken(req, res),
       }),
@@ -67,7 +68,7 @@ function render(web: Web, req: Request, res: Response, { link, waiting, email, c
       email,
       again: waiting.again,
       connection: { display_name, strategy: strategyOfPage(connection) },
-      errors: failed ? { password: waiting.again ? errorTexts.invalid_credentials : errorTexts.invalid_password } : undefined,
+      errors: failed ? { password: t(waiting.again ? 'error.invalid_credentials' : 'error.invalid_password') } : undefined,
     },
     {
       status: failed ? 401 : 200,

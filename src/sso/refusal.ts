@@ -1,5 +1,6 @@
-import { PageError, type PageLink } from '../errors.js';
-import { errorTexts, type ErrorTextCode } from '../http/pages/error-texts.js';
+import { PageError, type OnwardLink } from '../errors.js';
+import { errorMessage, type ErrorTextCode } from '../http/pages/error-texts.js';
+import type { Message } from '../lib/languages/messages.js';
 
 /** The stable codes of this surface with their usual statuses (specification 8.2.3). */
 export const ssoCodes = {
@@ -18,16 +19,16 @@ export const ssoCodes = {
 export type SsoCode = keyof typeof ssoCodes;
 
 /** The error of a code, with its usual status and text; `cause` is for the log and the connection test, and holds no secret. */
-export function ssoRefusal(code: SsoCode, given: { status?: number; text?: string; cause?: Error; next?: PageLink } = {}): PageError {
-  return new PageError(given.status ?? ssoCodes[code], code, given.text ?? errorTexts[code], {}, given.cause, given.next ?? null);
+export function ssoRefusal(code: SsoCode, given: { status?: number; text?: Message; cause?: Error; next?: OnwardLink } = {}): PageError {
+  return new PageError(given.status ?? ssoCodes[code], code, given.text ?? errorMessage(code), {}, given.cause, given.next ?? null);
 }
 
 /** The same error with a link for the person. */
-export function withNext(refusal: PageError, next: PageLink): PageError {
-  return new PageError(refusal.status, refusal.code, refusal.text, refusal.extra, refusal.cause, next);
+export function withNext(refusal: PageError, next: OnwardLink): PageError {
+  return new PageError(refusal.status, refusal.code, refusal.said ?? refusal.text, refusal.extra, refusal.cause, next);
 }
 
 /** A link back to the sign-in page that keeps the return path. */
-export function backToSignIn(return_to: string | null): PageLink {
-  return { href: return_to === null ? '/login' : `/login?return_to=${encodeURIComponent(return_to)}`, label: 'Back to sign-in' };
+export function backToSignIn(return_to: string | null): OnwardLink {
+  return { href: return_to === null ? '/login' : `/login?return_to=${encodeURIComponent(return_to)}`, label: 'common.back_to_sign_in' };
 }

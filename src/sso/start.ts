@@ -16,6 +16,7 @@ import { countFailureAtProvider } from './provider-count.js';
 import { inTime, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
+import { wordsOf } from '../http/pages/words.js';
 
 /** The parameters of the application's request that are passed on to the provider: `login_hint`, `prompt`, `max_age`. */
 function wishesOf(req: Request, return_to: string | null): Record<string, string> {
@@ -76,7 +77,10 @@ async function asked<T>(about: Parameters<typeof countFailureAtProvider>[0], wor
 function leave(web: Web, req: Request, res: Response, connection: Connection, href: string): void {
   res.set('Refresh', `0; url=${href}`);
   web.renderPage(res, 'sso/leaving', {
-    ...basePage(req.ctx.environment, { title: `Continue to ${connection.display_name}`, request_id: req.request_id }),
+    ...basePage(req.ctx.environment, {
+      title: wordsOf(req).t('leaving.continue', { provider: connection.display_name }),
+      request_id: req.request_id,
+    }),
     connection: { display_name: connection.display_name, strategy: strategyOfPage(connection) },
     href,
   });

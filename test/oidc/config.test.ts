@@ -9,7 +9,7 @@ import { grants } from '../../src/oauth/grants/index.js';
 const knownMembers = new Set([
   'issuer', 'authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'registration_endpoint', 'revocation_endpoint', 'introspection_endpoint',
   'end_session_endpoint', 'jwks_uri', 'scopes_supported', 'response_types_supported', 'response_modes_supported', 'grant_types_supported',
-  'subject_types_supported', 'acr_values_supported', 'claim_types_supported', 'claims_supported', 'prompt_values_supported',
+  'subject_types_supported', 'acr_values_supported', 'claim_types_supported', 'claims_supported', 'prompt_values_supported', 'ui_locales_supported',
   'token_endpoint_auth_methods_supported', 'token_endpoint_auth_signing_alg_values_supported', 'introspection_endpoint_auth_methods_supported',
   'introspection_endpoint_auth_signing_alg_values_supported', 'revocation_endpoint_auth_methods_supported',
   'revocation_endpoint_auth_signing_alg_values_supported', 'code_challenge_methods_supported', 'id_token_signing_alg_values_supported',

@@ -12,6 +12,7 @@ import { qrImage } from '../../src/http/pages/qr.js';
 import { renderMail } from '../../src/domain/mail/templates.js';
 import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
 import { scopeText } from '../../src/http/pages/scope-texts.js';
+import { wordsIn } from '../../src/http/pages/words.js';
 import type { BrandedEnvironment } from '../../src/domain/environments/branding.js';
 import { basePage, type BasePage, type PageModels } from '../../src/http/pages/pages.js';
 
@@ -181,7 +182,7 @@ const account = {
       client_id: 'notes',
       name: 'Acme Notes',
       logo_uri: null,
-      scopes: ['openid', 'profile', 'email'].map((scope) => scopeText(scope)),
+      scopes: ['openid', 'profile', 'email'].map((scope) => scopeText(wordsIn('en'), scope)),
       granted_at: '2026-02-01T10:00:00.000Z',
       open_url: 'https://notes.example/sign-in?iss=https%3A%2F%2Fid.example',
     },
@@ -189,7 +190,7 @@ const account = {
       client_id: 'calendar',
       name: 'Calendar',
       logo_uri: null,
-      scopes: [scopeText('openid')],
+      scopes: [scopeText(wordsIn('en'), 'openid')],
       granted_at: '2026-08-01T10:00:00.000Z',
       open_url: null,
     },
@@ -203,7 +204,7 @@ const approval = {
   unverified: null,
   client: { name: 'Acme TV', logo_uri: null, policy_uri: null, tos_uri: null },
   user: ada,
-  scopes: ['openid', 'profile', 'offline_access'].map((name) => ({ name, text: scopeText(name) })),
+  scopes: ['openid', 'profile', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
   user_code: 'WDJB-MJHT',
   device: { ip_address: '203.0.113.7', same_network: true, asked_at: '2026-11-21T09:05:00.000Z' },
   action: '/device/answer',
@@ -214,8 +215,8 @@ const consent = {
   redirect_host: 'notes.example',
   user: ada,
   scopes: [
-    ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(name) })),
-    { name: 'notes:write', text: scopeText('notes:write', 'Change and delete your notes') },
+    ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
+    { name: 'notes:write', text: scopeText(wordsIn('en'), 'notes:write', 'Change and delete your notes') },
   ],
   unverified: null,
   action: '/oauth/authorize/consent',

@@ -12,7 +12,7 @@ import { clearSignInCookie, type Claimant } from '../../http/auth/claimant.js';
 import { addProof } from '../../http/auth/confirmation.js';
 import { askFor, type StepOutcome } from '../../http/auth/first-step.js';
 import { signIn } from '../../http/auth/sign-in.js';
-import { errorTexts } from '../../http/pages/error-texts.js';
+import { errorMessage } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { withReturnTo } from '../../http/request/return-to.js';
 
@@ -21,7 +21,7 @@ const home = '/account';
 /** 410: the half sign-in has ended, by time, tries, or because another request has completed it. */
 export function signInExpired(return_to: string | null): PageError {
   const href = withReturnTo('/login', {}, return_to);
-  return new PageError(410, 'sign_in_expired', errorTexts.sign_in_expired, {}, undefined, { href, label: 'Sign in' });
+  return new PageError(410, 'sign_in_expired', errorMessage('sign_in_expired'), {}, undefined, { href, label: 'common.sign_in' });
 }
 
 /** How a sign-in goes on once more was proven. */
@@ -35,7 +35,8 @@ export type Completion = {
 
 /** A session reaches a higher class: it goes on with a new token. */
 async function stepUp(req: Request, res: Response, added: readonly Proof[], return_to: string | null): Promise<StepOutcome> {
-  for (const proof of added) if (!(await addProof(req, res, proof))) throw new PageError(401, 'login_required', errorTexts.login_required);
+  for (const proof of added)
+    if (!(await addProof(req, res, proof))) throw new PageError(401, 'login_required', errorMessage('login_required'));
   return { redirect_to: return_to ?? home, second_factor: null };
 }
 
@@ -57,7 +58,7 @@ async function finish(req: Request, res: Response, claimant: Claimant, proofs: r
     },
   }).catch((error: unknown) => {
     // The same account at the provider was linked at the same moment.
-    throw error instanceof Duplicate ? new PageError(409, 'sso_account_exists', errorTexts.sso_account_exists, {}, error) : error;
+    throw error instanceof Duplicate ? new PageError(409, 'sso_account_exists', errorMessage('sso_account_exists'), {}, error) : error;
   });
   clearSignInCookie(req, res);
   req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');

@@ -5,7 +5,7 @@ import { PageError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { csrfToken } from '../../http/auth/csrf.js';
 import { takeFirstStep } from '../../http/auth/first-step.js';
-import { errorTexts } from '../../http/pages/error-texts.js';
+import { errorMessage } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { basePage, type FormPage, type PageClient } from '../../http/pages/pages.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
@@ -18,6 +18,7 @@ import { pendingClient, pendingFormAction } from '../login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from '../refusal.js';
 import { codeRefusal } from '../register-verify.js';
 import { answerStep } from './answer.js';
+import { wordsOf, type Words } from '../../http/pages/words.js';
 
 /** Asks for the address. Posts `email`, `return_to` to /login/code. `values`: email. */
 export interface LoginCodePage extends FormPage {
@@ -45,14 +46,14 @@ declare module '../../http/pages/page-models.js' {
 /** Middleware: 403 where codes by mail sign nobody in. */
 export function emailCodesOpen(req: Request, _res: Response, next: NextFunction): void {
   const open = req.ctx.environment.email_code_sign_in_enabled;
-  next(open ? undefined : new PageError(403, 'email_code_disabled', errorTexts.email_code_disabled));
+  next(open ? undefined : new PageError(403, 'email_code_disabled', errorMessage('email_code_disabled')));
 }
 
 type State = { return_to: string | null; email: string; refusal?: StepRefusal };
 
-async function frame(req: Request, res: Response, return_to: string | null, title: (client: string | null) => string) {
+async function frame(req: Request, res: Response, return_to: string | null, title: (client: string | null, words: Words) => string) {
   const client = await pendingClient(req, return_to);
-  const words = { title: title(client?.name ?? null), request_id: req.request_id, csrf_token: csrfToken(req, res) };
+  const words = { title: title(client?.name ?? null, wordsOf(req)), request_id: req.request_id, csrf_token: csrfToken(req, res) };
   return {
     ...basePage(req.ctx.environment, words),
     client: client && { name: client.name, logo_uri: client.logo_uri },
@@ -61,7 +62,9 @@ async function frame(req: Request, res: Response, return_to: string | null, titl
 }
 
 async function renderAddress(web: Web, req: Request, res: Response, { return_to, email, refusal }: State): Promise<void> {
-  const page = await frame(req, res, return_to, (client) => (client === null ? 'Sign in with a code' : `Sign in to ${client} with a code`));
+  const page = await frame(req, res, return_to, (client, { t }) =>
+    client === null ? t('login_code.title') : t('login_code.title_for', { client }),
+  );
   const errors = refusal && pageErrors(req, refusal);
   const options = { status: refusal?.status ?? 200, formAction: pendingFormAction(req, return_to) };
   web.renderPage(res, 'account/login-code', { ...page, values: { email }, errors }, options);
@@ -111,9 +114,7 @@ async function renderCode(
   res: Response,
   { asked, return_to, code, refusal }: { asked: Asked; return_to: string | null; code?: string; refusal?: StepRefusal },
 ): Promise<void> {
-  const page = await frame(req, res, return_to, (client) =>
-    client === null ? 'Enter the code' : `Enter the code to sign in to ${client}`,
-  );
+  const page = await frame(req, res, return_to, (client, { t }) => (client === null ? t('code.title') : t('code.title_for', { client })));
   const { id: sign_in_id, email, expires_at } = asked;
   const model = { ...page, sign_in_id, email, expires_at: expires_at.toISOString(), values: { code } };
   const options = { status: refusal?.status ?? 200, formAction: pendingFormAction(req, return_to) };
@@ -152,8 +153,8 @@ export function proveCode(web: Web) {
     const asked = wantsJson(req) || refusal.status === 410 ? null : await askedCode(req, sign_in_id);
     if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
     if (!wantsJson(req) && refusal.status === 410) {
-      const next = { href: withReturnTo('/login/code', {}, return_to), label: 'Ask for a new code' };
-      throw new PageError(410, 'code_expired', errorTexts.code_expired, {}, undefined, next);
+      const next = { href: withReturnTo('/login/code', {}, return_to), label: 'code.ask_for_new' } as const;
+      throw new PageError(410, 'code_expired', errorMessage('code_expired'), {}, undefined, next);
     }
     if (!asked || refusal === blocked) throw refusalError(refusal);
     await renderCode(web, req, res, { asked, return_to, code, refusal });

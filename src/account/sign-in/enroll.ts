@@ -18,7 +18,7 @@ import { PageError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { isStepUp, type Claimant } from '../../http/auth/claimant.js';
 import { sessionOf } from '../../http/auth/proof-ways.js';
-import { errorTexts } from '../../http/pages/error-texts.js';
+import { errorMessage } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
 import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
@@ -31,6 +31,8 @@ import { userDocument } from '../user-document.js';
 import { answerStep, credentialIn } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
 import { acrValuesOf, renderEnroll } from './enroll-page.js';
+import { wordsOf } from '../../http/pages/words.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** Whether a session may be given a factor: it was confirmed a moment ago, and is asked for a higher class. */
 const mayStepUp = (req: Request, { user, proofs, sign_in }: Claimant): boolean =>
@@ -62,7 +64,9 @@ export const canEnroll =
   (kind: 'passkey' | 'totp'): RequestHandler =>
   (req, _res, next) => {
     const can = enrollable(req.ctx.environment)[kind] && (kind === 'passkey' || acrValuesOf(req) !== 'phr');
-    next(can ? undefined : new PageError(403, kind === 'passkey' ? 'passkeys_disabled' : 'totp_disabled', errorTexts.enrollment_disabled));
+    next(
+      can ? undefined : new PageError(403, kind === 'passkey' ? 'passkeys_disabled' : 'totp_disabled', errorMessage('enrollment_disabled')),
+    );
   };
 
 /** GET /login/enroll: which factors can be enrolled, and until when that can wait. */
@@ -90,7 +94,7 @@ async function goOn(web: Web, req: Request, res: Response, proof: Proof, codes: 
   if (codes === null) return answerStep(req, res, claimant.user, outcome);
   const { redirect_to, second_factor } = outcome;
   const body = second_factor === null ? { user: userDocument(claimant.user), redirect_to } : { user: null, redirect_to, second_factor };
-  const next = { href: redirect_to, label: 'I have kept them' };
+  const next = { href: redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
   showRecoveryCodes(web, req, res, { status: 200, codes, body, next, email: claimant.user.email });
 }
 
@@ -143,9 +147,9 @@ const place = (req: Request, { user }: Claimant): TotpPlace => {
   return {
     action: '/login/enroll/totp/verify',
     email: user.email,
-    back: { href: `/login/enroll${query === '' ? '' : `?${query}`}`, label: 'Choose another way' },
+    back: { href: `/login/enroll${query === '' ? '' : `?${query}`}`, label: wordsOf(req).t('enroll.choose_another') },
     hidden: { return_to, acr_values },
-    title: 'Set up an authenticator app',
+    title: wordsOf(req).t('totp.title_enroll'),
   };
 };
 
@@ -184,7 +188,7 @@ export function enrollTotpVerify(web: Web) {
 export async function skipEnrolment(req: Request, res: Response): Promise<void> {
   const claimant = claimantOf(req);
   if (!claimant.sign_in || graceEnd(req.ctx, claimant.user) === null) {
-    throw new PageError(403, 'factor_required', 'Your account needs a second step before you can go on.');
+    throw new PageError(403, 'factor_required', message('refusal.enroll_first'));
   }
   answerStep(req, res, claimant.user, await completeClaim(req, res, claimant, [], { return_to: bodyReturnTo(req), skip: true }));
 }

@@ -5,7 +5,7 @@ import { recordLogin } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { browserSecretOf } from '../../http/auth/browser-secret.js';
 import { takeFirstStep } from '../../http/auth/first-step.js';
-import { errorTexts } from '../../http/pages/error-texts.js';
+import { errorMessage } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { wantsJson } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
@@ -13,10 +13,11 @@ import { bodyReturnTo } from '../fields.js';
 import { renderLogin } from '../login.js';
 import { answerStep, credentialIn } from './answer.js';
 import { signInOptions } from '../../http/auth/passkey-part.js';
+import { wordsOf } from '../../http/pages/words.js';
 
 /** Middleware: 403 where the environment has no passkeys. */
 export function passkeysOpen(req: Request, _res: Response, next: NextFunction): void {
-  next(req.ctx.environment.passkeys_enabled ? undefined : new PageError(403, 'passkeys_disabled', errorTexts.passkeys_disabled));
+  next(req.ctx.environment.passkeys_enabled ? undefined : new PageError(403, 'passkeys_disabled', errorMessage('passkeys_disabled')));
 }
 
 /** POST /login/passkey/options. */
@@ -66,8 +67,14 @@ export function signInByPasskey(web: Web) {
     req.ctx.metrics.logins.inc({ method: 'passkey', outcome });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
     const { status, code } = refusals[outcome];
-    if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
+    if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
     const unknown_passkey = outcome === 'unknown' ? unknownId(credential) : null;
-    await renderLogin(web, req, res, { return_to, email: '', errors: { form: errorTexts[code] }, status, unknown_passkey });
+    await renderLogin(web, req, res, {
+      return_to,
+      email: '',
+      errors: { form: wordsOf(req).say(errorMessage(code)) },
+      status,
+      unknown_passkey,
+    });
   };
 }

@@ -10,6 +10,7 @@ import { pendingClient, pendingFormAction } from '../login.js';
 import { acrValuesOf } from './enroll-page.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
 import { passkeyPart } from '../../http/auth/passkey-part.js';
+import { wordsOf } from '../../http/pages/words.js';
 
 /**
  * The second step. Posts `method` and `code`, or `credential`, with `remember_device`, to `action`; asks for a mail at `email_action`. The other
@@ -95,13 +96,17 @@ export async function renderVerify(web: Web, req: Request, res: Response, state:
     res,
     'account/login-verify',
     {
-      ...basePage(req.ctx.environment, { title: 'One more step', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...basePage(req.ctx.environment, {
+        title: wordsOf(req).t('verify.title'),
+        request_id: req.request_id,
+        csrf_token: csrfToken(req, res),
+      }),
       client: client && { name: client.name, logo_uri: client.logo_uri },
       email: claimant.user.email,
       verify: await verifyPart(req, res, state),
       expires_at: claimant.sign_in?.expires_at.toISOString() ?? null,
       return_to: return_to ?? '',
-      errors: refusal && (refusal.fields?.['code'] && refusal.text ? { code: refusal.text } : pageErrors(req, refusal)),
+      errors: refusal && (refusal.fields?.['code'] && refusal.text ? { code: wordsOf(req).say(refusal.text) } : pageErrors(req, refusal)),
     },
     { status: refusal?.status ?? 200, formAction: pendingFormAction(req, return_to) },
   );

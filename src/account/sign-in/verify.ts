@@ -13,7 +13,7 @@ import { PageError, RateLimitedError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { findHalfSignIn } from '../../domain/sign-ins/sign-ins.js';
 import { signInTokenOf, type Claimant } from '../../http/auth/claimant.js';
-import { errorTexts } from '../../http/pages/error-texts.js';
+import { errorMessage } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
 import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
@@ -24,6 +24,7 @@ import { answerStep, credentialIn } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
 import { acrValuesOf } from './enroll-page.js';
 import { renderVerify } from './verify-page.js';
+import { message, type Message } from '../../lib/languages/messages.js';
 
 /** What codes are bound to, and tries are counted by. */
 function boundOf(req: Request, { sign_in, proofs }: Claimant) {
@@ -58,7 +59,7 @@ export function verifyPage(web: Web) {
 /** POST /login/verify/passkey/options: the request for one of the claimant's passkeys. */
 export async function verifyOptions(req: Request, res: Response): Promise<void> {
   const claimant = verifying(req);
-  if (!claimant) throw new PageError(401, 'login_required', errorTexts.login_required);
+  if (!claimant) throw new PageError(401, 'login_required', errorMessage('login_required'));
   const purpose = claimant.sign_in ? 'second_step' : 'confirm';
   const using = { purpose, browser: browserSecret(req, res), user_id: claimant.user.id } as const;
   res.set('Cache-Control', 'no-store').json(await requestOptions(req.ctx, using));
@@ -70,7 +71,7 @@ export async function verifyByEmail(req: Request, res: Response): Promise<void> 
   const claimant = verifying(req);
   if (!claimant) throw signInExpired(return_to);
   const methods = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
-  if (!methods.includes('email')) throw new PageError(403, 'email_code_disabled', errorTexts.email_code_disabled);
+  if (!methods.includes('email')) throw new PageError(403, 'email_code_disabled', errorMessage('email_code_disabled'));
   const sent = await sendSecondStepCode(req.ctx, claimant.user, boundOf(req, claimant), originOf(req));
   const acr_values = acrValuesOf(req);
   const fields = { method: 'email', sent: '1', ...(acr_values !== '' && { acr_values }) };
@@ -94,21 +95,22 @@ function answerIn(req: Request): SecondStepAnswer | StepRefusal {
 }
 
 /** What a person is told of a wrong code. */
-const wrongTexts: Readonly<Record<SecondStepMethod, string>> = {
-  totp: 'This code is not right. Enter the one that your authenticator app shows now.',
-  email: errorTexts.invalid_code,
-  recovery_code: 'This recovery code is not right, or it was used before. Each works once.',
-  passkey: errorTexts.passkey_refused,
+const wrongTexts: Readonly<Record<SecondStepMethod, Message>> = {
+  totp: message('refusal.app_code_wrong'),
+  email: errorMessage('invalid_code'),
+  recovery_code: message('refusal.recovery_code_wrong'),
+  passkey: errorMessage('passkey_refused'),
 };
 
-const leftText = (attempts_left: number) => ` ${attempts_left === 1 ? 'One attempt is' : `${attempts_left} attempts are`} left.`;
+const withAttempts = (first: Message, count: number): Message =>
+  message('common.sentences', { first, second: message('refusal.attempts_left', { count }) });
 
 /** Why a second step wasn't taken; `gone`: the half sign-in has ended. */
 function refusalOf(method: SecondStepMethod, verdict: Exclude<SecondStepVerdict, { outcome: 'proven' }>, gone: boolean): StepRefusal {
   switch (verdict.outcome) {
     case 'wrong': {
       const { attempts_left } = verdict;
-      const text = `${wrongTexts[method]}${attempts_left === null ? '' : leftText(attempts_left)}`;
+      const text = attempts_left === null ? wrongTexts[method] : withAttempts(wrongTexts[method], attempts_left);
       return {
         status: 422,
         code: 'invalid_code',
@@ -123,7 +125,7 @@ function refusalOf(method: SecondStepMethod, verdict: Exclude<SecondStepVerdict,
       return { status: 410, code: gone ? 'sign_in_expired' : 'challenge_expired' };
     case 'locked': {
       const minutes = Math.ceil(verdict.retry_after / 60);
-      const text = `Too many wrong second steps came for this account. Try again in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`;
+      const text = message('refusal.second_step_locked', { minutes });
       return { status: 429, code: 'second_factor_locked', text, retry_after: verdict.retry_after };
     }
     case 'method_unavailable':

@@ -8,21 +8,22 @@ import type { Part, Value } from '../page-parts.js';
 import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../presentation.js';
 import { sampleOf } from '../rendered-mail.js';
 import { code, quiet, stack, text, time, words } from '../values.js';
+import { nouns, sentences, terms } from '../words.js';
 
 const titleOf = (name: unknown): string => mailSpec(name as MailName).title;
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
 const language = (locale: unknown): Value =>
-  typeof locale === 'string' ? stack(text(languageNames.of(locale) ?? locale), quiet(locale)) : quiet('all others');
+  typeof locale === 'string' ? stack(text(languageNames.of(locale) ?? locale), quiet(locale)) : quiet(terms.all_others);
 
 const uses: Readonly<Record<VariableKind, string>> = {
   text: '',
-  optional: 'May be absent: {{#name}}…{{/name}} where there is one.',
-  code: 'Not in the subject.',
-  address: 'An address: in text, or as href="{{name}}". Not in the subject.',
-  mailbox: 'May be absent. In text, or as href="mailto:{{name}}".',
-  flag: 'Yes or no: {{#name}}…{{/name}} if so, {{^name}}…{{/name}} if not.',
-  list: 'A list: {{#name}}{{.}}{{/name}} once for each.',
+  optional: sentences.may_be_absent_name_name,
+  code: sentences.not_in_the_subject,
+  address: sentences.an_address_in_text_or,
+  mailbox: sentences.may_be_absent_in_text,
+  flag: sentences.yes_or_no_name_name,
+  list: sentences.a_list_name_name_once,
   number: '',
   duration: '',
 };
@@ -33,15 +34,15 @@ function variablesPart(name: MailName): Part {
   return {
     kind: 'table',
     id: 'variables',
-    caption: 'Variables',
+    caption: terms.variables,
     heading: true,
-    columns: [{ label: 'Variable' }, { label: 'What it is' }, { label: 'How to write it' }],
+    columns: [{ label: terms.variable }, { label: terms.what_it_is }, { label: terms.how_to_write_it }],
     rows: Object.entries(variablesOf(name)).map(([each, { kind, description }]) => ({
       path: null,
       cells: [code(`{{${each}}}`), text(description), text(uses[kind].replaceAll('name', each))],
-      mark: needed.includes(each) ? (needed.length === 1 ? 'needed' : 'one is needed') : null,
+      mark: needed.includes(each) ? (needed.length === 1 ? terms.mail_template_required : terms.one_is_required) : null,
     })),
-    empty: { title: 'No variables', text: '', button: null },
+    empty: { title: terms.no_variables, text: '', button: null },
     pager: null,
   };
 }
@@ -50,8 +51,8 @@ const about = (name: MailName): Part => ({
   kind: 'summary',
   title: null,
   rows: [
-    { label: 'Mail', value: text(mailSpec(name).title) },
-    { label: 'Sent', value: text(mailSpec(name).sent) },
+    { label: terms.mail, value: text(mailSpec(name).title) },
+    { label: terms.sent, value: text(mailSpec(name).sent) },
   ],
 });
 
@@ -63,33 +64,33 @@ const chosen = (req: Request): MailName =>
 
 /** The fields, with the built-in words of a mail to start from. */
 const fieldsFor = (name: MailName): readonly FieldSpec[] => [
-  { name: 'name', label: 'Mail', kind: 'hidden', on: 'create', initial: name },
+  { name: 'name', label: terms.mail, kind: 'hidden', on: 'create', initial: name },
   {
     name: 'locale',
-    label: 'Language',
-    hint: 'A language tag such as de or pt-BR: for people of this language. Empty: for whoever has no template in theirs.',
+    label: terms.language,
+    hint: sentences.a_language_tag_such_as,
     on: 'create',
     attributes: { maxlength: 64, autocapitalize: 'none', spellcheck: 'false' },
   },
   {
     name: 'subject',
-    label: 'Subject',
+    label: terms.subject,
     initial: builtInTexts[name].subject,
     attributes: { maxlength: templateLimits.subject },
   },
   {
     name: 'text',
-    label: 'Text',
+    label: terms.text,
     kind: 'source',
     initial: builtInTexts[name].text,
-    hint: 'Plain text. The name of the environment and the support address stand below it by themselves.',
+    hint: sentences.plain_text_the_name_of,
     attributes: { rows: 16, maxlength: templateLimits.text },
   },
   {
     name: 'html',
-    label: 'HTML',
+    label: terms.html,
     kind: 'source',
-    hint: 'Empty: it follows from the text, in the colours of your branding. Otherwise its content, which the frame of our mails is put around, or a whole document that begins with <!doctype html>.',
+    hint: sentences.empty_it_follows_from_the,
     attributes: { rows: 10, maxlength: templateLimits.html, spellcheck: 'false' },
   },
 ];
@@ -97,47 +98,47 @@ const fieldsFor = (name: MailName): readonly FieldSpec[] => [
 const previewParts = async ({ req }: ViewContext, record: ResourceObject): Promise<readonly Part[]> => {
   const sample = sampleOf(req, record);
   return [
-    { kind: 'summary', title: null, rows: [{ label: 'Subject', value: text(sample.subject) }] },
-    { kind: 'preview', id: 'html', title: 'HTML', path: `${recordPath('mail_templates', record.id)}/rendered` },
-    { kind: 'code', id: 'text', title: 'Text', text: null, code: sample.text },
+    { kind: 'summary', title: null, rows: [{ label: terms.subject, value: text(sample.subject) }] },
+    { kind: 'preview', id: 'html', title: terms.html, path: `${recordPath('mail_templates', record.id)}/rendered` },
+    { kind: 'code', id: 'text', title: terms.text, text: null, code: sample.text },
   ];
 };
 
 /** What the service's mails say, where an environment has words of its own. */
 export const mail_templates: Presentation = {
   path: 'mail_templates',
-  title: 'Mail templates',
+  title: terms.mail_templates,
   navigation: { group: 'Environment', icon: ['M3 5.5h14v9.5H3z', 'M3.5 6l6.5 5 6.5-5'] },
-  one: 'mail template',
-  lead: 'The words of the mails that the service sends, in each language. A mail without a template has the built-in words, in English.',
+  one: nouns.mail_template,
+  lead: sentences.the_words_of_the_mails,
   empty: {
-    title: 'No mail templates yet',
-    text: 'All mails have the built-in words. A template gives one of them words, a language and a look of your own.',
+    title: terms.no_mail_templates_yet,
+    text: sentences.all_mails_have_the_built,
   },
   columns: [
-    { label: 'Mail', sort: 'name', value: ({ attributes: a }) => stack(text(titleOf(a['name'])), quiet(words(a['name']))) },
-    { label: 'Language', value: ({ attributes: a }) => language(a['locale']) },
-    { label: 'Subject', value: ({ attributes: a }) => text(a['subject']) },
-    { label: 'Changed', sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },
+    { label: terms.mail, sort: 'name', value: ({ attributes: a }) => stack(text(titleOf(a['name'])), quiet(words(a['name']))) },
+    { label: terms.language, value: ({ attributes: a }) => language(a['locale']) },
+    { label: terms.subject, value: ({ attributes: a }) => text(a['subject']) },
+    { label: terms.changed, sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },
   ],
   filters: [
-    { name: 'name', label: 'Mail', kind: 'select', choices: async () => mailNames.map((value) => ({ value, label: titleOf(value) })) },
-    { name: 'locale', label: 'Language', kind: 'search' },
+    { name: 'name', label: terms.mail, kind: 'select', choices: async () => mailNames.map((value) => ({ value, label: titleOf(value) })) },
+    { name: 'locale', label: terms.language, kind: 'search' },
   ],
   name: ({ attributes: a }) => (a['locale'] === null ? titleOf(a['name']) : `${titleOf(a['name'])} (${words(a['locale'])})`),
   summary: ({ id, attributes: a }, { now }) => [
-    { label: 'Mail', value: stack(text(titleOf(a['name'])), quiet(words(a['name']))) },
-    { label: 'Sent', value: text(mailSpec(a['name'] as MailName).sent) },
-    { label: 'Language', value: language(a['locale']) },
-    { label: 'Subject', value: text(a['subject']) },
-    { label: 'HTML', value: text(a['html'] === null ? 'Follows from the text' : 'Its own') },
-    { label: 'Changed', value: time(a['updated_at'], now) },
-    { label: 'Created', value: time(a['created_at'], now) },
-    { label: 'Id', value: code(id, true) },
+    { label: terms.mail, value: stack(text(titleOf(a['name'])), quiet(words(a['name']))) },
+    { label: terms.sent, value: text(mailSpec(a['name'] as MailName).sent) },
+    { label: terms.language, value: language(a['locale']) },
+    { label: terms.subject, value: text(a['subject']) },
+    { label: terms.html, value: text(a['html'] === null ? terms.follows_from_the_text : terms.its_own) },
+    { label: terms.changed, value: time(a['updated_at'], now) },
+    { label: terms.created, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
   ],
   more: async (_look, { attributes: a }) => [
-    { kind: 'code', id: 'text', title: 'Text', text: null, code: words(a['text']) },
-    ...(a['html'] === null ? [] : [{ kind: 'code' as const, id: 'html', title: 'HTML', text: null, code: words(a['html']) }]),
+    { kind: 'code', id: 'text', title: terms.text, text: null, code: words(a['text']) },
+    ...(a['html'] === null ? [] : [{ kind: 'code' as const, id: 'html', title: terms.html, text: null, code: words(a['html']) }]),
   ],
   fields: fieldsFor('register_code'),
   createFields: (req) => fieldsFor(chosen(req)),
@@ -145,12 +146,12 @@ export const mail_templates: Presentation = {
     const name = record ? (record.attributes['name'] as MailName) : chosen(req);
     return { above: [about(name)], below: [variablesPart(name)] };
   },
-  tabs: [{ name: 'preview', label: 'Preview', parts: previewParts }],
-  create: { label: 'Create mail template', title: 'Create a mail template', guarded: true },
+  tabs: [{ name: 'preview', label: terms.preview, parts: previewParts }],
+  create: { label: terms.create_mail_template, title: terms.create_a_mail_template, guarded: true },
   edit: { guarded: true },
   remove: {
-    label: 'Delete mail template',
-    text: 'The mail has the built-in words again, or those of the template for all other languages.',
+    label: terms.delete_mail_template,
+    text: sentences.the_mail_has_the_built,
   },
-  actions: { test: { label: 'Send a test to me', done: 'test_mail_sent' } },
+  actions: { test: { label: terms.send_a_test_to_me, done: 'test_mail_sent' } },
 };

@@ -1,3 +1,4 @@
+import type { Language } from '../../lib/languages/languages.js';
 import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import type { Scope } from '../scope.js';
@@ -44,6 +45,8 @@ export type EnvironmentRow = {
   refresh_token_idle_lifetime: number;
   branding: Looks & { policy_uri?: string | null; tos_uri?: string | null };
   support_email: string | null;
+  /** The language of pages where nothing says what the person speaks. */
+  default_locale: Language;
   registration_enabled: boolean;
   password_min_length: number;
   breached_passwords: (typeof breachedPasswordRules)[number];

@@ -62,6 +62,7 @@ export type SessionRow = {
 export type SessionWithUser = SessionRow & {
   user_status: 'active' | 'blocked';
   user_email: string;
+  /** A BCP 47 tag. */
   user_locale: string | null;
   user_first_name: string | null;
   user_last_name: string | null;

@@ -6,6 +6,7 @@ import type { Context } from '../context.js';
 import type { Origin } from '../origin.js';
 import type { Linking } from '../sign-ins/sign-ins.js';
 import { linkToAccount, proveIdentity } from './identities.js';
+import { message } from '../../lib/languages/messages.js';
 
 /**
  * Links an account at a provider in the transaction that completes the sign-in which proved the local account; done before, it changes nothing.
@@ -20,7 +21,7 @@ export function settleLinking(user: UserRow, { account, provider }: Linking, ori
     const known = await findIdentity(tx.scope, account.connection_id, account.subject);
     if (!known) await linkToAccount(tx, user, account, how);
     else if (known.user_id !== user.id)
-      throw new PageError(409, 'sso_account_exists', 'This account at the provider was connected to somebody else meanwhile.');
+      throw new PageError(409, 'sso_account_exists', message('refusal.identity_taken_meanwhile'));
     else if (!known.proven) await proveIdentity(tx, known, user, account, how);
   };
 }

@@ -15,11 +15,13 @@ import {
 } from './confirmation.js';
 import { passkeyPart } from './passkey-part.js';
 import { provePath, sessionOf, waysToProve, type WaysToProve } from './proof-ways.js';
-import { errorTexts } from '../pages/error-texts.js';
+import { errorMessage } from '../pages/error-texts.js';
 import type { FormPage, PageConnection, PagePasskey } from '../pages/page-models.js';
 import { basePage } from '../pages/pages.js';
 import { wantsJson } from '../request/form.js';
 import type { Web } from '../web.js';
+import { wordsOf } from '../pages/words.js';
+import { message, type Message } from '../../lib/languages/messages.js';
 
 /**
  * Asks somebody signed in to show that it is still them. Each way is a form of its own that posts `hidden` and its proof, under the name in `names`,
@@ -48,41 +50,40 @@ declare module '../pages/page-models.js' {
 /** A proof that didn't do. */
 export type Failed = { readonly answer: Answer; readonly outcome: ProofOutcome };
 
-const minutesWords = (seconds: number) => {
-  const minutes = Math.ceil(seconds / 60);
-  return minutes === 1 ? 'a minute' : `${minutes} minutes`;
-};
-
-const triesWords = (left: number | null) => (left === null ? '' : left === 1 ? ' One try is left.' : ` ${left} tries are left.`);
+const minutesOf = (seconds: number) => Math.ceil(seconds / 60);
 
 /** The status, the code and the sentence of a failed proof; further members of the JSON answer. */
-type Failure = { readonly status: number; readonly code: string; readonly text: string; readonly extra: Readonly<Record<string, unknown>> };
-const failure = (status: number, code: string, text: string, extra: Failure['extra'] = {}): Failure => ({ status, code, text, extra });
+type Failure = {
+  readonly status: number;
+  readonly code: string;
+  readonly text: Message;
+  readonly extra: Readonly<Record<string, unknown>>;
+};
+const failure = (status: number, code: string, text: Message, extra: Failure['extra'] = {}): Failure => ({ status, code, text, extra });
 
 function wrongProof(method: Answer['method'], attempts_left: number | null): Failure {
-  if (method === 'password') return failure(401, 'invalid_password', errorTexts.invalid_password);
-  const text =
-    method === 'recovery_code'
-      ? 'This is not one of your unused recovery codes. Each works once.'
-      : 'This code is not right. Enter the one that your app shows now.';
-  return failure(422, 'invalid_code', `${text}${triesWords(attempts_left)}`, attempts_left === null ? {} : { attempts_left });
+  if (method === 'password') return failure(401, 'invalid_password', errorMessage('invalid_password'));
+  const text = method === 'recovery_code' ? message('refusal.confirm_recovery_code_wrong') : message('refusal.confirm_code_wrong');
+  if (attempts_left === null) return failure(422, 'invalid_code', text);
+  const second = message('refusal.tries_left', { count: attempts_left });
+  return failure(422, 'invalid_code', message('common.sentences', { first: text, second }), { attempts_left });
 }
 
 /** What is said of a proof that didn't do. */
 export function failureOf({ answer, outcome }: Failed): Failure {
   switch (outcome.outcome) {
     case 'proven':
-      return failure(403, 'confirmation_required', 'One more proof is needed. Choose one of the ways below.');
+      return failure(403, 'confirmation_required', message('refusal.one_more_proof'));
     case 'locked': {
-      const text = `There were too many wrong codes. Wait ${minutesWords(outcome.retry_after)}, then try again.`;
+      const text = message('refusal.confirm_locked', { minutes: minutesOf(outcome.retry_after) });
       return failure(429, 'second_factor_locked', text, { retry_after: outcome.retry_after });
     }
     case 'method_unavailable':
-      return failure(403, 'second_factor_unavailable', errorTexts.second_factor_unavailable);
+      return failure(403, 'second_factor_unavailable', errorMessage('second_factor_unavailable'));
     case 'expired':
-      return failure(410, 'challenge_expired', 'That took too long. Try again.');
+      return failure(410, 'challenge_expired', errorMessage('challenge_expired'));
     case 'refused':
-      return failure(401, 'passkey_refused', 'This passkey could not be used. Try again, or choose another way.');
+      return failure(401, 'passkey_refused', message('refusal.confirm_passkey'));
     case 'wrong':
       return wrongProof(answer.method, outcome.attempts_left);
   }
@@ -110,6 +111,7 @@ export type Asking = {
 /** Answers with the page that asks. */
 export async function renderConfirm(web: Web, req: Request, res: Response, asking: Asking): Promise<void> {
   const { demanded, action, hidden, names, back, held, failed = null, status } = asking;
+  const { t, say } = wordsOf(req);
   const { connections, ...ways } = await waysToProve(req, demanded);
   const failing = failed && failureOf(failed);
   const proven = failed?.outcome.outcome === 'proven';
@@ -118,7 +120,7 @@ export async function renderConfirm(web: Web, req: Request, res: Response, askin
     res,
     'account/confirm',
     {
-      ...basePage(req.ctx.environment, { title: 'Show that it is still you', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...basePage(req.ctx.environment, { title: t('confirm.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
       action,
       hidden: { ...hidden },
       names,
@@ -127,8 +129,8 @@ export async function renderConfirm(web: Web, req: Request, res: Response, askin
       connections: connections.map((connection) => ({ ...connection, href: provePath(connection, back) })),
       passkey: ways.methods.includes('passkey') ? passkeyPart(req, `${confirmPath}/passkey/options`, null) : null,
       held,
-      notice: failing && proven ? { tone: 'info', text: failing.text } : null,
-      errors: failed && failing && !proven ? { [fieldOf(failed, names)]: failing.text } : undefined,
+      notice: failing && proven ? { tone: 'info', text: say(failing.text) } : null,
+      errors: failed && failing && !proven ? { [fieldOf(failed, names)]: say(failing.text) } : undefined,
     },
     { status },
   );
@@ -180,7 +182,7 @@ export async function confirmByForm(req: Request, res: Response, demanded: Authe
 
 /** The same as JSON. */
 function refusalOf({ failed }: ConfirmationNeeded, code: string): PageError {
-  if (!failed || failed.outcome.outcome === 'proven') return new PageError(403, code, errorTexts.confirmation_required);
+  if (!failed || failed.outcome.outcome === 'proven') return new PageError(403, code, errorMessage('confirmation_required'));
   const { status, code: own, text, extra } = failureOf(failed);
   const fields = own === 'invalid_password' ? { fields: { [heldNames.password]: [own] } } : {};
   return new PageError(status, own, text, { ...fields, ...extra });

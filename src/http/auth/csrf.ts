@@ -3,6 +3,7 @@ import { remembered } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { listOwnOrigins } from '../../db/tables/clients.js';
 import { browserSecret, browserSecretOf } from './browser-secret.js';
+import { message } from '../../lib/languages/messages.js';
 
 const field = '_csrf';
 const shape = /^[\w-]{43}$/;
@@ -38,12 +39,7 @@ async function isAllowedOrigin(req: Request): Promise<boolean> {
   return req.headers.origin !== undefined && (origins ?? []).includes(req.headers.origin);
 }
 
-const refusal = () =>
-  new PageError(
-    403,
-    'csrf_failed',
-    'This form is no longer valid, or it was sent from another site. Go back, reload the page and try again.',
-  );
+const refusal = () => new PageError(403, 'csrf_failed', message('refusal.csrf'));
 
 /**
  * Refuses a state change that another site may have caused: a form needs its token and must come from our own page, a JSON body

@@ -11,7 +11,7 @@ import { holdPassword } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { setSessionCookie } from './browser-session.js';
 import { deviceAfterSignIn, lastSignInHere, setDevice } from './device-cookie.js';
-import { errorTexts } from '../pages/error-texts.js';
+import { errorMessage } from '../pages/error-texts.js';
 import { originOf } from '../pages/mail-origin.js';
 
 /** Somebody who has proven who they are, in as many steps as it took. */
@@ -44,7 +44,7 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
   const started = await transaction(req.ctx, async (tx) => {
     if (proven_hash !== null && !(await holdPassword(tx.scope, user_id, proven_hash))) return null;
     if (completes !== null && !(await completeSignIn(tx, completes)))
-      throw new PageError(410, 'sign_in_expired', errorTexts.sign_in_expired);
+      throw new PageError(410, 'sign_in_expired', errorMessage('sign_in_expired'));
     await also?.(tx, device);
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
@@ -52,7 +52,7 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
     await recordSignIn(tx, { user_id, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
     return opened;
   });
-  if (!started) throw new PageError(401, 'invalid_credentials', errorTexts.invalid_credentials);
+  if (!started) throw new PageError(401, 'invalid_credentials', errorMessage('invalid_credentials'));
   setSessionCookie(req, res, started.token);
   setDevice(req, res, device);
 }

@@ -5,6 +5,9 @@ import { isWithinSignIn } from '../request/return-to.js';
 import type { BasePage, PageModels } from './page-models.js';
 import { accentPath, type Assets } from './static.js';
 import { viewHelpers } from './view-functions.js';
+import type { Language } from '../../lib/languages/languages.js';
+import { switchOf } from './language-switch.js';
+import { wordsIn, wordsOf, type Words } from './words.js';
 
 export type * from './page-models.js';
 
@@ -13,6 +16,8 @@ export type RenderOptions = {
   status?: number;
   /** Origins beside our own that a form on this page, or a redirect that answers it, may lead to (`formActionSource`). */
   formAction?: readonly string[];
+  /** That of the person unless told. */
+  language?: Language;
   /** `within`: pages of ours may show this one in a frame; `holds`: this one shows others of ours in frames. */
   frames?: 'within' | 'holds';
 };
@@ -34,14 +39,25 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
   const helpers = viewHelpers(assets);
 
   return {
-    renderPage(res, view, model, { status = 200, formAction = [], frames } = {}) {
-      const html = templates.render(view, { ...model, ...helpers, ...brandingFor(res.req) });
-      res.status(status).set(pageHeaders(formAction, frames));
+    renderPage(res, view, model, { status = 200, formAction = [], language, frames } = {}) {
+      const words = wordsFor(res, view, language);
+      const html = templates.render(view, { ...model, ...helpers, ...words, ...brandingFor(res.req), ...switchOf(res.req, view) });
+      res.status(status).set(pageHeaders(formAction, frames)).set('Content-Language', words.language);
       // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
       if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       res.send(html);
     },
   };
+}
+
+/** Views for administrators and developers, which are in English alone. */
+const isForOperators = (view: string): boolean => /^(dashboard|dev|docs)\/|^sso\/test-result$/.test(view);
+
+/** The words that the page is made of. */
+function wordsFor(res: Response, view: string, language: Language | undefined): Words {
+  if (isForOperators(view)) return wordsIn('en');
+  res.vary('Accept-Language').vary('Cookie');
+  return language === undefined ? wordsOf(res.req) : wordsIn(language);
 }
 
 /** How the page looks within a client's sign-in; nothing where that is as the environment says. */

@@ -11,7 +11,7 @@ import {
   UnavailableError,
   type ApiErrorObject,
   type PageDetail,
-  type PageLink,
+  type OnwardLink,
 } from '../../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../../lib/error-codes.js';
 import { wantsJson } from '../request/form.js';
@@ -19,6 +19,8 @@ import { traceRefusal } from '../request/trace.js';
 import { MethodNotAllowedError } from '../routes.js';
 import { basePage } from './pages.js';
 import type { Web } from '../web.js';
+import { message, type Message, type MessageKey } from '../../lib/languages/messages.js';
+import { wordsIn, wordsOf } from './words.js';
 
 /** What every surface needs to know of a refusal, whatever its dialect. */
 type RenderedError = {
@@ -28,7 +30,9 @@ type RenderedError = {
   text: string;
   headers: Record<string, string>;
   extra: Readonly<Record<string, unknown>>;
-  next?: PageLink | null;
+  /** The text in the person's language; absent: there is the English alone. */
+  said?: Message | null;
+  next?: OnwardLink | null;
   details?: readonly PageDetail[];
 };
 
@@ -47,6 +51,7 @@ function ownError(error: unknown): RenderedError | null {
       status: error.status,
       code: error.code,
       text: error.text,
+      said: error.said,
       headers: {},
       extra: error.extra,
       next: error.next,
@@ -72,6 +77,7 @@ function ownError(error: unknown): RenderedError | null {
       status: 429,
       code: 'rate_limited',
       text: [`too many requests; try again in ${error.retry_after} s`, error.remedy].filter(Boolean).join('; '),
+      said: error.remedy ? null : message('refusal.too_many_requests', { seconds: error.retry_after }),
       headers: retryHeaders(error.retry_after),
       extra: {},
     };
@@ -81,6 +87,7 @@ function ownError(error: unknown): RenderedError | null {
       status: 503,
       code: 'temporarily_unavailable',
       text: 'the service is busy; try again shortly',
+      said: message('refusal.busy'),
       headers: retryHeaders(error.retry_after),
       extra: {},
     };
@@ -100,6 +107,7 @@ function foreignError(error: unknown): RenderedError {
       status: 503,
       code: 'temporarily_unavailable',
       text: 'the database can not be reached; try again shortly',
+      said: message('refusal.unreachable'),
       headers: retryHeaders(5),
       extra: {},
     };
@@ -115,7 +123,8 @@ function foreignError(error: unknown): RenderedError {
     };
   }
   if (error instanceof URIError) return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', ...plain };
-  return { status: 500, code: 'server_error', text: 'something went wrong; the log has the cause under this request id', ...plain };
+  const text = 'something went wrong; the log has the cause under this request id';
+  return { status: 500, code: 'server_error', text, said: message('refusal.something_failed'), ...plain };
 }
 
 /** Which dialect an address speaks. */
@@ -178,31 +187,34 @@ function renderJson(req: Request, res: Response, refusal: RenderedError): void {
   res.json(surfaceOf(req.path) === 'page' ? { ...body, request_id: req.request_id } : body);
 }
 
+/** What to do about a status; else to go back to the application. */
+const nextSteps: Readonly<Record<number, MessageKey>> = {
+  403: 'error_page.next_403',
+  404: 'error_page.next_404',
+  405: 'error_page.next_405',
+  429: 'error_page.next_429',
+  500: 'error_page.next_500',
+  503: 'error_page.next_503',
+};
+
+/** A refusal that has a text in English alone is shown in English as a whole, rather than in two languages. */
 function renderAsPage(web: Web, req: Request, res: Response, refusal: RenderedError): void {
   const environment = req.ctx?.environment ?? { name: 'Sign-in', kind: 'production' as const, support_email: null, branding: null };
-  const nextStep: Record<number, string> = {
-    403: 'Go back, reload the page and try again.',
-    404: 'Check the address for typing mistakes.',
-    405: 'Go back and use the link or button of the page.',
-    429: 'Wait a moment, then try again.',
-    503: 'Wait a moment, then reload this page.',
-    500: 'Try again; if it happens again, tell support the request id below.',
-  };
+  const { status, code, said = null, next = null } = refusal;
+  const { language, t, say } = said === null ? wordsIn('en') : wordsOf(req);
   web.renderPage(
     res,
     'error',
     {
-      ...basePage(environment, { title: refusal.status >= 500 ? 'Something went wrong' : "This didn't work", request_id: req.request_id }),
-      status: refusal.status,
-      code: refusal.code,
-      text: refusal.text.charAt(0).toUpperCase() + refusal.text.slice(1),
-      next_step: refusal.next
-        ? 'If it happens again, tell support the request id below.'
-        : (nextStep[refusal.status] ?? 'Go back to the application and start again.'),
-      next: refusal.next ?? null,
+      ...basePage(environment, { title: t(status >= 500 ? 'error_page.title_failed' : 'error_page.title'), request_id: req.request_id }),
+      status,
+      code,
+      text: said === null ? refusal.text.charAt(0).toUpperCase() + refusal.text.slice(1) : say(said),
+      next_step: t(next ? 'error_page.again' : (nextSteps[status] ?? 'error_page.next')),
+      next: next && { href: next.href, label: t(next.label) },
       details: refusal.details ?? [],
     },
-    { status: refusal.status },
+    { status, language },
   );
 }
 

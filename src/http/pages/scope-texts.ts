@@ -1,17 +1,12 @@
-import { named } from '../../lib/named.js';
+import { catalogueOf, type MessageKey } from '../../lib/languages/messages.js';
+import type { Words } from './words.js';
 
-/** The standard scopes (OIDC Core 5.4, 11) in the words of the consent page. */
-const scopeTexts: Record<string, string> = named({
-  openid: 'Know that you are you',
-  profile: 'See your name and the rest of your profile',
-  email: 'See your email address',
-  phone: 'See your phone number',
-  address: 'See your postal address',
-  roles: 'See your roles',
-  offline_access: 'Keep this access while you are away, until you take it back',
-});
+/** The standard scopes (OIDC Core 5.4, 11), which the catalogue has words for; `act_at` is no scope. */
+const keyOf = (name: string): MessageKey | null =>
+  name !== 'act_at' && Object.hasOwn(catalogueOf('en'), `scope.${name}`) ? (`scope.${name}` as MessageKey) : null;
 
 /** A scope in words: a sentence of ours for the standard ones, else the description of its permission, else its name. */
-export function scopeText(name: string, description?: string | null): string {
-  return Object.hasOwn(scopeTexts, name) ? (scopeTexts[name] ?? name) : description || name;
+export function scopeText({ t }: Pick<Words, 't'>, name: string, description?: string | null): string {
+  const key = keyOf(name);
+  return key === null ? description || name : t(key);
 }

@@ -1,9 +1,8 @@
-import { dateTimeWords, dateWords } from '../../lib/date-words.js';
 import type { Assets } from './static.js';
 
 /** What views can call beside reading their model, as `page.<name>`. */
 export function viewHelpers(assets: Assets) {
-  return { asset: assets.url, dateWords, dateTimeWords, withQuery, splitLinks, webAddress };
+  return { asset: assets.url, withQuery, splitLinks, webAddress };
 }
 
 /** `path?a=1&b=2` without the empty parameters. */

@@ -80,7 +80,7 @@ function sentReturnTo(req: Request): unknown {
 }
 
 /** The pending authorization request that the request is a step of, or null. */
-const pendingHere = (req: Request): PendingAuthorization | null =>
+export const pendingHere = (req: Request): PendingAuthorization | null =>
   req.ctx === undefined ? null : pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req)));
 
 /** The client that the person is on their way to, as the pending authorization request claims it, or null. */

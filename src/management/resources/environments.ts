@@ -22,6 +22,7 @@ import {
   visibleEnvironments,
   type ListedEnvironmentRow,
 } from '../../db/tables/environments.js';
+import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
@@ -74,6 +75,7 @@ const settings = {
     tos_uri: webUrl.nullable().optional().meta({ description: 'The terms of service, linked below the sign-in pages.' }),
   }),
   support_email: z.email().max(254).nullable(),
+  default_locale: z.enum(languageTags),
   registration_enabled: z.boolean(),
   password_min_length: z.int().min(8).max(64),
   breached_passwords: z.enum(breachedPasswordRules),
@@ -183,6 +185,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       refresh_token_idle_lifetime: 'everything',
       branding: 'plain',
       support_email: 'plain',
+      default_locale: 'plain',
       registration_enabled: 'reach',
       password_min_length: 'everything',
       breached_passwords: 'everything',

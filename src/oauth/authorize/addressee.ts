@@ -6,20 +6,23 @@ import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
 import { askingClient, UnidentifiedClient, type Asked, type Limiting } from '../metadata-documents/asking-client.js';
 import { isSigned, responseModes, type Addressee, type ResponseMode } from './request.js';
+import { message, type Message } from '../../lib/languages/messages.js';
 
 type Sender = { readonly sent: Parameters; readonly client: Client | null };
 
 /** A check: its name, whether the request fails it, the error code and text of the page, and the section that asks for it. */
-type Check = readonly [name: string, fails: (sender: Sender) => boolean, code: string, text: string, source: string];
+type Check = readonly [name: string, fails: (sender: Sender) => boolean, code: string, text: Message, source: string];
+
+const link = (problem: string): Message => message('refusal.application_link', { problem });
 
 /** What is checked before anything may be sent to the client, in this order; the first failure is shown to the person. */
 export const addresseeChecks: readonly Check[] = [
-  ['client_id once', ({ sent }) => sent.repeated.has('client_id'), 'invalid_request', "The application's link is wrong: it holds client_id twice.", 'RFC 6749 3.1'],
-  ['redirect_uri once', ({ sent }) => sent.repeated.has('redirect_uri'), 'invalid_request', "The application's link is wrong: it holds redirect_uri twice.", 'RFC 6749 3.1'],
-  ['client_id there', ({ sent }) => sent.get('client_id') === undefined, 'invalid_request', "The application's link is wrong: client_id is missing.", 'RFC 6749 4.1.1'],
-  ['client known', ({ client }) => client === null, 'invalid_client', 'The application that sent you here is not known. Go back and tell its support about this page.', 'RFC 6749 4.1.2.1'],
-  ['redirect_uri there', ({ sent }) => sent.get('redirect_uri') === undefined, 'invalid_request', "The application's link is wrong: redirect_uri is missing.", 'RFC 6749 3.1.2.3'],
-  ['redirect_uri registered', (sender) => !isRegistered(sender), 'invalid_redirect_uri', 'The application asked us to send you to an address that is not registered for it, so we did not.', 'RFC 9700 2.1'],
+  ['client_id once', ({ sent }) => sent.repeated.has('client_id'), 'invalid_request', link('it holds client_id twice'), 'RFC 6749 3.1'],
+  ['redirect_uri once', ({ sent }) => sent.repeated.has('redirect_uri'), 'invalid_request', link('it holds redirect_uri twice'), 'RFC 6749 3.1'],
+  ['client_id there', ({ sent }) => sent.get('client_id') === undefined, 'invalid_request', link('client_id is missing'), 'RFC 6749 4.1.1'],
+  ['client known', ({ client }) => client === null, 'invalid_client', message('refusal.application_unknown'), 'RFC 6749 4.1.2.1'],
+  ['redirect_uri there', ({ sent }) => sent.get('redirect_uri') === undefined, 'invalid_request', link('redirect_uri is missing'), 'RFC 6749 3.1.2.3'],
+  ['redirect_uri registered', (sender) => !isRegistered(sender), 'invalid_redirect_uri', message('refusal.redirect_uri'), 'RFC 9700 2.1'],
 ]; // prettier-ignore
 
 /** Redirect URIs compare as exact text; the port of a loopback address is free for a native client (RFC 8252 7.3). */
@@ -69,9 +72,7 @@ export async function askingOrPage(web: Limiting, req: Asked, client_id: string)
     return await askingClient(web, req, client_id);
   } catch (error) {
     if (!(error instanceof UnidentifiedClient)) throw error;
-    throw new PageError(400, 'invalid_client', `The application that sent you here can not be identified: ${error.reason}.`).by(
-      'unknown_client',
-    );
+    throw new PageError(400, 'invalid_client', message('refusal.application_unidentified', { reason: error.reason })).by('unknown_client');
   }
 }
 

@@ -13,11 +13,13 @@ import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
 import { validate } from './validate.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** Answers a request: with the login page, the consent page, or a redirect to the client. `allowed`: the person has just consented. @throws {PageError} */
 export async function proceed(web: Web, req: Request, res: Response, sent: SentRequest, allowed = false): Promise<void> {
   const { ctx, session } = req;
   const { parameters, pushed } = sent;
+  req.ui_locales = parameters.get('ui_locales');
   const addressee = await findAddressee(web, req, parameters);
   req.asking_client_id = addressee.client.id;
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
@@ -78,11 +80,7 @@ export function authorize(web: Web) {
 export function requirePendingRequest(req: Request, handle: string | undefined): SentRequest {
   const sent = openRequest(req, handle);
   if (!sent) {
-    throw new PageError(
-      400,
-      'invalid_request',
-      'This sign-in has expired or its link was changed. Go back to the application and start again.',
-    );
+    throw new PageError(400, 'invalid_request', message('refusal.sign_in_link_expired'));
   }
   return sent;
 }

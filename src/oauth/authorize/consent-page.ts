@@ -11,6 +11,7 @@ import type { Web } from '../../http/web.js';
 import { toPending, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
 import { shownClient, unverifiedNotice } from './shown-client.js';
+import { wordsOf, type Words } from '../../http/pages/words.js';
 
 /** Where the consent page posts to. */
 export const consentPath = '/oauth/consent';
@@ -18,13 +19,14 @@ export const consentPath = '/oauth/consent';
 /** Scopes in words: the standard ones in ours, permissions in their description's. */
 export async function scopeTexts(
   ctx: Context,
+  words: Words,
   { resource }: Pick<AuthorizationRequest, 'resource'>,
   question: Pick<ConsentQuestion, 'scopes'>,
 ): Promise<ConsentPage['scopes']> {
   const permissions = resource === null ? [] : await listPermissionsOfResource(ctx.scope, resource.id);
   const described = new Map(permissions.map((permission) => [permission.name, permission.description]));
-  const texts = question.scopes.map((name) => ({ name, text: scopeText(name, described.get(name)) }));
-  return resource === null ? texts : [...texts, { name: resource.identifier, text: `Act for you at ${resource.name}` }];
+  const texts = question.scopes.map((name) => ({ name, text: scopeText(words, name, described.get(name)) }));
+  return resource === null ? texts : [...texts, { name: resource.identifier, text: words.t('scope.act_at', { resource: resource.name }) }];
 }
 
 /** The host, or for a private-use scheme (RFC 8252 7.1) the scheme, that the browser goes on to. */
@@ -44,18 +46,19 @@ export async function renderConsent(
   const { request, session, question } = asked;
   const { redirect_uri } = request;
   req.branded_for = request.client;
-  const client = shownClient(request.client);
-  const title = `Let ${client.name} use your account?`;
+  const words = wordsOf(req);
+  const client = shownClient(words, request.client);
+  const title = words.t('consent.title', { client: client.name });
   web.renderPage(
     res,
     'oauth/consent',
     {
       ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
       client,
-      unverified: unverifiedNotice(request.client, redirect_uri),
+      unverified: unverifiedNotice(words, request.client, redirect_uri),
       redirect_host: hostOf(redirect_uri),
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
-      scopes: await scopeTexts(ctx, request, question),
+      scopes: await scopeTexts(ctx, words, request, question),
       action: consentPath,
       hidden: { request: sealPending(req, toPending(asked.sent)) },
     },

@@ -13,6 +13,7 @@ import { openPushedRequest } from './pushed-request.js';
 import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
 import { validate } from './validate.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** POST /oauth/consent: the person's answer. Yes is remembered and goes on with the request; no is `access_denied` (RFC 6749 4.1.2.1). */
 export function consent(web: Web) {
@@ -29,7 +30,7 @@ export function consent(web: Web) {
       traceRefusal(req, deniedByPerson(addressee.client.id), sent.parameters);
       return respond(web, req, res, addressee, { error: 'access_denied', error_description: 'the person did not allow it' });
     }
-    if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
+    if (decision !== 'allow') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
     try {
       const request = await validate(ctx, addressee, sent.parameters, { session, pushed: sent.pushed !== undefined });
       if (session !== null)

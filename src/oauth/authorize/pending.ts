@@ -3,6 +3,7 @@ import { PageError } from '../../errors.js';
 import { openPending, pendingPath, type PendingAuthorization } from '../../http/request/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
 import type { MissingStep } from './asking.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** An authorization request as it was sent. */
 export type SentRequest = {
@@ -18,7 +19,7 @@ export type SentRequest = {
 /** What this service reads of an authorization request; nothing else is carried along. */
 const known = [
   'response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource', 'code_challenge', 'code_challenge_method', 'response_mode', 'nonce',
-  'prompt', 'max_age', 'acr_values', 'login_hint', 'id_token_hint', 'claims', 'request', 'request_uri', 'registration', 'dpop_jkt',
+  'prompt', 'max_age', 'acr_values', 'login_hint', 'id_token_hint', 'claims', 'request', 'request_uri', 'registration', 'dpop_jkt', 'ui_locales',
 ]; // prettier-ignore
 
 /** The request in the form in which it is sealed. */
@@ -42,7 +43,7 @@ const maxPathLength = 16_000;
 
 function pathTo(req: Request, sent: SentRequest, fresh: boolean): string {
   const path = pendingPath(req, toPending(sent, fresh));
-  if (path.length > maxPathLength) throw new PageError(400, 'invalid_request', "The application's link is wrong: it is too long.");
+  if (path.length > maxPathLength) throw new PageError(400, 'invalid_request', message('refusal.application_link_too_long'));
   return path;
 }
 

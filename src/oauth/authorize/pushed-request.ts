@@ -4,20 +4,16 @@ import { digest } from '../../lib/digest.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
 import type { Asked } from '../metadata-documents/asking-client.js';
 import type { SentRequest } from './pending.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** What references to pushed requests begin with (RFC 9126 2.2). */
 export const requestUriPrefix = 'urn:ietf:params:oauth:request_uri:';
 
 /** A page, for the redirect URI of a request that isn't found is unknown (RFC 9126 4). */
-export const unusableRequestUri = () =>
-  new PageError(
-    400,
-    'invalid_request_uri',
-    "The application's link has expired or was used before. Go back to the application and start again.",
-  );
+export const unusableRequestUri = () => new PageError(400, 'invalid_request_uri', message('refusal.application_link_expired'));
 
 /** What the sign-in looks at, carried along with the reference; at the end what was pushed counts. */
-const shown = ['redirect_uri', 'login_hint', 'prompt', 'max_age', 'acr_values', 'resource'] as const;
+const shown = ['redirect_uri', 'login_hint', 'prompt', 'max_age', 'acr_values', 'resource', 'ui_locales'] as const;
 
 /**
  * The request that `request_uri` stands for (RFC 9126 4), or null when it isn't one of ours. Beside it only `client_id` counts: whatever else the

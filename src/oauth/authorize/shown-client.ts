@@ -2,19 +2,18 @@ import type { Client } from '../../domain/clients/clients.js';
 import type { ConsentPage, UnverifiedNotice } from '../../http/pages/page-models.js';
 import { strangersName } from '../../lib/plain-words.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
-
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+import type { Words } from '../../http/pages/words.js';
 
 /** So many characters of a name that nobody vouches for are shown. */
 const maxNameLength = 60;
 
 /** What people call a client; of one that nobody vouches for, what it calls itself, as plain text. */
-export const shownNameOf = ({ name, verified }: Client): string =>
-  verified ? name : strangersName(name, maxNameLength) || 'An application';
+export const shownNameOf = ({ t }: Words, { name, verified }: Client): string =>
+  verified ? name : strangersName(name, maxNameLength) || t('unverified.application');
 
 /** A client as pages show it; of one that nobody vouches for its name alone, for logo and links are its own word too. */
-export function shownClient(client: Client): ConsentPage['client'] {
-  const name = shownNameOf(client);
+export function shownClient(words: Words, client: Client): ConsentPage['client'] {
+  const name = shownNameOf(words, client);
   if (!client.verified) return { name, logo_uri: null, policy_uri: null, tos_uri: null };
   const { logo_uri, policy_uri, tos_uri } = client;
   return { name, logo_uri, policy_uri, tos_uri };
@@ -24,11 +23,11 @@ export function shownClient(client: Client): ConsentPage['client'] {
  * What is known of a client that nobody vouches for (RFC 8252 8.6); null for others.
  * @param redirect_uri where the answer goes; null when it goes to a device
  */
-export function unverifiedNotice(client: Client, redirect_uri: string | null): UnverifiedNotice | null {
+export function unverifiedNotice({ t, dateWords }: Words, client: Client, redirect_uri: string | null): UnverifiedNotice | null {
   if (client.verified) return null;
   const whose =
     client.origin === 'metadata_document'
-      ? `It comes from ${new URL(client.id).host}.`
-      : `It registered itself on ${day.format(client.created_at)}.`;
+      ? t('unverified.from_host', { host: new URL(client.id).host })
+      : t('unverified.registered_on', { date: dateWords(client.created_at.toISOString()) });
   return { whose, local: redirect_uri !== null && isNativeRedirectUri(redirect_uri) };
 }

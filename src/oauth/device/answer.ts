@@ -11,20 +11,22 @@ import { sessionOf } from './page.js';
 import { devicePath } from './paths.js';
 import { openQuestion } from './question.js';
 import { isSignInMet } from './sign-in-met.js';
+import { wordsOf } from '../../http/pages/words.js';
+import { message, type Message } from '../../lib/languages/messages.js';
 
-const again = { href: devicePath, label: 'Enter another code' };
+const again = { href: devicePath, label: 'device.another_code' } as const;
 
-const refuse = (code: string, text: string) => new PageError(400, code, text, {}, undefined, again);
+const refuse = (code: string, text: Message) => new PageError(400, code, text, {}, undefined, again);
 
 /** What the page asked, of a client that may still ask. @throws {PageError} 400 */
 async function questionOf(req: Request): Promise<DeviceQuestion & { readonly since: number }> {
   const { ctx, form } = req;
   const question = openQuestion(ctx, sessionOf(req), form.get('question') ?? '');
-  if (!question) throw refuse('invalid_request', 'This form was changed or belongs to another sign-in. Enter the code once more.');
+  if (!question) throw refuse('invalid_request', message('refusal.device_form'));
   const client = await enabledClient(ctx, question.client_id);
-  if (!client?.grant_types.includes(deviceCodeGrantType)) throw refuse('invalid_client', 'The application is no longer available.');
+  if (!client?.grant_types.includes(deviceCodeGrantType)) throw refuse('invalid_client', message('refusal.application_gone'));
   const resource = question.resource === null ? null : await apiResourceOf(ctx, question.resource);
-  if (question.resource !== null && !resource) throw refuse('invalid_target', 'What the application asked for is no longer available.');
+  if (question.resource !== null && !resource) throw refuse('invalid_target', message('refusal.resource_gone'));
   return { ...question, client, resource };
 }
 
@@ -33,27 +35,28 @@ export function answerDevice(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx, form } = req;
     const decision = form.get('decision');
-    if (decision !== 'allow' && decision !== 'deny')
-      throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
+    if (decision !== 'allow' && decision !== 'deny') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
     const question = await questionOf(req);
     const answerer = { session: sessionOf(req), origin: originOf(req) };
     const allowed = decision === 'allow';
     if (allowed && !(await isSignInMet(req, res, question, null))) return;
     const answered = await (allowed ? approveDevice : denyDevice)(ctx, question, answerer);
-    if (!answered) throw refuse('expired_token', 'This code was answered before, or has expired. Start again on the device.');
-    const name = shownNameOf(question.client);
+    if (!answered) throw refuse('expired_token', message('refusal.device_code_answered'));
+    const words = wordsOf(req);
+    const { t } = words;
+    const client = shownNameOf(words, question.client);
     const page = allowed
       ? {
-          title: 'The device is connected',
+          title: t('device_answer.allowed'),
           tone: 'good' as const,
-          text: [`${name} goes on there in a moment. You can close this page.`, 'In your account you can end its session at any time.'],
-          next: { href: '/account', label: 'Go to your account' },
+          text: [t('device_answer.allowed_text', { client }), t('device_answer.allowed_end')],
+          next: { href: '/account', label: t('device_answer.next') },
         }
       : {
-          title: 'The device was not connected',
+          title: t('device_answer.denied'),
           tone: 'info' as const,
-          text: [`${name} was not allowed to use your account. If you did not start this yourself, there is nothing more to do.`],
-          next: again,
+          text: [t('device_answer.denied_text', { client })],
+          next: { href: again.href, label: t(again.label) },
         };
     web.renderPage(res, 'account/message', { ...basePage(ctx.environment, { title: page.title, request_id: req.request_id }), ...page });
   };

@@ -19,6 +19,8 @@ import './page-models.js';
 import { deviceAnswerPath, devicePath } from './paths.js';
 import { sealQuestion } from './question.js';
 import { isSignInMet } from './sign-in-met.js';
+import { wordsOf } from '../../http/pages/words.js';
+import { message, type Message } from '../../lib/languages/messages.js';
 
 const maxTyped = 64;
 
@@ -43,8 +45,12 @@ const personOf = ({ user_email, user_first_name, user_last_name }: BrowserSessio
   name: [user_first_name, user_last_name].filter(Boolean).join(' '),
 });
 
-function renderEntry(web: Web, req: Request, res: Response, user_code: string, error: string | null = null): void {
-  const base = basePage(req.ctx.environment, { title: 'Connect a device', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+function renderEntry(web: Web, req: Request, res: Response, user_code: string, error: Message | null = null): void {
+  const base = basePage(req.ctx.environment, {
+    title: wordsOf(req).t('device.title'),
+    request_id: req.request_id,
+    csrf_token: csrfToken(req, res),
+  });
   web.renderPage(
     res,
     'oauth/device',
@@ -53,7 +59,7 @@ function renderEntry(web: Web, req: Request, res: Response, user_code: string, e
       user: personOf(sessionOf(req)),
       action: devicePath,
       values: { user_code },
-      ...(error !== null && { errors: { user_code: error } }),
+      ...(error !== null && { errors: { user_code: wordsOf(req).say(error) } }),
     },
     { status: error === null ? 200 : 422 },
   );
@@ -84,15 +90,16 @@ async function renderApproval(
   const since = code.created_at.getTime();
   if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(asked.user_code)))) return;
   req.branded_for = client;
-  const shown = shownClient(client);
-  const title = `Let ${shown.name} use your account?`;
+  const words = wordsOf(req);
+  const shown = shownClient(words, client);
+  const title = words.t('consent.title', { client: shown.name });
   const { ip_address, created_at } = code;
   web.renderPage(res, 'oauth/device-approval', {
     ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
     client: shown,
-    unverified: unverifiedNotice(client, null),
+    unverified: unverifiedNotice(words, client, null),
     user: personOf(session),
-    scopes: await scopeTexts(ctx, { resource }, { scopes }),
+    scopes: await scopeTexts(ctx, words, { resource }, { scopes }),
     user_code: showUserCode(asked.user_code),
     device: {
       ip_address,
@@ -109,7 +116,7 @@ export function enterUserCode(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx, form } = req;
     const typed = (form.get('user_code') ?? '').slice(0, maxTyped);
-    if (typed.trim() === '') return renderEntry(web, req, res, '', 'Enter the code that the device shows.');
+    if (typed.trim() === '') return renderEntry(web, req, res, '', message('refusal.device_code_missing'));
     const { id: session_id, user_id } = sessionOf(req);
     const guesser: Guesser = { session_id, user_id, address: addressKey(req.ip), origin: originOf(req) };
     const wait = await countGuess(ctx, guesser);
@@ -119,13 +126,7 @@ export function enterUserCode(web: Web) {
     const client = code && (await enabledClient(ctx, code.client_id));
     const resource = code === null || code.resource === null ? null : await apiResourceOf(ctx, code.resource);
     if (user_code === null || !code || !client || (code.resource !== null && !resource))
-      return renderEntry(
-        web,
-        req,
-        res,
-        typed,
-        'This code is not right, or no longer valid. Compare it with the device, or start there again.',
-      );
+      return renderEntry(web, req, res, typed, message('refusal.device_code_wrong'));
     await returnGuess(ctx, guesser);
     await renderApproval(web, req, res, { code, user_code, client, resource });
   };

@@ -4,6 +4,7 @@ import { PageError } from '../../errors.js';
 import { interactionFor } from '../authorize/interaction.js';
 import type { AuthorizationRequest } from '../authorize/request.js';
 import { devicePath } from './paths.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** What a device asks a person for, and since when, in milliseconds. */
 export type Asked = {
@@ -49,12 +50,12 @@ export async function isSignInMet(req: Request, res: Response, asked: Asked, use
       res.redirect(303, `/login/${interaction.stage}?${new URLSearchParams({ acr_values: interaction.acr, return_to })}`);
       return false;
     case 'login': {
-      const next = { href: `/logout?${new URLSearchParams({ return_to })}`, label: 'Sign out first' };
-      const text = 'The application asks for a sign-in of its own time: sign out, and sign in again.';
+      const next = { href: `/logout?${new URLSearchParams({ return_to })}`, label: 'device_answer.sign_out_first' } as const;
+      const text = message('refusal.device_sign_in');
       throw new PageError(403, 'login_required', text, {}, undefined, next);
     }
     case 'refuse':
-      throw new PageError(403, interaction.error, 'The application asks for a way of signing in that your account does not have.');
+      throw new PageError(403, interaction.error, message('refusal.unmet_authentication'));
     default:
       return true;
   }

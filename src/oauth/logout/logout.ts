@@ -12,6 +12,8 @@ import type { Web } from '../../http/web.js';
 import { withParameters } from '../../lib/redirect-uri.js';
 import { endpoints } from '../endpoints.js';
 import { readLogoutRequest, type LogoutRequest } from './request.js';
+import { wordsOf } from '../../http/pages/words.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** Where the confirmation page posts to. */
 export const logoutConfirmPath = '/oauth/logout/confirm';
@@ -42,12 +44,12 @@ async function leave(web: Web, req: Request, res: Response, { client_id, redirec
   }
   const client = client_id === null ? null : await clientOf(req.ctx, client_id);
   req.branded_for = client;
-  const base = basePage(req.ctx.environment, { title: 'You are signed out', request_id: req.request_id });
+  const base = basePage(req.ctx.environment, { title: wordsOf(req).t('logged_out.title'), request_id: req.request_id });
   web.renderPage(res, 'oauth/logged-out', {
     ...base,
     client: client && pageClient(client),
     unregistered,
-    next: { href: '/login', label: 'Sign in again' },
+    next: { href: '/login', label: wordsOf(req).t('logged_out.again') },
   });
 }
 
@@ -65,7 +67,11 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
   const { client, redirect_uri } = request;
   const name = [session.user_first_name, session.user_last_name].filter(Boolean).join(' ');
   req.branded_for = client;
-  const base = basePage(environment, { title: 'Sign out?', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+  const base = basePage(environment, {
+    title: wordsOf(req).t('logout.title_asking'),
+    request_id: req.request_id,
+    csrf_token: csrfToken(req, res),
+  });
   const sealed = sealer.sealText(JSON.stringify(destinationOf(request)), `${place} ${environment.id}`);
   web.renderPage(
     res,
@@ -116,8 +122,7 @@ export function confirmLogout(web: Web) {
     const decision = form.get('decision');
     if (decision === 'stay') return res.redirect(303, '/account');
     const text = ctx.sealer.openText(form.get('request') ?? '', `${place} ${ctx.environment.id}`);
-    if (decision !== 'logout' || text === null)
-      throw new PageError(400, 'invalid_request', 'This form was changed or is incomplete. Go back and try again.');
+    if (decision !== 'logout' || text === null) throw new PageError(400, 'invalid_request', message('refusal.form_changed'));
     await signOut(req, res);
     await leave(web, req, res, JSON.parse(text) as Destination);
   };

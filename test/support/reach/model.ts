@@ -21,7 +21,7 @@ const harmlessColumns: Readonly<Record<string, string>> = {
   connections: 'name,display_name,allow_registration,account_linking,required,trusted,second_factor,generation',
   // What opens registration is weighed with the newcomers.
   environments:
-    'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,client_id_metadata_documents,client_id_metadata_hosts',
+    'name,branding,support_email,default_locale,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,client_id_metadata_documents,client_id_metadata_hosts',
   api_resources: 'name,documentation_url',
   log_streams: 'name,format,next_attempt_at,attempt_count,failing_since,last_error,last_response_status,last_sent_at,lease_id,leased_until',
   webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',

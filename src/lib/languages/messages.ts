@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { IntlMessageFormat } from 'intl-messageformat';
+import type english from '../../../data/languages/en.json';
+import { named } from '../named.js';
+import { languages, type Language } from './languages.js';
+
+/** The names of all texts that people are shown; each has one in every language (`data/languages/<tag>.json`). */
+export type MessageKey = keyof typeof english;
+
+/** The texts of one language, in ICU MessageFormat, as plain text: no markup. */
+export type Catalogue = Readonly<Record<MessageKey, string>>;
+
+/** What the placeholders of a text stand for; a message is put in the same language first. */
+export type Values = Readonly<Record<string, string | number | Message>>;
+
+/** A text that is yet to be put in somebody's language. */
+export type Message = { readonly key: MessageKey; readonly values: Values };
+
+export const message = (key: MessageKey, values: Values = {}): Message => ({ key, values });
+
+const directory = new URL('../../../data/languages/', import.meta.url);
+const catalogues = new Map<Language, Catalogue>();
+
+/** The texts of the language, read when they are first asked for. */
+export function catalogueOf(language: Language): Catalogue {
+  let catalogue = catalogues.get(language);
+  if (!catalogue) {
+    catalogue = named(JSON.parse(readFileSync(new URL(`${language}.json`, directory), 'utf8')) as Catalogue) as Catalogue;
+    catalogues.set(language, catalogue);
+  }
+  return catalogue;
+}
+
+/** A text without placeholders, quotes of ICU's or plurals is what it says. */
+const isPlain = (text: string): boolean => !text.includes('{') && !text.includes("''");
+
+/** The locale by which numbers and dates are written: digits as in codes and keyboards also where a language has its own. */
+export const localeOf = (language: Language): string => (language === 'ar' ? 'ar-u-nu-latn' : language);
+
+const compiled = new Map<Language, Map<string, IntlMessageFormat>>();
+
+function compile(language: Language, text: string): IntlMessageFormat {
+  let formats = compiled.get(language);
+  if (!formats) compiled.set(language, (formats = new Map()));
+  let format = formats.get(text);
+  if (!format) formats.set(text, (format = new IntlMessageFormat(text, localeOf(language), undefined, { ignoreTag: true })));
+  return format;
+}
+
+/** A value that stays a text of its own in a line of the other direction (Unicode UAX 9, first strong isolate). */
+const isolated = (value: string): string => `\u2068${value}\u2069`;
+
+/** The values as they go into a text of the language. */
+function placed(language: Language, values: Values): Record<string, string | number> {
+  const rtl = languages[language].dir === 'rtl';
+  const place = (value: string | number | Message) => {
+    if (typeof value === 'object') return format(language, value.key, value.values);
+    return rtl && typeof value === 'string' ? isolated(value) : value;
+  };
+  return named(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, place(value)])));
+}
+
+/** The text of the key in the language. @throws {Error} when a value is missing */
+export function format(language: Language, key: MessageKey, values: Values = {}): string {
+  const text = catalogueOf(language)[key];
+  return isPlain(text) ? text : String(compile(language, text).format(placed(language, values)));
+}
+
+/** The same in pieces: the text between the placeholders, and what each of `parts` stands for, as it was given. */
+export function formatToPieces<Part extends object>(
+  language: Language,
+  key: MessageKey,
+  parts: Readonly<Record<string, Part | string | number>>,
+): (string | Part)[] {
+  const values = Object.entries(parts);
+  const plain = placed(
+    language,
+    Object.fromEntries(values.filter((entry): entry is [string, string | number] => typeof entry[1] !== 'object')),
+  );
+  const pieces = compile(language, catalogueOf(language)[key]).formatToParts<Part>({ ...named(parts), ...plain });
+  return pieces.map(({ value }) => (typeof value === 'object' ? (value as Part) : String(value)));
+}
