@@ -138,6 +138,8 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'mail_template.name': [{ name: 'sign_in_code' }],
   'mail_template.text': [{ text: 'Walked: {{code}}' }],
   'mail_template.html': [{ html: '<p>Walked: {{code}}</p>' }],
+  // The header is for the host that it was given for: with another it is said again, or null.
+  'log_stream.url': [{ url: 'https://walked.example/logs', authorization: null }],
   'log_stream.authorization': [{ authorization: 'Bearer other' }, { authorization: null }],
   'webhook.events': [{ events: ['user.created'] }, { events: ['*'] }, { events: ['role.created'] }, { events: ['token.issued'] }],
 };
@@ -223,6 +225,9 @@ export const preparations: Readonly<Record<string, string>> = {
   'create signing_key.': `delete from signing_keys where status = 'next'`,
   'create signing_key.algorithm': `delete from signing_keys where status = 'next'`,
 };
+
+/** Actions that clients, as whom the walk goes, are always refused: a test of a mail goes to the address of the person who asks. */
+export const forPeopleAlone: ReadonlySet<string> = new Set(['mail_template.test']);
 
 /** Input of actions that take one. */
 export const actionInputs: Readonly<Record<string, Document>> = {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Registry, Resource, ToMany } from '../../../src/management/resource.js';
 import type { Document } from '../management.js';
-import { actionInputs, creations, interesting } from './interesting.js';
+import { actionInputs, creations, forPeopleAlone, interesting } from './interesting.js';
 import { valuesOf } from './values.js';
 import type { World } from './world.js';
 
@@ -111,7 +111,8 @@ function linkSteps(registry: Registry, resource: Resource, world: World, random:
 
 function actionSteps(resource: Resource, id: string): Step[] {
   const path = `/${resource.path}/${encodeURIComponent(id)}`;
-  const actions = Object.entries(resource.actions ?? {}).map(([verb, action]): Step => {
+  const verbs = Object.entries(resource.actions ?? {}).filter(([verb]) => !forPeopleAlone.has(`${resource.type}.${verb}`));
+  const actions = verbs.map(([verb, action]): Step => {
     const body = actionInputs[`${resource.type}.${verb}`];
     const needs = [writeOf(resource), ...(action.needs ?? [])];
     return { pair: `${verb} ${resource.type}`, resource, method: action.method, path: `${path}/${verb}`, needs, ...(body ? { body } : {}) };
