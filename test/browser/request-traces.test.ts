@@ -101,7 +101,7 @@ test('a scope that was left out, and the preview that says the same', async () =
   await picture(page, 'trace-scope');
 
   await page.getByRole('link', { name: 'Acme Notes' }).click();
-  await page.getByRole('link', { name: 'Preview a token' }).click();
+  await page.getByRole('link', { name: 'Token preview' }).click();
   await page.getByLabel('Email address of a user').fill(person.email);
   await page.getByLabel('Scopes').fill('openid orders:read email');
   await page.getByRole('button', { name: 'Preview', exact: true }).click();

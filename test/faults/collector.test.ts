@@ -135,7 +135,7 @@ test('a collector that is named while the packages are missing ends the start, a
   const project = join(directory, 'bare');
   mkdirSync(join(project, 'node_modules'), { recursive: true });
   cpSync(dirname(main), join(project, 'dist'), { recursive: true });
-  symlinkSync(resolve('package.json'), join(project, 'package.json'));
+  for (const name of ['package.json', 'data', 'views']) symlinkSync(resolve(name), join(project, name));
   for (const name of readdirSync('node_modules').filter((one) => one !== '@opentelemetry'))
     symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
   const bare = spawn(process.execPath, [join(project, 'dist/main.js')], {
