@@ -226,7 +226,7 @@ test('operators see in the settings how far a change of the key has come', async
   await expect.poll(text).toMatch(new RegExp(`Key ${createSealer(k1).key_id} Nothing is sealed with it (?!;)`));
   const now = ctx.clock.now();
   await status({ sealing_since: new Date(0), sealing_seen_at: now, pending_count: 1234, emptied_at: null });
-  expect(await text()).toContain(`To be sealed anew 1,234 values`);
+  expect(await text()).toContain(`Values to re-encrypt 1,234 values`);
   expect(await text()).toContain(`Key ${createSealer(k1).key_id} Still needed: 1,234 values`);
   await status({ pending_count: 0, emptied_at: now });
   const tomorrow = new Date(now.getTime() + 86_400_000).toISOString().slice(0, 10);

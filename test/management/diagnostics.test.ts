@@ -56,13 +56,13 @@ test('the page: the worst first, the fix to copy, names as text (attack 34.713)'
   const answer = await browser.get('/dashboard/doctor');
   const html = await answer.text();
   expect(answer.status).toBe(200);
-  expect(html).toMatch(/<title>[^<]*(problem|warning)s?[^<]*Doctor/);
+  expect(html).toMatch(/<title>[^<]*(problem|warning)s?[^<]*Diagnostics/);
   expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
   expect(html).not.toContain('<script>alert');
   expect(html).toMatch(/webhooks update [0-9a-f-]+ --status disabled<\/code>/);
-  expect(html.indexOf('data-tone="warning"')).toBeLessThan(html.indexOf('Everything else'));
+  expect(html.indexOf('data-tone="warning"')).toBeLessThan(html.indexOf('Other checks'));
   expect(html).toMatch(/href="\/dashboard\/webhooks\/[0-9a-f-]+">Open the record/);
-  expect(html).toMatch(/aria-current="page"[^>]*>[^]*?Doctor/);
+  expect(html).toMatch(/aria-current="page"[^>]*>[^]*?Diagnostics/);
 });
 
 test('without the permission there is neither page nor way to it; nor in another environment (attack 34.710)', async () => {

@@ -209,7 +209,7 @@ describe('the dashboard', () => {
       true,
     ]);
     const page = await (await one.get(`/dashboard/clients/${encodeURIComponent(known.id)}`)).text();
-    expect(page).toContain('Its metadata document');
+    expect(page).toContain('Client ID metadata document');
     const stranger = documents.publish(fresh(), { client_name: 'Stranger by document' });
     await allowCode(browser, stranger, { scope: 'openid' });
     const arrivals = await (await one.get('/dashboard/arrivals')).text();

@@ -181,7 +181,7 @@ describe('in the dashboard', () => {
     for (const shown of [
       'Reset your password at {{environment_name}}',
       '{{#administrator}}',
-      'one is needed',
+      'one is required',
       '{{expires_in}}',
       'Password reset',
     ])

@@ -120,7 +120,7 @@ test('the dashboard shows them, in its log and with the person', async () => {
   expect(changes).not.toContain('>login.failed<');
   const [failed] = await listed(`filter[action]=login.failed&filter[target]=${user.id}`);
   const page = await (await viewer.get(`/dashboard/audit_logs/${failed?.['id']}`)).text();
-  for (const words of ['Failed', 'invalid_credentials', 'Times in that minute', '127.0.0.1']) expect(page).toContain(words);
+  for (const words of ['Failed', 'invalid_credentials', 'Occurrences within the minute', '127.0.0.1']) expect(page).toContain(words);
   expect(await (await viewer.get(`/dashboard/users/${user.id}/activity`)).text()).toContain('login.failed');
   const csv = await (await viewer.get(`/dashboard/audit_logs/export?format=csv&target=${user.id}`)).text();
   expect(csv.split('\r\n')[0]).toMatch(/,"count","id"$/);

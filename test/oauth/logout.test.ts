@@ -107,15 +107,15 @@ test('an address of another client, or of a disabled one, is not gone to', async
   const other = await addClient(await service.context(), { post_logout_redirect_uris: ['https://other.example/bye'] });
   const answer = await logout({ id_token_hint: id_token, post_logout_redirect_uri: 'https://other.example/bye' });
   expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
-  expect(await answer.text()).toContain("isn't registered");
+  expect(await answer.text()).toMatch(/isn(&#39;|')t registered/);
   const known = await logout({ client_id: other.id, post_logout_redirect_uri: 'https://other.example/bye' });
-  expect([known.status, (await known.text()).includes("isn't registered")]).toEqual([200, false]);
+  expect([known.status, /isn(&#39;|')t registered/.test(await known.text())]).toEqual([200, false]);
 });
 
 test('the page after a confirmed logout says that the address is not registered (specification 5.9.3)', async () => {
   const page = await logout({ client_id: client.id, post_logout_redirect_uri: `${postLogout}?more` });
   const answer = await confirm(page, 'logout');
-  expect([answer.status, (await answer.text()).includes("isn't registered")]).toEqual([200, true]);
+  expect([answer.status, /isn(&#39;|')t registered/.test(await answer.text())]).toEqual([200, true]);
 });
 
 test('the confirmation is refused without its token or altered, and harmless after the session has ended', async () => {
@@ -146,7 +146,7 @@ test('every client of the session that listens gets its own logout token, once',
   expect(new Set(claims.map((one) => one['sid']))).toEqual(new Set([claimsOf(id_token)['sid']]));
   expect(new Set(claims.map((one) => one['jti'])).size).toBe(2);
   await expect.poll(async () => (await rowOf())['status']).toBe('delivered');
-  expect(service.log.some((line) => line.includes('backchannel_logout.delivered') && line.includes(client.id))).toBe(true);
+  await expect.poll(() => service.log.some((line) => line.includes('backchannel_logout.delivered') && line.includes(client.id))).toBe(true);
 });
 
 test('wherever a session ends: by a changed password, or by another person who signs in here', async () => {
