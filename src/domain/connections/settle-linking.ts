@@ -20,8 +20,7 @@ export function settleLinking(user: UserRow, { account, provider }: Linking, ori
     const how = { provider, origin };
     const known = await findIdentity(tx.scope, account.connection_id, account.subject);
     if (!known) await linkToAccount(tx, user, account, how);
-    else if (known.user_id !== user.id)
-      throw new PageError(409, 'sso_account_exists', message('refusal.identity_taken_meanwhile'));
+    else if (known.user_id !== user.id) throw new PageError(409, 'sso_account_exists', message('refusal.identity_taken_meanwhile'));
     else if (!known.proven) await proveIdentity(tx, known, user, account, how);
   };
 }
