@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { pino } from 'pino';
 import { readConfig, type Config } from '../../src/config.js';
 import { defaultContext } from '../../src/domain/environments/bootstrap.js';
@@ -42,13 +41,22 @@ export type TestService = {
   stop(): Promise<void>;
 };
 
-/** A port that is free right now. */
+/**
+ * A port on loopback that nobody listens on. Below those that the system gives to connections (from 32768 on, as a rule): between the look and the use
+ * one of those may be taken by anything that runs beside the tests.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(15_000, 32_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 /**
