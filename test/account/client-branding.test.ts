@@ -74,3 +74,10 @@ test('of a client that nobody vouches for the pages look like the environment (a
   const page = await pageOf(browser, await arrive(browser, stranger));
   expect(page).not.toMatch(/notes\.example\/logo|b3261e|notes@acme/);
 });
+
+test('the pages of developers look like the environment, whatever stands in their address', async () => {
+  const browser = new Browser(service.url);
+  const query = (await arrive(browser)).replace(/^[^?]*/, '');
+  looksLikeNotes(await pageOf(browser, `/login${query}`));
+  expect(await pageOf(browser, `/${query}`)).not.toContain('Acme Notes');
+});

@@ -41,7 +41,7 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
   return {
     renderPage(res, view, model, { status = 200, formAction = [], language, frames } = {}) {
       const words = wordsFor(res, view, language);
-      const html = templates.render(view, { ...model, ...helpers, ...words, ...brandingFor(res.req), ...switchOf(res.req, view) });
+      const html = templates.render(view, { ...model, ...helpers, ...words, ...brandingFor(res.req, view), ...switchOf(res.req, view) });
       res.status(status).set(pageHeaders(formAction, frames)).set('Content-Language', words.language);
       // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
       if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
@@ -60,9 +60,9 @@ function wordsFor(res: Response, view: string, language: Language | undefined): 
   return language === undefined ? wordsOf(res.req) : wordsIn(language);
 }
 
-/** How the page looks within a client's sign-in; nothing where that is as the environment says. */
-function brandingFor({ ctx, branded_for }: Request): Partial<BasePage> {
-  if (!branded_for) return {};
+/** How the page looks within a client's sign-in; nothing where that is as the environment says, as it always is for administrators and developers. */
+function brandingFor({ ctx, branded_for }: Request, view: string): Partial<BasePage> {
+  if (!branded_for || isForOperators(view)) return {};
   const { environment, accent_path } = basePage(ctx.environment, { title: '', request_id: '', client: branded_for });
   return { environment, accent_path };
 }
