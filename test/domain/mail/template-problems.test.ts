@@ -1,26 +1,29 @@
 import { describe, expect, test } from 'vitest';
-import { builtInTexts } from '../../../src/domain/mail/built-in.js';
+import { builtInText } from '../../../src/domain/mail/built-in.js';
 import { htmlOfText } from '../../../src/domain/mail/html-of-text.js';
 import { mailNames, mailSpec, variablesOf } from '../../../src/domain/mail/mails.js';
 import { renderSample } from '../../../src/domain/mail/sample.js';
+import { languageTags } from '../../../src/lib/languages/languages.js';
 import { templateLimits, templateProblems } from '../../../src/domain/mail/template-problems.js';
 
 const problems = (part: 'subject' | 'text' | 'html', template: string, name: (typeof mailNames)[number] = 'password_reset_code') =>
   templateProblems(name, { [part]: template }).map(({ code, detail, attribute }) => [attribute, code, detail].join(': '));
 
-describe.each(mailNames)('the built-in words of %s', (name) => {
-  test('are what a template may be, and so is the HTML that follows from them', () => {
-    const html = htmlOfText(builtInTexts[name].text, variablesOf(name));
-    expect(templateProblems(name, { ...builtInTexts[name], html })).toEqual([]);
-    expect(builtInTexts[name].text.length + html.length).toBeLessThan(templateLimits.text);
+describe.each(mailNames)('the built-in text of %s', (name) => {
+  test.each(languageTags)('in %s is what a template may be, and so is the HTML that follows from it', (language) => {
+    const builtIn = builtInText(name, language);
+    const html = htmlOfText(builtIn.text, variablesOf(name));
+    expect(templateProblems(name, { ...builtIn, html })).toEqual([]);
+    expect(builtIn.text.length + html.length).toBeLessThan(templateLimits.text);
+    expect(builtIn.subject.length).toBeLessThan(templateLimits.subject);
   });
 
-  test('name something without which the mail is of no use, and every variable has a sample', () => {
+  test('names something without which the mail is of no use, and every variable has a sample', () => {
     const { needed } = mailSpec(name);
     expect(needed.length).toBeGreaterThan(0);
     expect(Object.keys(variablesOf(name))).toEqual(expect.arrayContaining([...needed]));
     const environment = { name: 'Acme', branding: {}, kind: 'production' as const, support_email: 'help@acme.example' };
-    const sample = renderSample(environment, name, builtInTexts[name], null);
+    const sample = renderSample(environment, name, builtInText(name, 'en'), 'en');
     expect(`${sample.subject}${sample.text}${sample.html}`).not.toMatch(/\{\{|undefined|null/);
   });
 });
@@ -148,8 +151,8 @@ test('values are escaped in HTML, and links of text become links', () => {
   };
   const { html, text } = renderSample(environment, 'password_reset_code', template, 'ar');
   expect(html).toContain('<html lang="ar" dir="rtl">');
-  expect(html).toContain('<p>a &lt; b<br>\n<a href="https://id.example/password/reset?code=sample&amp;reset_id=1">');
-  expect(html).toContain('<a href="https://acme.example/?a=1&amp;b=2">');
+  expect(html).toContain('<p>a &lt; b<br>\n<a dir="ltr" href="https://id.example/password/reset?code=sample&amp;reset_id=1">');
+  expect(html).toContain('<a dir="ltr" href="https://acme.example/?a=1&amp;b=2">');
   expect(html).toContain('&lt;b&gt;&#34;A&#34; &amp; &#39;B&#39;&lt;/b&gt;');
   expect(html).not.toContain('<b>');
   expect(text).toContain('<b>"A"');
