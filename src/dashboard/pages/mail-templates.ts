@@ -101,7 +101,7 @@ const fieldsFor = (name: MailName, start: Language): readonly FieldSpec[] => [
     name: 'subject',
     label: terms.subject,
     initial: builtInText(name, start).subject,
-    attributes: { maxlength: templateLimits.subject },
+    attributes: { maxlength: templateLimits.subject, dir: 'auto' },
   },
   {
     name: 'text',
@@ -109,7 +109,7 @@ const fieldsFor = (name: MailName, start: Language): readonly FieldSpec[] => [
     kind: 'source',
     initial: builtInText(name, start).text,
     hint: sentences.plain_text_the_name_of,
-    attributes: { rows: 16, maxlength: templateLimits.text },
+    attributes: { rows: 16, maxlength: templateLimits.text, dir: 'auto' },
   },
   {
     name: 'html',

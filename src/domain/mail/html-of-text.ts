@@ -25,7 +25,7 @@ function paragraphOf(lines: readonly string[], variables: Variables, inList: boo
   const name = lines.length === 1 ? nameIn(lines[0] as string) : undefined;
   if (name !== undefined && variables[name]?.kind === 'code') return `<p class="code" dir="ltr" style="${codeStyle}">{{${name}}}</p>`;
   const content = lines.map((line) => lineOf(line, variables)).join('<br>\n');
-  return inList ? `<p style="margin:0">${content}</p>` : `<p>${content}</p>`;
+  return inList ? `<p style="margin:0"><bdi>${content}</bdi></p>` : `<p>${content}</p>`;
 }
 
 /** A section that is open: what stands around its content. */

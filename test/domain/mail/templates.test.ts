@@ -253,7 +253,9 @@ test('a list stands in a box, which is not there where it is empty', () => {
   const html = (accounts: string[], text: string) =>
     renderMail('password_reset_done', { ...models['password_reset_done'], accounts }, { subject: 'x', text, html: null }, 'en').html;
   const template = '{{reset_url}}\n\n{{#accounts}}\n{{.}}\n{{/accounts}}\n{{^accounts}}\nNone.\n{{/accounts}}\n';
-  expect(html(['GitHub', 'Google'], template)).toMatch(/<div class="list"[^>]*>\n<p[^>]*>GitHub<\/p>\n<p[^>]*>Google<\/p>\n<\/div>/);
+  expect(html(['GitHub', 'Google'], template)).toMatch(
+    /<div class="list"[^>]*>\n<p[^>]*><bdi>GitHub<\/bdi><\/p>\n<p[^>]*><bdi>Google<\/bdi><\/p>\n<\/div>/,
+  );
   expect(html([], template)).toMatch(/<p>None\.<\/p>/);
   expect(html([], template)).not.toContain('class="list"');
 });
