@@ -154,10 +154,24 @@ test('a stream that moves to another receiver is given its authorization anew, o
   await applied(api, shopDocument, { secrets: shopSecrets });
   const [stream] = shopDocument['log_streams'] as Document[];
   const moved = only('log_streams', { ...stream, url: 'https://other.example/in' });
-  expect(problemsOf(await apply(api, moved))).toEqual(['required /meta/document/log_streams/0']);
+  expect(problemsOf(await apply(api, moved))).toEqual(['secret_required /meta/document/log_streams/0']);
   const meta = await applied(api, moved, { secrets: shopSecrets });
   expect(changeOf(meta, 'log_stream', 'siem')).toMatchObject({ authorization: ['[secret]', '[secret]'] });
   await applied(api, only('log_streams', { ...stream, authorization: null }), { secrets: shopSecrets });
+  await applied(api, shopDocument, { secrets: shopSecrets });
+});
+
+test('a connection that moves to another provider is given its secret anew, or not at all (attack 22.800)', async () => {
+  await applied(api, shopDocument, { secrets: shopSecrets });
+  const [connection] = shopDocument['connections'] as Document[];
+  const moved = only('connections', { ...connection, issuer: 'https://other.example' });
+  expect(problemsOf(await apply(api, moved))).toEqual(['secret_required /meta/document/connections/0']);
+  const { provider_client_secret: _left, ...silent } = connection as Document;
+  expect(problemsOf(await apply(api, only('connections', { ...silent, issuer: 'https://other.example' })))).toEqual([
+    'secret_required /meta/document/connections/0',
+  ]);
+  const meta = await applied(api, moved, { secrets: shopSecrets });
+  expect(changeOf(meta, 'connection', String(connection?.['name']))).toMatchObject({ provider_client_secret: ['[secret]', '[secret]'] });
   await applied(api, shopDocument, { secrets: shopSecrets });
 });
 
