@@ -33,6 +33,7 @@ async function freshRecord(
     role: { name },
     connection: { name, ...plain },
     client_grant: { scopes: [] },
+    trusted_issuer: { issuer: `https://${name}.example` },
   };
   const overriding = Object.entries(own[kind.type] ?? {}).filter(([key]) => !unsaid.has(key));
   const said = Object.entries(attributes).filter(
