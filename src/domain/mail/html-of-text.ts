@@ -7,7 +7,8 @@ const escaped = (text: string): string => ejs.escapeXML(text);
 const onlySections = /^(?:\{\{\s*[#^/]\s*\w+\s*\}\}\s*)+$/;
 const sectionTag = /\{\{\s*([#^/])\s*(\w+)\s*\}\}/g;
 const onlyVariable = /^\{\{\s*(?<name>\w+)\s*\}\}$/;
-const onlyAddress = /^https:\/\/[^\s<>"']+$/;
+/** Without variables: a link is one of them, or none. */
+const onlyAddress = /^https:\/\/[^\s<>"'{}]+$/;
 
 const listStyle = 'margin:0 0 16px;padding:12px 16px;background:#f3f4f7;border-radius:8px;font-size:14px';
 const codeStyle =

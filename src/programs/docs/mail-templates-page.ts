@@ -44,7 +44,8 @@ there is none.
 Every value is escaped in HTML (\`&\`, \`<\`, \`>\`, quotes), and names and addresses of people are written so that no mail program makes a link of them. The HTML has the elements of mails: text, tables, images,
 links, styles. Not in it, because mail programs drop them or warn of the mail, and because they do what words can't: scripts, \`on...\` attributes, forms, frames, SVG, \`<base>\`, \`<link>\`, refreshes. Links are
 \`https:\`, \`mailto:\` or \`tel:\`, images \`https:\`. Variables stand between tags and in \`title\`, \`alt\` and \`aria-label\`, in quotes; a \`href\` is either without variables or one variable that is an address, and nothing
-else: no link and no image carries a code to anybody else. A \`<\` that begins no tag is written \`&lt;\`.
+else: no link and no image carries a code to anybody else. Mail programs make links of words that look like one, so a code, or the link that brings it along, is no part of such a word: \`example.com/{{code}}\` is
+refused, put a space between. Styles load nothing that depends on what the mail holds: of the rules with @ there are \`@media\`, \`@supports\` and \`@keyframes\`, and selectors go by class, id, style, lang, dir or \`data-...\`. A \`<\` that begins no tag is written \`&lt;\`.
 
 A template that doesn't fit its mail any more after an upgrade is passed over: the built-in text goes out, and the log has \`mail.template_unusable\`.`;
 
