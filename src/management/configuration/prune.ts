@@ -11,6 +11,7 @@ const order: readonly KindName[] = [
   'webhook',
   'log_stream',
   'mail_template',
+  'page_text',
   'role',
   'connection',
   'permission',

@@ -61,8 +61,8 @@ export const permissionKey = (api_resource: string, name: string): string => `${
 export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
   `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
 
-/** What a mail template is called: the name of its mail, with its language where it has one. */
-export const mailTemplateKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);
+/** What words of an environment are called, a mail template or a text of pages: the name of what they say, with their language where they have one. */
+export const wordsKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);
 
 const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectsIn = (value: unknown): [Row, number][] =>
@@ -119,7 +119,7 @@ function itemsOf(collection: CollectionName, record: Row, index: number): Item[]
   if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
   if (kind.type === 'client') return clientItems(record, key, path);
   if (kind.type === 'role') return roleItems(record, key, path);
-  if (kind.type === 'mail_template') return [itemOf(kind, mailTemplateKey(key, own(record, 'locale')), path, record)];
+  if (kind.type === 'mail_template' || kind.type === 'page_text') return [itemOf(kind, wordsKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];
 }
 
