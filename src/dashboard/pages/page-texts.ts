@@ -77,7 +77,15 @@ function chosen(req: Request): { readonly key: MessageKey; readonly tag: Languag
 
 const fieldsFor = (key: MessageKey, tag: Language): readonly FieldSpec[] => [
   { name: 'key', label: terms.key, kind: 'hidden', on: 'create', initial: key },
-  { name: 'locale', label: terms.language, kind: 'select', choices: languageChoices, on: 'create', initial: tag },
+  {
+    name: 'locale',
+    label: terms.language,
+    kind: 'select',
+    choices: languageChoices,
+    hint: sentences.to_start_from_another_language,
+    on: 'create',
+    initial: tag,
+  },
   {
     name: 'text',
     label: terms.text,
