@@ -18,6 +18,7 @@ export const managementCollections = [
   'webhooks',
   'log_streams',
   'mail_templates',
+  'logos',
   'event_types',
   'audit_logs',
   'security_events',
