@@ -1,7 +1,7 @@
 import type { sentences, terms } from './words.js';
 import type { BasePage, Notice } from '../http/pages/page-models.js';
 import type { FindingsPart, WellPart } from './finding-parts.js';
-import type { Choice, FormPart } from './form-parts.js';
+import type { Choice, FormPart, UploadPart } from './form-parts.js';
 import type { Tone } from './tone.js';
 
 export type * from './form-parts.js';
@@ -133,6 +133,7 @@ export type Part =
     }
   | TablePart
   | FormPart
+  | UploadPart
   | {
       readonly kind: 'tabs';
       readonly label: string;

@@ -52,6 +52,8 @@ export type FieldSpec = {
   readonly choices?: (look: ViewContext) => Promise<readonly Choice[]>;
   /** What a new record starts with. */
   readonly initial?: string | readonly string[];
+  /** Another way to the same, beside the field; null: none for whoever looks. */
+  readonly link?: (look: ViewContext) => { readonly label: string; readonly path: string } | null;
   readonly optional?: boolean;
   /** That a record made here has it always, though the schema of a creation can do without. */
   readonly needed?: boolean;
