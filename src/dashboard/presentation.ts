@@ -137,7 +137,7 @@ export type Presentation = {
   readonly create?: {
     readonly label: string;
     readonly title: string;
-    readonly lead?: string;
+    readonly lead?: string | ((req: Request) => string);
     readonly guarded?: boolean;
     readonly button?: string;
     /** Another way to begin, beside the button of the list. */
@@ -146,6 +146,12 @@ export type Presentation = {
     readonly path?: string;
     /** The notice afterwards. */
     readonly done?: string;
+    /** What follows from what was entered, where a field was left empty. */
+    readonly complete?: (attributes: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+    /** The tab where somebody goes on who was shown no secret. */
+    readonly next?: string;
+    /** What stands below the secret, for whoever may read the record. `once`: what only this answer shows. */
+    readonly after?: (look: ViewContext, record: ResourceObject, once: Readonly<Record<string, unknown>>) => Promise<readonly Part[]>;
     /** What belongs to the creation: in its transaction, after it. */
     readonly finish?: (call: Call, id: string) => Promise<void>;
   };

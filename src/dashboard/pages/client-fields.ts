@@ -18,6 +18,7 @@ const [where, demands, tokens, told, looks, branding] = [
 
 /** The sections of the form. */
 export const clientSections: readonly SectionSpec[] = [
+  { title: terms.more_settings, text: sentences.chosen_for_this_type, folded: true },
   { title: where },
   { title: demands },
   { title: tokens },
