@@ -80,6 +80,7 @@ export type UploadPart = {
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly button: string;
-  readonly remove: { readonly label: string; readonly action: string; readonly hidden: Readonly<Record<string, string>> } | null;
+  /** Whether a button removes what is there. */
+  readonly isRemovable: boolean;
   readonly error: string | null;
 };

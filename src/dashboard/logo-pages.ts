@@ -46,10 +46,7 @@ function uploadPart(owner: Owner, slot: Slot, errors: Readonly<Record<string, st
     action: owner.path,
     hidden: { slot },
     button: own === null ? terms.upload : terms.replace,
-    remove:
-      own === null
-        ? null
-        : { label: fill(terms.remove_one, { one: labels[fieldOf(slot)] ?? '' }), action: owner.path, hidden: { slot, remove: 'on' } },
+    isRemovable: own !== null,
     error: errors[fieldOf(slot)] ?? null,
   };
 }

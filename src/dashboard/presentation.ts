@@ -81,7 +81,13 @@ export type ActionSpec = {
 };
 
 /** What the page of a secret says; `next` is the tab that the way on leads to. */
-export type SecretText = { readonly title: string; readonly label: string; readonly text: string; readonly next?: string };
+export type SecretText = {
+  readonly lead?: string;
+  readonly title: string;
+  readonly label: string;
+  readonly text: string;
+  readonly next?: string;
+};
 
 export type TabSpec = {
   /** The last part of the address. */

@@ -50,6 +50,7 @@ export function secretPage(
   };
   render(req, res, {
     title: texts?.title ?? terms.save_this_now,
+    lead: texts?.lead ?? null,
     crumbs: [{ label: presentation.title, path: `/dashboard/${presentation.path}` }],
     parts: [notice, ...parts, ...after, done],
   });

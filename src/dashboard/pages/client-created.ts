@@ -6,13 +6,13 @@ import { duration, lines, stack, tags, text, words } from '../values.js';
 import { grantLabels, kinds, methodLabels } from './client-kinds.js';
 import { fill, sentences, terms } from '../words.js';
 
-const link = (label: string, path: string): Value => ({ kind: 'link', text: label, path });
+const change = (about: string, path: string): Value => ({ kind: 'link', text: terms.change, about, path });
 
 /** A setting with the way to change it: the field of the client's form. */
 const setting = (id: string, label: string, value: Value, field: string): Row => ({
   label,
   attribute: field,
-  value: stack(value, link(fill(terms.change_label, { label }), `${recordPath('clients', id)}/edit#${field}`)),
+  value: stack(value, change(label, `${recordPath('clients', id)}/edit#${field}`)),
 });
 
 /** How long its tokens last, where it says nothing itself. */
@@ -45,7 +45,7 @@ function chosenPart(look: ViewContext, { id, attributes: a }: ResourceObject): P
       'access_token_format',
     ),
     ...(signsIn && may(look.req.call, 'connections', 'read')
-      ? [{ label: terms.connections, value: stack(text(terms.connections_all), link(fill(terms.change_label, { label: terms.connections }), `${recordPath('clients', id)}/connections`)) }] // prettier-ignore
+      ? [{ label: terms.connections, value: stack(text(terms.connections_all), change(terms.connections, `${recordPath('clients', id)}/connections`)) }] // prettier-ignore
       : []),
   ];
   return { kind: 'summary', title: terms.chosen_for_you, rows };
@@ -95,11 +95,12 @@ export async function clientCreatedParts(
   record: ResourceObject,
   once: Readonly<Record<string, unknown>> = {},
 ): Promise<readonly Part[]> {
+  const secret = once['client_secret'];
   return [
+    ...(secret === undefined ? [{ kind: 'text' as const, title: null, paragraphs: [sentences.step_three] }] : []),
     addressesPart(look, record),
-    variablesPart(look, record, once['client_secret']),
+    variablesPart(look, record, secret),
     ...grantNotice(look, record),
-    { kind: 'text', title: null, paragraphs: [sentences.step_three] },
     chosenPart(look, record),
   ];
 }

@@ -217,6 +217,7 @@ export const clients: Presentation = {
   secrets: {
     create: {
       title: terms.save_the_client_secret,
+      lead: sentences.step_three,
       label: terms.client_secret,
       text: sentences.put_it_where_your_application,
       next: 'quick_start',
