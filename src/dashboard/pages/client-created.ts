@@ -93,9 +93,9 @@ export const addressesPart = ({ req }: ViewContext, { id }: ResourceObject): Par
 export async function clientCreatedParts(
   look: ViewContext,
   record: ResourceObject,
-  once: Readonly<Record<string, unknown>> = {},
+  once?: Readonly<Record<string, unknown>>,
 ): Promise<readonly Part[]> {
-  const secret = once['client_secret'];
+  const secret = once?.['client_secret'];
   return [
     ...(secret === undefined ? [{ kind: 'text' as const, title: null, paragraphs: [sentences.step_three] }] : []),
     addressesPart(look, record),

@@ -3,7 +3,7 @@ import type { ViewContext } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { addressesPart, clientCreatedParts, isJustCreated } from './client-created.js';
 import { guideParts } from './quick-start.js';
-import { sentences, terms } from '../words.js';
+import { sentences } from '../words.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
 type Facts = {

@@ -7,6 +7,9 @@ export type SvgElement = {
   readonly children: (SvgElement | string)[];
 };
 
+/** The text that stands directly within an element. */
+export const textWithin = ({ children }: SvgElement): string => children.filter((child) => typeof child === 'string').join('');
+
 /** How long a chain of elements may be that point at each other. */
 const maxChain = 24;
 
@@ -32,7 +35,7 @@ export function drawnElements(root: SvgElement, limit: number): number {
   walk(root, (element) => {
     const id = element.attributes.get('id');
     if (id !== undefined && !byId.has(id)) byId.set(id, element);
-    if (element.name === 'style') for (const target of pointedAt(element.children.join(''))) styled.add(target);
+    if (element.name === 'style') for (const target of pointedAt(textWithin(element))) styled.add(target);
   });
   if (styled.size > maxStyled) return limit + 1;
   const known = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { svgAttributes, svgElements, svgReferring, svgTexts } from './svg-names.js';
-import { drawnElements, type SvgElement } from './svg-drawing.js';
+import { drawnElements, textWithin, type SvgElement } from './svg-drawing.js';
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 const xlinkNamespace = 'http://www.w3.org/1999/xlink';
@@ -24,9 +24,9 @@ const unsafeCss = /[\\<]|url\s*\(|src\s*\(|image\s*\(|image-set|cross-fade|expre
 /** Whether a value, of an attribute or of CSS, names nothing outside of the image. */
 const isLocal = (value: string): boolean => !unsafeCss.test(value.replace(localUrl, ''));
 
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\t': '&#9;', '\n': '&#10;', '\r': '&#13;' }; // prettier-ignore
-const escapeText = (text: string) => text.replace(/[&<>\r]/g, (sign) => escapes[sign] ?? '');
-const escapeValue = (text: string) => text.replace(/[&<>"\t\n\r]/g, (sign) => escapes[sign] ?? '');
+const escapes = new Map([['&', '&amp;'], ['<', '&lt;'], ['>', '&gt;'], ['"', '&quot;'], ['\t', '&#9;'], ['\n', '&#10;'], ['\r', '&#13;']]); // prettier-ignore
+const escapeText = (text: string) => text.replace(/[&<>\r]/g, (sign) => escapes.get(sign) ?? '');
+const escapeValue = (text: string) => text.replace(/[&<>"\t\n\r]/g, (sign) => escapes.get(sign) ?? '');
 
 function written({ name, attributes, children }: SvgElement): string {
   const said = [...attributes].map(([attribute, value]) => ` ${attribute}="${escapeValue(value)}"`).join('');
@@ -89,7 +89,7 @@ class Reading {
       return;
     }
     const element = this.#open.pop();
-    if (element?.name !== 'style' || isLocal(element.children.join(''))) return;
+    if (element?.name !== 'style' || isLocal(textWithin(element))) return;
     element.children.length = 0;
     this.note('<style>');
   }

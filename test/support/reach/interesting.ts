@@ -1,3 +1,4 @@
+import { png } from '../images.js';
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeCBOR } from '@levischuck/tiny-cbor';
 import type { Document } from '../management.js';
@@ -215,6 +216,8 @@ export function creations(type: string, world: World): { attributes: Document; r
       return [{ attributes: { domain: 'new.example.com' } }];
     case 'signing_key':
       return [{ attributes: {} }];
+    case 'logo':
+      return [{ attributes: { image: png(8, 8).toString('base64') } }];
     default:
       throw new Error(`a new ${type} must be described in test/support/reach/interesting.ts`);
   }
