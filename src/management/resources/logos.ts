@@ -22,7 +22,7 @@ export const logos = resource<LogoRow, { image: string }>({
   source: { table: 'logos', key: 'id', keyType: 'text', visible: logosWithoutImages },
   attributes: z.object({
     url: z.string().meta({ description: 'Where anybody can see it: the address for a branding.' }),
-    content_type: contentType,
+    content_type: contentType.meta({ description: 'The media type, told by the content.' }),
     size: z.int().meta({ description: 'In bytes, as it is shown.' }),
     created_at: isoTime,
     expires_at: isoTime.nullable().meta({ description: 'When it is deleted unless a branding names it by then; null = one does.' }),
@@ -47,7 +47,9 @@ export const logos = resource<LogoRow, { image: string }>({
         .meta({ description: 'The file, in Base64 (RFC 4648 4). Its type is told by its content.' }),
     }),
     meta: z.object({
-      removed: z.array(z.string()).meta({ description: 'What of an SVG was left out: elements as `<script>`, attributes as `onload`.' }),
+      removed: z
+        .array(z.string())
+        .meta({ description: 'What of an SVG was left out: elements in angle brackets, attributes such as `onload` without.' }),
     }),
     prepare: async (_ctx, _actor, { image }) => readLogo(Buffer.from(image, 'base64')),
     async run(tx, _actor, _input, _related, prepared) {

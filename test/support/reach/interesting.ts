@@ -136,6 +136,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
   'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
+  'logo.image': [{ image: png(4, 4).toString('base64') }],
   'mail_template.name': [{ name: 'sign_in_code' }],
   'mail_template.text': [{ text: 'Walked: {{code}}' }],
   'mail_template.html': [{ html: '<p>Walked: {{code}}</p>' }],
