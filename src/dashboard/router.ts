@@ -15,8 +15,10 @@ import { downloadPayload } from './delivery-payload.js';
 import { doctorPage } from './doctor.js';
 import { createRender } from './frame.js';
 import { renderedMail } from './rendered-mail.js';
-import { reading, writing } from './gate.js';
+import { reading, uploading, writing } from './gate.js';
 import { saveLinked } from './linked-records.js';
+import { logosPage, saveLogo } from './logo-pages.js';
+import { maxImageBytes } from '../lib/images/image.js';
 import { overviewPage } from './overview.js';
 import { clients } from './pages/clients.js';
 import { saveQuickStart } from './pages/save-quick-start.js';
@@ -82,6 +84,15 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard', { get: [...reading, overviewPage(render, overviewCharts)] });
   route(router, '/dashboard/doctor', { get: [...reading, doctorPage(render)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
+  const upload = uploading(web, maxImageBytes);
+  route(router, '/dashboard/settings/logo', {
+    get: [...reading, logosPage(render, 'environments')],
+    post: [...upload, saveLogo(render, 'environments')],
+  });
+  route(router, '/dashboard/clients/:id/logo', {
+    get: [...reading, logosPage(render, 'clients')],
+    post: [...upload, saveLogo(render, 'clients')],
+  });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
   route(router, '/dashboard/branding_preview', { get: [...reading, previewBranding(web)] });
   route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });

@@ -19,6 +19,7 @@ export const managementCollections = [
   'log_streams',
   'mail_templates',
   'page_texts',
+  'logos',
   'event_types',
   'audit_logs',
   'security_events',

@@ -12,6 +12,7 @@ import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
+import { logos } from './logos.js';
 import { mail_templates } from './mail_templates.js';
 import { page_texts } from './page_texts.js';
 import { permissions } from './permissions.js';
@@ -54,6 +55,7 @@ export const resources = [
   log_streams,
   mail_templates,
   page_texts,
+  logos,
   request_traces,
 ] as const;
 

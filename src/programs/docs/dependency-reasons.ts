@@ -4,6 +4,7 @@ import { named } from '../../lib/named.js';
 export const reasons = named({
   '@formatjs/icu-messageformat-parser':
     'reads page texts of administrators, to refuse what they must not have, and those of each language, to compare them',
+  '@fastify/busboy': 'reads forms that bear a file (multipart/form-data, RFC 7578), with limits',
   '@formatjs/intl-localematcher': 'finds the language for what a browser or application asks for (RFC 4647)',
   '@simplewebauthn/browser': 'the pages’ side of WebAuthn: options and answers as the browser wants them',
   '@simplewebauthn/server': 'verifies what passkeys answer (WebAuthn Level 3)',
@@ -37,6 +38,7 @@ export const reasons = named({
   'prom-client': 'metrics for Prometheus',
   qr: 'the QR code that an authenticator app reads, as SVG',
   redis: 'counters of rate limits, where several processes share them in Redis',
+  saxes: 'reads SVG as strict XML, without document types and entities, so that what is shown is written anew',
   'tar-stream': 'the archive that a backup is',
   undici: 'requests to addresses that others chose: the address is judged when the connection is made',
   yaml: 'documents of configuration, read with their places for messages, and written',

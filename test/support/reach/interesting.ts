@@ -1,3 +1,4 @@
+import { png } from '../images.js';
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeCBOR } from '@levischuck/tiny-cbor';
 import type { Document } from '../management.js';
@@ -140,6 +141,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
   'page_text.key': [{ key: 'forgot.title' }],
   'page_text.text': [{ text: 'Walked' }],
+  'logo.image': [{ image: png(4, 4).toString('base64') }],
   'mail_template.name': [{ name: 'sign_in_code' }],
   'mail_template.text': [{ text: 'Walked: {{code}}' }],
   'mail_template.html': [{ html: '<p>Walked: {{code}}</p>' }],
@@ -222,6 +224,8 @@ export function creations(type: string, world: World): { attributes: Document; r
       return [{ attributes: { domain: 'new.example.com' } }];
     case 'signing_key':
       return [{ attributes: {} }];
+    case 'logo':
+      return [{ attributes: { image: png(8, 8).toString('base64') } }];
     default:
       throw new Error(`a new ${type} must be described in test/support/reach/interesting.ts`);
   }
