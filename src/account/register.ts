@@ -16,7 +16,7 @@ import { connectionButtons, pendingClient, pendingFormAction } from './login.js'
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { renderVerify, verifyPath } from './register-verify.js';
 import { wordsOf } from '../http/pages/words.js';
-import { message, waitMessage, type Message } from '../lib/languages/messages.js';
+import { message, waitMessage } from '../lib/languages/messages.js';
 
 /** Refuses every step, also of a registration that is half done, where registration is switched off (specification 4.3.5). */
 export function registrationOpen(req: Request, _res: Response, next: NextFunction): void {
