@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { describe, expect, test } from 'vitest';
 import { isLanguage, languages, languageTags, lookUp } from '../../src/lib/languages/languages.js';
-import { catalogueOf, format, formatToPieces, message, type MessageKey } from '../../src/lib/languages/messages.js';
+import { catalogueOf, format, formatToPieces, message, waitMessage, type MessageKey } from '../../src/lib/languages/messages.js';
 
 const english = catalogueOf('en');
 const keys = Object.keys(english) as MessageKey[];
@@ -161,6 +161,15 @@ describe('a text', () => {
       'Залишилося 5 спроб.',
       'Залишилося 22 спроби.',
     ]);
+  });
+
+  test('says a wait in minutes from a minute and a half on', () => {
+    const said = (seconds: number) => {
+      const { key, values } = waitMessage('requests', seconds);
+      return [format('en', key, values), format('uk', key, values)];
+    };
+    expect(said(264)).toEqual(['Too many requests. Try again in 5 minutes.', 'Забагато запитів. Спробуйте ще раз через 5 хвилин.']);
+    expect(said(1)).toEqual(['Too many requests. Try again in 1 second.', 'Забагато запитів. Спробуйте ще раз через 1 секунду.']);
   });
 
   test('holds a message in the same language', () => {

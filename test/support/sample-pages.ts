@@ -213,7 +213,7 @@ const approval = {
 };
 const consent = {
   client: { ...notes, policy_uri: 'https://notes.example/privacy', tos_uri: 'https://notes.example/terms' },
-  redirect_host: 'notes.example',
+  destination: { name: 'notes.example', address: null },
   user: ada,
   scopes: [
     ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
@@ -260,6 +260,10 @@ const samples: Record<string, SamplePage> = {
       return_to: '/oauth/authorize?client_id=1',
       connections: connections.slice(0, 3).map((connection, index) => ({ ...connection, last_used: index === 0 })),
     },
+  },
+  'login-device': {
+    view: 'account/login',
+    model: { ...base('Sign in to connect a device'), ...login, return_to: '/device?user_code=WDJB-MJHT' },
   },
   'login-connections': { view: 'account/login', model: { ...base('Sign in', development), ...login, connections } },
   'login-failed': {
@@ -655,7 +659,21 @@ const samples: Record<string, SamplePage> = {
       ...consent,
       client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: true },
-      redirect_host: '127.0.0.1:33418',
+      destination: { name: 'Notes Helper', address: '127.0.0.1:33418' },
+    },
+  },
+  'consent-native': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Let Cursor use your account?'),
+      ...consent,
+      client: { name: 'Cursor', logo_uri: null, policy_uri: null, tos_uri: null },
+      destination: { name: 'Cursor', address: 'cursor:' },
+      scopes: [
+        ...consent.scopes.slice(0, 1),
+        { name: 'orders:read', text: 'Orders', is_repeated: true },
+        { name: 'orders:administrate', text: 'Orders', is_repeated: true },
+      ],
     },
   },
   'consent-unverified-web': {

@@ -51,7 +51,7 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
 }
 
 /** Views for administrators and developers, which are in English alone. */
-const isForOperators = (view: string): boolean => /^(dashboard|dev|docs)\/|^sso\/test-result$/.test(view);
+export const isForOperators = (view: string): boolean => /^(dashboard|dev|docs)\/|^sso\/test-result$/.test(view);
 
 /** The words that the page is made of. */
 function wordsFor(res: Response, view: string, language: Language | undefined): Words {

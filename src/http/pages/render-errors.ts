@@ -20,7 +20,7 @@ import { traceRefusal } from '../request/trace.js';
 import { MethodNotAllowedError } from '../routes.js';
 import { basePage } from './pages.js';
 import type { Web } from '../web.js';
-import { message, type Message, type MessageKey } from '../../lib/languages/messages.js';
+import { message, waitMessage, type Message, type MessageKey } from '../../lib/languages/messages.js';
 import { wordsIn, wordsOf } from './words.js';
 
 /** What every surface needs to know of a refusal, whatever its dialect. */
@@ -75,7 +75,7 @@ function ownError(error: unknown): RenderedError | null {
       status: 429,
       code: 'rate_limited',
       text: [`too many requests; try again in ${error.retry_after} s`, error.remedy].filter(Boolean).join('; '),
-      said: error.remedy ? null : message('refusal.too_many_requests', { seconds: error.retry_after }),
+      said: error.remedy ? null : waitMessage('requests', error.retry_after),
       headers: retryHeaders(error.retry_after),
       extra: {},
     };
@@ -189,7 +189,8 @@ const nextSteps: Readonly<Record<number, MessageKey>> = {
   403: 'error_page.next_403',
   404: 'error_page.next_404',
   405: 'error_page.next_405',
-  429: 'error_page.next_429',
+  // The text itself says how long to wait.
+  429: 'error_page.again',
   500: 'error_page.next_500',
   503: 'error_page.next_503',
 };

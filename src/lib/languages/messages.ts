@@ -18,6 +18,17 @@ export type Message = { readonly key: MessageKey; readonly values: Values };
 
 export const message = (key: MessageKey, values: Values = {}): Message => ({ key, values });
 
+const waits = {
+  code: ['refusal.wait_minutes', 'refusal.wait_seconds'],
+  requests: ['refusal.too_many_requests_minutes', 'refusal.too_many_requests_seconds'],
+} as const;
+
+/** How long somebody has to wait for another code, or after too many requests: in minutes from a minute and a half on, rounded up. */
+export function waitMessage(what: keyof typeof waits, seconds: number): Message {
+  const [inMinutes, inSeconds] = waits[what];
+  return seconds > 90 ? message(inMinutes, { count: Math.ceil(seconds / 60) }) : message(inSeconds, { count: seconds });
+}
+
 const directory = new URL('../../../data/languages/', import.meta.url);
 const catalogues = new Map<Language, Catalogue>();
 
