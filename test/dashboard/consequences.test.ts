@@ -57,9 +57,10 @@ const page = async (path: string, verb = 'delete', of = idOf(path)) => {
 /** What a confirmation page lists, by the title of the list. */
 const told = (html: string) =>
   Object.fromEntries(
-    [...html.matchAll(/<p class="consequence">([^<]+)<\/p>\s*(?:<ul class="consequences">([\s\S]*?)<\/ul>)?/g)].map(
-      ([, title = '', list = '']) => [title, [...list.matchAll(/<li>([^<]+)<\/li>/g)].map(([, item]) => item)],
-    ),
+    [...html.matchAll(/<div class="consequences">\s*<p>([^<]+)<\/p>\s*(?:<ul>([\s\S]*?)<\/ul>)?/g)].map(([, title = '', list = '']) => [
+      title,
+      [...list.matchAll(/<li>([^<]+)<\/li>/g)].map(([, item]) => item),
+    ]),
   );
 
 const removable = presentations.filter(({ path, remove }) => remove && resources.some((one) => one.path === path && one.remove));
