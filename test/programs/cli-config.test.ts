@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CliError } from '../../src/programs/cli/api.js';
 import { createProgram } from '../../src/programs/cli/program.js';
+import { accessTo, runCli } from '../support/cli.js';
 import { shopDocument, shopSecrets } from '../support/configuration.js';
 import { manage, managementClient, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
@@ -26,12 +27,11 @@ async function cli(words: string[], variables: NodeJS.ProcessEnv = {}, access = 
   const printed: string[] = [];
   let code = 0;
   const address = ['--url', service.url];
-  const client = [...address, '--client-id', managementClient.id, '--client-secret', managementClient.client_secret];
   try {
     await createProgram((text) => printed.push(text), { exit: (given) => (code = given), variables })
       .exitOverride()
       .configureOutput({ writeErr: (text) => printed.push(text) })
-      .parseAsync([...(access ? client : address), 'config', ...words], { from: 'user' });
+      .parseAsync([...(access ? accessTo(service.url) : address), 'config', ...words], { from: 'user' });
   } catch (error) {
     printed.push((error as Error).message);
     code = 1;
@@ -85,12 +85,7 @@ test('export prints YAML that applies again, with references for secrets; --json
   expect(JSON.parse(access)).toEqual(parse(out));
 });
 
-async function createJson(): Promise<string> {
-  const printed: string[] = [];
-  const words = ['--url', service.url, '--client-id', managementClient.id, '--client-secret', managementClient.client_secret, '--json'];
-  await createProgram((text) => printed.push(text)).parseAsync([...words, 'config', 'export'], { from: 'user' });
-  return printed.join('\n');
-}
+const createJson = () => runCli(service.url, '--json', 'config', 'export');
 
 test('a second file is laid over the first by key; attributes are replaced as a whole', async () => {
   const base = await put('base.yaml', {
