@@ -59,6 +59,7 @@ export const apiErrorCodes = {
   ambiguous_name: [[422], 'Give each record a name of its own: a document knows them by nothing else.'],
   secret_in_document: [[422], 'Write where the secret is, `{env: NAME}` or `{file: PATH}`, and send it apart.'],
   secret_missing: [[422], 'Set the environment variable, or provide the file, that the document names.'],
+  secret_required: [[422], 'Say the secret that `meta.field` names once more, for the server that it goes to from now on, or null for none.'],
   required: [[422], 'Add the member that `meta.field` names, or a value.'],
   invalid_type: [[422], 'Send a value of the type that the reference gives.'],
   invalid_value: [[422], 'Send one of the values that the detail or the reference gives.'],

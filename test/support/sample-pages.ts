@@ -9,7 +9,8 @@ import '../../src/sso/page-models.js';
 import { heldNames, ownNames } from '../../src/http/auth/confirmation.js';
 import { errorTexts } from '../../src/http/pages/error-texts.js';
 import { qrImage } from '../../src/http/pages/qr.js';
-import { renderMail } from '../../src/domain/mail/templates.js';
+import { builtInText } from '../../src/domain/mail/built-in.js';
+import { renderMail, type MailModels } from '../../src/domain/mail/templates.js';
 import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
 import { scopeText } from '../../src/http/pages/scope-texts.js';
 import { wordsIn } from '../../src/http/pages/words.js';
@@ -223,14 +224,16 @@ const consent = {
   hidden: { request: 'sealed' },
 };
 
-const request = { ip_address: '203.0.113.5', device: 'Chrome on macOS', at: '2026-11-21T09:05:00.000Z' };
+const request = { ip_address: '203.0.113.5', device: { name: 'Chrome', system: 'macOS' }, at: '2026-11-21T09:05:00.000Z' };
+const builtInMail = <Name extends keyof MailModels>(name: Name, model: MailModels[Name]) =>
+  renderMail(name, model, builtInText(name, 'en'), 'en');
 const mailSender = { name: 'Default', support_email: null };
 const messages = [
   {
     id: 'm2',
     to: 'ada@example.com',
     created_at: '2026-11-21T09:05:00.000Z',
-    ...renderMail('password_reset_code', {
+    ...builtInMail('password_reset_code', {
       environment: mailSender,
       code: '482913',
       expires_in: 600,
@@ -242,7 +245,7 @@ const messages = [
     id: 'm1',
     to: 'grace@example.com',
     created_at: '2026-11-20T19:30:00.000Z',
-    ...renderMail('register_code', { environment: mailSender, code: '104285', expires_in: 600, request }),
+    ...builtInMail('register_code', { environment: mailSender, code: '104285', expires_in: 600, request }),
   },
 ];
 

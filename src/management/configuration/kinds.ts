@@ -8,6 +8,7 @@ import { log_streams } from '../resources/log_streams.js';
 import { mail_templates } from '../resources/mail_templates.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
+import { trusted_issuers } from '../resources/trusted_issuers.js';
 import { webhooks } from '../resources/webhooks.js';
 import { permissionFor, type Resource } from '../resource.js';
 
@@ -33,6 +34,7 @@ export type KindName =
   | 'permission'
   | 'role'
   | 'connection'
+  | 'trusted_issuer'
   | 'client'
   | 'client_grant'
   | 'webhook'
@@ -57,6 +59,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   permission: kind('permission', permissions, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
   connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
+  trusted_issuer: kind('trusted_issuer', trusted_issuers, 'issuer'),
   client: kind('client', clients, 'client_id', {
     without: ['client_id_metadata_uri'],
     needed: ['name'],
@@ -85,6 +88,7 @@ export const collections = {
   api_resources: 'api_resource',
   roles: 'role',
   connections: 'connection',
+  trusted_issuers: 'trusted_issuer',
   clients: 'client',
   webhooks: 'webhook',
   log_streams: 'log_stream',

@@ -112,6 +112,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'trusted_issuer.jwks': [{ jwks: sampleKeys(2), jwks_uri: null }, { jwks: null }],
   'trusted_issuer.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }, { jwks_uri: null }],
   'federated_credential.claims': [{ claims: { sub: 'walked' } }],
+  // Where its secret goes already.
+  'connection.issuer': [{ issuer: 'https://provider.example/walked' }],
+  'connection.token_endpoint': [{ token_endpoint: 'https://provider.example/token' }],
   'connection.strategy': [{ strategy: 'oidc' }, { strategy: 'google' }],
   'connection.name': [{ name: 'walked' }],
   'connection.claim_mapping': [{ claim_mapping: { email: 'upn' } }],
