@@ -11,7 +11,8 @@ export type IconPaths = readonly string[];
 
 /** One piece of data as a page shows it. Everything is plain text; the views escape it. */
 export type Value =
-  | { readonly kind: 'text'; readonly text: string }
+  /** `language`: what it is written in, where that isn't English. */
+  | { readonly kind: 'text'; readonly text: string; readonly language?: { readonly tag: string; readonly dir: 'ltr' | 'rtl' } }
   | { readonly kind: 'quiet'; readonly text: string }
   | { readonly kind: 'number'; readonly text: string }
   /** An id, code or address; `copy` adds a button that copies it. */

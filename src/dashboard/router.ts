@@ -23,6 +23,8 @@ import { saveQuickStart } from './pages/save-quick-start.js';
 import { presentations } from './pages/index.js';
 import { invitation, users } from './pages/users.js';
 import { redeliverFailedPage, resendFailed } from './redeliver-failed.js';
+import { pageTextChooser } from './page-text-chooser.js';
+import { previewPageText } from './page-text-preview.js';
 import { refusals } from './refusals.js';
 import { act, actionPage, deletePage, destroy } from './resource-actions.js';
 import { editPage, update } from './resource-edit.js';
@@ -43,6 +45,7 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
     clients: clientChooser(render),
     connections: connectionChooser(render),
     mail_templates: mailChooser(render),
+    page_texts: pageTextChooser(render),
     trusted_issuers: issuerChooser(render),
     federated_credentials: credentialChooser(render),
   });
@@ -109,6 +112,7 @@ export function dashboardRouter(web: Web): Router {
   });
   route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(render)], post: [...write, markEmailVerified] });
   route(router, '/dashboard/mail_templates/:id/rendered', { get: [...reading, renderedMail] });
+  route(router, '/dashboard/page_texts/:id/rendered', { get: [...reading, previewPageText(web)] });
   route(router, '/dashboard/audit_logs/export', { get: [...reading, exportAuditLogs] });
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
   resourceRoutes(router, render, write);

@@ -75,6 +75,7 @@ export const logEvents = {
   'mail.not_sent': 'A mail was not sent, because SMTP_URL is not set.',
   'mail.sent': 'The mail server took a mail.',
   'mail.template_unusable': 'A mail template of the environment does not fit its mail; the mail went out in the built-in text.',
+  'page_text.unusable': 'A page text of the environment does not fit its page, which shows the built-in one.',
   'outbox.not_recorded': 'Results of the named `queue` could not be written; that is tried again until their lease ends.',
   'outbox.not_released': 'Claims of the named `queue` could not be given back; their lease ends by itself.',
   'outbox.slow_claim': 'Claiming from the named `queue` took longer than 50 ms.',

@@ -17,6 +17,7 @@ import {
   insertMailTemplate,
   removeMailTemplate,
 } from '../../src/db/tables/mail_templates.js';
+import { changePageText, countPageTexts, insertPageText, listPageTexts, removePageText } from '../../src/db/tables/page_texts.js';
 import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
@@ -117,6 +118,12 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await changeMailTemplate(scope, words.id, { subject: 'Eve' })).toBeNull();
   expect(await removeMailTemplate(scope, words.id)).toBe(false);
   expect(await countMailTemplates(scope)).toBe(0);
+  const said = { id: words.id, key: 'login.title', locale: 'en' as const, text: 'Own', created_at: now, updated_at: now };
+  await insertPageText(own.scope, said);
+  expect(await listPageTexts(scope.knex, scope.environment_id)).toEqual([]);
+  expect(await changePageText(scope, said.id, { text: 'Eve' })).toBeNull();
+  expect(await removePageText(scope, said.id)).toBe(false);
+  expect(await countPageTexts(scope)).toBe(0);
   const device = { digest: digest('device'), user_code_digest: digest('typed'), client_id: client.id, scope: '', resource: null };
   const asked = {
     ip_address: null,

@@ -59,6 +59,7 @@ beforeAll(async () => {
   ids.set('log_streams', (await api.create('log_streams', 'log_stream', stream))['id']);
   const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
   ids.set('mail_templates', (await api.create('mail_templates', 'mail_template', template))['id']);
+  ids.set('page_texts', (await api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }))['id']);
   ids.set('security_events', (await api.get('/security_events')).body['data'][0].id);
 });
 

@@ -51,6 +51,7 @@ beforeAll(async () => {
   await keep('log_streams', api.create('log_streams', 'log_stream', stream));
   const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
   await keep('mail_templates', api.create('mail_templates', 'mail_template', template));
+  await keep('page_texts', api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }));
   records.set('security_events', (await api.get('/security_events')).body['data'][0]);
 });
 

@@ -72,6 +72,10 @@ export const shopDocument: Document = {
     { name: 'register_code', subject: 'Your code', text: '{{code}}\n' },
     { name: 'register_code', locale: 'de', subject: 'Ihr Code', text: 'Ihr Code:\n\n{{code}}\n', html: '<p>{{code}}</p>' },
   ],
+  page_texts: [
+    { key: 'login.title', locale: 'en', text: 'Welcome to the shop' },
+    { key: 'login.title', locale: 'de', text: 'Willkommen im Laden' },
+  ],
   webhooks: [{ name: 'erp', url: 'https://erp.example/hook', events: ['user.created'], signing_secret: { file: '/run/secrets/hook' } }],
 };
 

@@ -18,6 +18,7 @@ export const managementCollections = [
   'webhooks',
   'log_streams',
   'mail_templates',
+  'page_texts',
   'event_types',
   'audit_logs',
   'security_events',

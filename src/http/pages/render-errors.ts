@@ -5,6 +5,7 @@ import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/failu
 import {
   ApiError,
   BodyError,
+  bodyMessage,
   OAuthError,
   PageError,
   RateLimitedError,
@@ -62,16 +63,13 @@ function ownError(error: unknown): RenderedError | null {
     return { status: first?.status ?? 500, code: first?.code ?? 'server_error', text: first?.detail ?? '', ...plain };
   }
   if (error instanceof MethodNotAllowedError) {
-    return {
-      status: 405,
-      code: 'method_not_allowed',
-      text: `this address takes ${error.allow}`,
-      headers: { Allow: error.allow },
-      extra: {},
-    };
+    const { allow, said } = error;
+    return { status: 405, code: 'method_not_allowed', text: `this address takes ${allow}`, said, headers: { Allow: allow }, extra: {} };
   }
-  if (error instanceof BodyError)
-    return { status: error.status, code: error.status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, ...plain };
+  if (error instanceof BodyError) {
+    const { status, said } = error;
+    return { status, code: status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, said, ...plain };
+  }
   if (error instanceof RateLimitedError) {
     return {
       status: 429,
@@ -101,7 +99,7 @@ function ownError(error: unknown): RenderedError | null {
  */
 function foreignError(error: unknown): RenderedError {
   if (error instanceof Unstorable)
-    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
+    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', said: bodyMessage(400), ...plain };
   if (error instanceof DatabaseFailure && !(error instanceof Duplicate || error instanceof Dangling)) {
     return {
       status: 503,
@@ -115,14 +113,13 @@ function foreignError(error: unknown): RenderedError {
   const { status, type } = error as { status?: unknown; type?: unknown };
   if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {
     const texts: Record<number, string> = { 413: 'the body is too large', 415: 'the body must not be compressed, and be UTF-8' };
-    return {
-      status,
-      code: status === 413 ? 'payload_too_large' : 'invalid_request',
-      text: texts[status] ?? 'the body can not be read',
-      ...plain,
-    };
+    const code = status === 413 ? 'payload_too_large' : 'invalid_request';
+    return { status, code, text: texts[status] ?? 'the body can not be read', said: bodyMessage(status), ...plain };
   }
-  if (error instanceof URIError) return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', ...plain };
+  if (error instanceof URIError) {
+    const said = message('refusal.address_unreadable');
+    return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', said, ...plain };
+  }
   const text = 'something went wrong; the log has the cause under this request id';
   return { status: 500, code: 'server_error', text, said: message('refusal.something_failed'), ...plain };
 }

@@ -83,7 +83,7 @@ async function writeEnvironment(run: Run, item: Item, prepared: unknown): Promis
     await writeItem(run, one, now as LiveRecord, keys);
     const [after] = recordsOf(run.live, 'environment');
     const { ctx } = run.call;
-    const environment = await completeEnvironment({ config: ctx.config, knex: ctx.scope.knex }, after?.row as EnvironmentRow);
+    const environment = await completeEnvironment({ ...ctx, knex: ctx.scope.knex }, after?.row as EnvironmentRow);
     run.call = { ...run.call, ctx: { ...ctx, environment } };
   };
   if (going.length === 0) return write(item, prepared).then(() => async () => undefined);

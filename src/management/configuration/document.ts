@@ -109,6 +109,7 @@ export const documentSchema = z
     webhooks: listOf(recordOf(kinds.webhook), 'Webhooks by `name`.'),
     log_streams: listOf(recordOf(kinds.log_stream), 'Log streams by `name`.'),
     mail_templates: listOf(recordOf(kinds.mail_template), 'Mail templates by `name` and `locale`.'),
+    page_texts: listOf(recordOf(kinds.page_text), 'Page texts by `key` and `locale`.'),
   })
   .meta({
     title: 'Configuration of an environment',

@@ -10,5 +10,5 @@ export const permissionKey = (api_resource: string, name: string): string => `${
 export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
   `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
 
-/** What a mail template is called: the name of its mail, with its language where it has one. */
-export const mailTemplateKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);
+/** What words of an environment are called, a mail template or a text of pages: the name of what they say, with their language where they have one. */
+export const wordsKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);

@@ -6,6 +6,7 @@ import { connections } from '../resources/connections.js';
 import { environments } from '../resources/environments.js';
 import { log_streams } from '../resources/log_streams.js';
 import { mail_templates } from '../resources/mail_templates.js';
+import { page_texts } from '../resources/page_texts.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
 import { trusted_issuers } from '../resources/trusted_issuers.js';
@@ -39,7 +40,8 @@ export type KindName =
   | 'client_grant'
   | 'webhook'
   | 'log_stream'
-  | 'mail_template';
+  | 'mail_template'
+  | 'page_text';
 
 const kind = (type: KindName, resource: Resource, key: string | null, more: Partial<Kind> = {}): Kind => ({
   type,
@@ -70,6 +72,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),
   log_stream: kind('log_stream', log_streams, 'name', { secrets: ['signing_secret', 'authorization'] }),
   mail_template: kind('mail_template', mail_templates, 'name'),
+  page_text: kind('page_text', page_texts, 'key'),
 };
 
 export const kindNames = Object.keys(kinds) as KindName[];
@@ -93,6 +96,7 @@ export const collections = {
   webhooks: 'webhook',
   log_streams: 'log_stream',
   mail_templates: 'mail_template',
+  page_texts: 'page_text',
 } as const satisfies Readonly<Record<string, KindName>>;
 
 export type CollectionName = keyof typeof collections;

@@ -13,7 +13,7 @@ import { idOf, versionOf, type Resource, type Row } from '../resource.js';
 import { describedCredential, sortedCredentials, type LiveCredential } from './described-credentials.js';
 import type { RolePermissions } from './document.js';
 import { kindNames, kinds, managementName, settableAttributesOf, type Kind, type KindName } from './kinds.js';
-import { grantKey, mailTemplateKey, permissionKey } from './keys.js';
+import { grantKey, permissionKey, wordsKey } from './keys.js';
 
 /** A record of the environment, with the attributes that a document can have in the form in which it has them. */
 export type LiveRecord = {
@@ -161,7 +161,8 @@ function namings(
     },
     webhook: named,
     log_stream: named,
-    mail_template: (row) => ({ key: mailTemplateKey(String(row['name']), row['locale']) }),
+    mail_template: (row) => ({ key: wordsKey(String(row['name']), row['locale']) }),
+    page_text: (row) => ({ key: wordsKey(String(row['key']), row['locale']) }),
   };
 }
 

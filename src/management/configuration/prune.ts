@@ -13,6 +13,7 @@ const order: readonly KindName[] = [
   'log_stream',
   'mail_template',
   'trusted_issuer',
+  'page_text',
   'role',
   'connection',
   'permission',

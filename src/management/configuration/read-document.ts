@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ApiErrorObject } from '../../errors.js';
 import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
-import { grantKey, mailTemplateKey, nameOf, permissionKey } from './keys.js';
+import { grantKey, nameOf, permissionKey, wordsKey } from './keys.js';
 import { fromIssue, pointerTo, problem } from '../problems.js';
 import type { Row } from '../resource.js';
 import { documentJsonSchema, documentSchema, type DescribedCredential, type RolePermissions, type SecretReference } from './document.js';
@@ -110,7 +110,7 @@ function itemsOf(collection: CollectionName, record: Row, index: number): Item[]
   if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
   if (kind.type === 'client') return clientItems(record, key, path);
   if (kind.type === 'role') return roleItems(record, key, path);
-  if (kind.type === 'mail_template') return [itemOf(kind, mailTemplateKey(key, own(record, 'locale')), path, record)];
+  if (kind.type === 'mail_template' || kind.type === 'page_text') return [itemOf(kind, wordsKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];
 }
 

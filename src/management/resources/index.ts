@@ -13,6 +13,7 @@ import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
 import { mail_templates } from './mail_templates.js';
+import { page_texts } from './page_texts.js';
 import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
 import { request_traces } from './request_traces.js';
@@ -52,6 +53,7 @@ export const resources = [
   security_events,
   log_streams,
   mail_templates,
+  page_texts,
   request_traces,
 ] as const;
 

@@ -50,6 +50,8 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create log_stream siem',
     'create mail_template register_code',
     'create mail_template register_code (de)',
+    'create page_text login.title (en)',
+    'create page_text login.title (de)',
   ]);
   expect(planned.body['meta'].summary).toEqual({ create: 14, update: 1, delete: 0 });
   expect([await countOf('events'), await countOf('audit_logs'), await countOf('clients')]).toEqual(before);

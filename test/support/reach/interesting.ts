@@ -138,6 +138,8 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
   'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
+  'page_text.key': [{ key: 'forgot.title' }],
+  'page_text.text': [{ text: 'Walked' }],
   'mail_template.name': [{ name: 'sign_in_code' }],
   'mail_template.text': [{ text: 'Walked: {{code}}' }],
   'mail_template.html': [{ html: '<p>Walked: {{code}}</p>' }],
@@ -210,6 +212,8 @@ export function creations(type: string, world: World): { attributes: Document; r
       return [{ attributes: { name: 'New', url: 'https://new.example/', format: 'ecs', sources: ['security_events'], status: 'paused' } }];
     case 'mail_template':
       return [{ attributes: { name: 'register_code', locale: 'fr', subject: 'New', text: '{{code}}' } }];
+    case 'page_text':
+      return [{ attributes: { key: 'register.title', locale: 'fr', text: 'Bienvenue' } }];
     case 'webhook':
       return [{ attributes: { name: 'New', url: 'https://new.example/', events: ['role.created'] } }];
     case 'environment':

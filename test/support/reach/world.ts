@@ -183,6 +183,11 @@ async function mailTemplates(maker: Maker): Promise<void> {
   await make(maker, 'mail template far', 'mail_templates', 'mail_template', { ...words, locale: 'de' });
 }
 
+async function pageTexts(maker: Maker): Promise<void> {
+  await make(maker, 'page text near', 'page_texts', 'page_text', { key: 'login.title', locale: 'en', text: 'Welcome' });
+  await make(maker, 'page text far', 'page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' });
+}
+
 async function deliveries(maker: Maker): Promise<void> {
   const { ctx } = maker;
   const now = ctx.clock.now();
@@ -269,6 +274,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await deliveries(maker);
   await logStreams(maker);
   await mailTemplates(maker);
+  await pageTexts(maker);
   await surroundings(maker);
   ctx.cache.clear();
   const id = (name: string) => {

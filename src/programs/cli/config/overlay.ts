@@ -12,6 +12,7 @@ const collections: ReadonlyMap<string, Keyed> = new Map([
   ['webhooks', { key: ['name'] }],
   ['log_streams', { key: ['name'] }],
   ['mail_templates', { key: ['name', 'locale'] }],
+  ['page_texts', { key: ['key', 'locale'] }],
 ]);
 
 const textOf = (value: Located | undefined, name: string): string =>
