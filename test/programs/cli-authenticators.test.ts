@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findUser } from '../../src/db/tables/users.js';
 import { runCli } from '../support/cli.js';
 import { addUser } from '../support/data.js';
-import { managementClient } from '../support/management.js';
 import { sampleCoseKey } from '../support/reach/interesting.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';

@@ -8,7 +8,7 @@ import { CliError } from '../../src/programs/cli/api.js';
 import { createProgram } from '../../src/programs/cli/program.js';
 import { accessTo, runCli } from '../support/cli.js';
 import { shopDocument, shopSecrets } from '../support/configuration.js';
-import { manage, managementClient, type Document } from '../support/management.js';
+import { manage, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import type {} from '../support/service.js';
 

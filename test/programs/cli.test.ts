@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runCli } from '../support/cli.js';
-import { managementClient, manage } from '../support/management.js';
+import { manage } from '../support/management.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
