@@ -61,7 +61,7 @@ export function startJanitor(deps: Deps): Loop {
 const statisticsPauseMs = 3_000;
 
 /** Runs ANALYZE on tables that have grown, so that the planner has current statistics; one replica at a time (advisory lock). */
-export function startStatistics({ knex, logger }: Deps): Loop {
+export function startStatistics({ knex, logger }: Pick<Deps, 'knex' | 'logger'>): Loop {
   const renew = async () => {
     const analyzed = await analyzeGrownTables(knex);
     if (analyzed.length > 0) logger.debug({ event: 'statistics.renewed', tables: analyzed }, 'statistics of grown tables were renewed');
