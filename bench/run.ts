@@ -9,6 +9,7 @@ import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer, type BenchServer } from './database.js';
 import { measureGrowth } from './grown.js';
 import { lockedText, measureLocked } from './locked.js';
+import { manyText, measureMany } from './many.js';
 import { measureLogins, measureSignIns, signInsText } from './logins.js';
 import { measureScenario, type ScenarioResult } from './measure.js';
 import { measureOverload, overloadText } from './overload.js';
@@ -98,6 +99,10 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     const { product } = await alone('sign_ins', false, { RATE_LIMIT_LOGIN: '100000000/60' });
     const signIns = await measureSignIns(product, asked.signIns, asked.plan.rounds);
     return tell('sign-ins', signInsText(signIns), { sign_ins: signIns });
+  }
+  if (asked.many) {
+    const many = await measureMany(async (name) => (await alone(name)).product, asked.plan, server.pid);
+    return tell('many', manyText(many), { many });
   }
   if (asked.soak === null) return false;
   const env = {

@@ -8,6 +8,8 @@ import { requestDeadlines } from './http/request/deadline.js';
 import { environment } from './http/request/environment.js';
 import { createExactRoutes, inSequence } from './http/exact-routes.js';
 import { healthPaths, healthz, metrics, readyz, type Lifecycle } from './http/health.js';
+import { logoImage } from './http/logos.js';
+import { route } from './http/routes.js';
 import { securityText, securityTextPath } from './http/security-txt.js';
 import { homePage } from './http/pages/home.js';
 import { createPageRenderer } from './http/pages/pages.js';
@@ -86,6 +88,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(mailboxRouter(web));
   app.use('/api', managementRouter(web, registry));
   app.use(referenceRouter(web, registry));
+  route(app, '/logos/:file', { get: [logoImage(deps)], head: true });
   app.get(securityTextPath, securityText(deps));
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', message('refusal.nothing_here'))));

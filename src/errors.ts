@@ -1,7 +1,7 @@
 import type { ApiErrorCode } from './lib/error-codes.js';
 import type { OAuthErrorCode } from './lib/oauth-error-codes.js';
 import { inEnglish } from './lib/languages/english.js';
-import type { Message, MessageKey } from './lib/languages/messages.js';
+import { message, type Message, type MessageKey } from './lib/languages/messages.js';
 import { named } from './lib/named.js';
 import type { RefusalDetail, RefusalRule } from './lib/refusal-rules.js';
 
@@ -164,13 +164,18 @@ export class UnavailableError extends Error {
   }
 }
 
+/** What a page says of a body that was refused with the status. */
+export const bodyMessage = (status: number): Message => message(status === 413 ? 'refusal.body_too_large' : 'refusal.body_unreadable');
+
 /** A body that can't be read: too large, not the announced length, not valid text. `status` is 400, 413 or 415. */
 export class BodyError extends Error {
   constructor(
     readonly status: 400 | 413 | 415,
-    message: string,
+    text: string,
+    /** What a page says of it, in the language of whoever sees it. */
+    readonly said: Message = bodyMessage(status),
   ) {
-    super(message);
+    super(text);
     this.name = 'BodyError';
   }
 }

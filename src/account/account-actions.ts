@@ -11,6 +11,7 @@ import { clearSessionCookie } from '../http/auth/browser-session.js';
 import { deviceOf, keepDevice } from '../http/auth/device-cookie.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { wantsJson } from '../http/request/form.js';
+import { isLanguageSwitch } from '../http/pages/language-switch.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { profileFields } from '../http/pages/page-models.js';
 import type { Web } from '../http/web.js';
@@ -36,13 +37,12 @@ const pathParameter = (req: Request, name: string): string => String(req.params[
 export function changeOwnProfile(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { changes, problems } = readProfileFields(req.body as Record<string, unknown>);
+    const typed = () => Object.fromEntries(profileFields.filter((name) => Object.hasOwn(req.body as object, name)).map((name) => [name, bodyText(req, name)])); // prettier-ignore
+    if (isLanguageSwitch(req, res)) return renderAccount(web, req, res, { typed: typed() });
     const refusal = refuseFields(problems);
     if (refusal) {
       if (wantsJson(req)) throw refusalError(refusal);
-      const typed = Object.fromEntries(
-        profileFields.filter((name) => Object.hasOwn(req.body as object, name)).map((name) => [name, bodyText(req, name)]),
-      );
-      return renderAccount(web, req, res, { refusal, typed });
+      return renderAccount(web, req, res, { refusal, typed: typed() });
     }
     const user = await updateProfile(req.ctx, sessionOf(req).user_id, changes);
     if (!user) throw notFound();

@@ -11,12 +11,12 @@ import { queryOf, wantsJson } from '../http/request/form.js';
 import { deviceOf } from '../http/auth/device-cookie.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages/pages.js';
-import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return-to.js';
+import { leadsToDevice, pendingClientId, pendingOf, safeReturnTo } from '../http/request/return-to.js';
 import { takeFirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
 import { answerStep } from './sign-in/answer.js';
 import { passkeyPart, signInOptions } from '../http/auth/passkey-part.js';
-import { wordsOf } from '../http/pages/words.js';
+import { wordsOf, type Words } from '../http/pages/words.js';
 import { message } from '../lib/languages/messages.js';
 
 const home = '/account';
@@ -52,17 +52,22 @@ type LoginState = {
   unknown_passkey?: string | null;
 };
 
+/** What the sign-in is for: the application that waits, or a device that is to be connected. */
+function titleOf({ t }: Words, client: Client | null, return_to: string | null): string {
+  if (client) return t('login.title_for', { client: client.name });
+  return t(leadsToDevice(return_to) ? 'login.title_for_device' : 'login.title');
+}
+
 /** The sign-in page. Without factors it costs no statement more than the session and the connections. */
 export async function renderLogin(web: Web, req: Request, res: Response, state: LoginState): Promise<void> {
   const { environment } = req.ctx;
-  const { t } = wordsOf(req);
   const client = await pendingClient(req, state.return_to);
   web.renderPage(
     res,
     'account/login',
     {
       ...basePage(environment, {
-        title: client ? t('login.title_for', { client: client.name }) : t('login.title'),
+        title: titleOf(wordsOf(req), client, state.return_to),
         request_id: req.request_id,
         csrf_token: csrfToken(req, res),
       }),

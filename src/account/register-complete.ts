@@ -7,6 +7,7 @@ import { proofNow, type Proof } from '../domain/sessions/proofs.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { takeFirstStep } from '../http/auth/first-step.js';
 import { wantsJson } from '../http/request/form.js';
+import { isLanguageSwitch } from '../http/pages/language-switch.js';
 import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText, nameProblems } from './fields.js';
@@ -94,10 +95,12 @@ export function complete(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const return_to = bodyReturnTo(req);
     const registration = await requireRegistration(req);
+    const registration_token = bodyText(req, 'registration_token');
+    if (isLanguageSwitch(req, res))
+      return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req) });
     const made = await make(req, registration, return_to);
     if ('status' in made) {
       if (wantsJson(req) || made.status === 410) throw refusalError(made);
-      const registration_token = bodyText(req, 'registration_token');
       return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req), refusal: made });
     }
     const { user, proofs, recovery_codes } = made;

@@ -16,7 +16,7 @@ import { connectionButtons, pendingClient, pendingFormAction } from './login.js'
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { renderVerify, verifyPath } from './register-verify.js';
 import { wordsOf } from '../http/pages/words.js';
-import { message, type Message } from '../lib/languages/messages.js';
+import { message, waitMessage } from '../lib/languages/messages.js';
 
 /** Refuses every step, also of a registration that is half done, where registration is switched off (specification 4.3.5). */
 export function registrationOpen(req: Request, _res: Response, next: NextFunction): void {
@@ -108,13 +108,10 @@ export function resend(web: Web) {
     const refusal: StepRefusal =
       verdict.outcome === 'expired'
         ? { status: 410, code: 'code_expired', text: message('refusal.registration_expired') }
-        : { status: 429, code: 'rate_limited', text: waitText(verdict.retry_after), retry_after: verdict.retry_after };
+        : { status: 429, code: 'rate_limited', text: waitMessage('code', verdict.retry_after), retry_after: verdict.retry_after };
     const registration = await findRegistration(req.ctx, registration_id);
     if (wantsJson(req) || !registration || registration.consumed_at) throw refusalError(refusal);
     if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
     renderVerify(web, req, res, { registration, return_to, refusal });
   };
 }
-
-const waitText = (seconds: number): Message =>
-  seconds > 90 ? message('refusal.wait_minutes', { count: Math.ceil(seconds / 60) }) : message('refusal.wait_seconds', { count: seconds });

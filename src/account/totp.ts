@@ -4,6 +4,7 @@ import { otpauthUri, totpSecretOf } from '../domain/authenticators/totp.js';
 import { findAuthenticator, isTotp } from '../db/tables/authenticators.js';
 import { addProof } from '../http/auth/confirmation.js';
 import { csrfToken } from '../http/auth/csrf.js';
+import { isLanguageSwitch } from '../http/pages/language-switch.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, type FormPage } from '../http/pages/pages.js';
 import { qrImage, type QrImage } from '../http/pages/qr.js';
@@ -125,12 +126,12 @@ export async function pendingTotp(
   return { authenticator_id: id, secret, otpauth_uri, expires_at };
 }
 
-/** Shows the same secret again after a wrong code. */
-async function askAgain(web: Web, req: Request, res: Response, id: string): Promise<void> {
+/** Shows the same secret again. */
+async function askAgain(web: Web, req: Request, res: Response, id: string, error?: Message): Promise<void> {
   const { user_id, user_email } = sessionOf(req);
   const pending = await pendingTotp(req, id, { id: user_id, email: user_email });
   if (!pending) return refuse(web, req, res, totpExpired);
-  renderTotp(web, req, res, pending, wrongTotpCode);
+  renderTotp(web, req, res, pending, error);
 }
 
 /** Nothing waits for a first code any more. */
@@ -144,12 +145,13 @@ export const totpExpired: StepRefusal = {
 export function verifyTotp(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const [id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
+    if (isLanguageSwitch(req, res)) return askAgain(web, req, res, id);
     const { id: session_id, user_id } = sessionOf(req);
     const input = { authenticator_id: id, code, basis: { session_id } };
     const added = await activateTotpOf(req.ctx, user_id, input, originOf(req));
     if (added.outcome !== 'added') {
       if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
-      if (!wantsJson(req)) return askAgain(web, req, res, id);
+      if (!wantsJson(req)) return askAgain(web, req, res, id, wrongTotpCode);
       throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
     }
     await addProof(req, res, added.proof, { enrolled: true });

@@ -1,12 +1,25 @@
 import type { FieldSpec } from './presentation.js';
+import { logosLink, type LogoOwner } from './logo-place.js';
 import { hints, terms } from './words.js';
 
 /** The fields of branding that environments and clients share. */
-export function brandingFields(nameHint: string, section?: string): FieldSpec[] {
+export function brandingFields(nameHint: string, collection: LogoOwner, section?: string): FieldSpec[] {
   const fields: FieldSpec[] = [
     { name: 'branding.name', label: terms.display_name, hint: nameHint, attributes: { maxlength: 100 } },
-    { name: 'branding.logo_url', label: terms.logo, kind: 'url', hint: hints.branding_logo_url },
-    { name: 'branding.dark_logo_url', label: terms.logo_in_dark_mode, kind: 'url', hint: hints.branding_dark_logo_url },
+    {
+      name: 'branding.logo_url',
+      label: terms.logo,
+      kind: 'url',
+      hint: hints.branding_logo_url,
+      link: (look) => logosLink(look, collection),
+    },
+    {
+      name: 'branding.dark_logo_url',
+      label: terms.logo_in_dark_mode,
+      kind: 'url',
+      hint: hints.branding_dark_logo_url,
+      link: (look) => logosLink(look, collection),
+    },
     {
       name: 'branding.primary_color',
       kind: 'color',

@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { connectionStrategies } from '../domain/connections/strategies.js';
 import { mailNames, mailSpec } from '../domain/mail/mails.js';
 import { requirePermissions } from '../management/authorize.js';
-import { kinds } from './pages/client-kinds.js';
+import { devicePath, kinds } from './pages/client-kinds.js';
 import { platforms } from './pages/platforms.js';
 import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
@@ -37,13 +37,16 @@ export const clientChooser = (render: Render) =>
     permission: 'clients:write',
     parameter: 'application_type',
     title: terms.create_a_client,
-    lead: sentences.what_are_you_building_it,
+    lead: sentences.step_one,
     crumb: { label: terms.clients, path: '/dashboard/clients' },
-    items: Object.entries(kinds).map(([type, { label, text }]) => ({
-      title: label,
-      text,
-      path: `/dashboard/clients/new?application_type=${type}`,
-    })),
+    items: [
+      ...Object.entries(kinds).map(([type, { label, text }]) => ({
+        title: label,
+        text,
+        path: `/dashboard/clients/new?application_type=${type}`,
+      })),
+      { title: terms.device_or_command_line, text: sentences.a_television_a_command_line, path: devicePath },
+    ],
   });
 
 /** GET /dashboard/mail_templates/new without a mail. */

@@ -175,6 +175,7 @@ async function fieldOf(look: ViewContext, bound: BoundField, entries: Entries, e
     choices: [...blankOf(bound, entries), ...choices],
     error,
     attributes: spec.attributes ?? {},
+    ...(spec.link && { link: spec.link(look) ?? undefined }),
     ...(kind === 'lines' && !spec.line && { rows: true }),
     ...(kind === 'duration' && { duration: { ...splitDuration(value), units: durationUnits } }),
   };

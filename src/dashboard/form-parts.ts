@@ -36,6 +36,8 @@ export type Field = {
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** Of `lines`: each is an address, a domain or a name, which scripts show as a row of its own. */
   readonly rows?: boolean | undefined;
+  /** Another way to the same, beside the field: a page of ours. */
+  readonly link?: { readonly label: string; readonly path: string } | undefined;
   /** Of a `duration`: its number, its unit, and the units to choose from. */
   readonly duration?: { readonly amount: string; readonly unit: string; readonly units: readonly Choice[] } | undefined;
 };
@@ -59,4 +61,26 @@ export type FormPart = {
   readonly cancel: string | null;
   /** A page of ours that shows what the form would make, beside it. */
   readonly preview?: string | null;
+};
+
+/** A form with a file input of its own: an image as it is, and what puts another one in its place. */
+export type UploadPart = {
+  readonly kind: 'upload';
+  readonly id: string;
+  readonly title: string;
+  /** What the image is shown on. */
+  readonly ground: 'light' | 'dark';
+  /** Its address; null: there is none. */
+  readonly image: string | null;
+  /** What is said of it. */
+  readonly text: string | null;
+  /** Media types, as file inputs take them. */
+  readonly accept: string;
+  readonly hint: string;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly button: string;
+  /** Whether a button removes what is there. */
+  readonly isRemovable: boolean;
+  readonly error: string | null;
 };

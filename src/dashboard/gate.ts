@@ -7,6 +7,7 @@ import { csrf } from '../http/auth/csrf.js';
 import { confirmByForm } from '../http/auth/ask-to-confirm.js';
 import { demandedOf, heldNames, limitProofs } from '../http/auth/confirmation.js';
 import { form } from '../http/request/form.js';
+import { uploadForm } from '../http/request/upload.js';
 import type { Web } from '../http/web.js';
 import type { Call } from '../management/call.js';
 import type { Actor } from '../domain/actor.js';
@@ -104,11 +105,15 @@ async function confirmedForWrites(req: Request, res: Response, next: NextFunctio
  * What everything that changes something is behind: the form must come from our own page too, guesses at a password are limited, and the session is
  * confirmed where the environment demands a class.
  */
-export const writing = (web: Web): RequestHandler[] => [
-  form,
+export const writing = (web: Web): RequestHandler[] => [form, browserSession, gate, ...afterGate(web)];
+
+/** The same for a form with a file of at most so many bytes, which is read of nobody who may not be here. */
+export const uploading = (web: Web, maxFileBytes: number): RequestHandler[] => [
   browserSession,
   gate,
-  csrf,
-  ...limitProofs(web, heldNames),
-  confirmedForWrites,
+  uploadForm(maxFileBytes),
+  ...afterGate(web),
 ];
+
+/** What a form passes once it is read and its sender is behind the gate. */
+const afterGate = (web: Web): RequestHandler[] => [csrf, ...limitProofs(web, heldNames), confirmedForWrites];

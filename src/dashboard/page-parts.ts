@@ -1,7 +1,7 @@
 import type { sentences, terms } from './words.js';
 import type { BasePage, Notice } from '../http/pages/page-models.js';
 import type { FindingsPart, WellPart } from './finding-parts.js';
-import type { Choice, FormPart } from './form-parts.js';
+import type { Choice, FormPart, UploadPart } from './form-parts.js';
 import type { Tone } from './tone.js';
 
 export type * from './form-parts.js';
@@ -11,7 +11,8 @@ export type IconPaths = readonly string[];
 
 /** One piece of data as a page shows it. Everything is plain text; the views escape it. */
 export type Value =
-  | { readonly kind: 'text'; readonly text: string }
+  /** `language`: what it is written in, where that isn't English. */
+  | { readonly kind: 'text'; readonly text: string; readonly language?: { readonly tag: string; readonly dir: 'ltr' | 'rtl' } }
   | { readonly kind: 'quiet'; readonly text: string }
   | { readonly kind: 'number'; readonly text: string }
   /** An id, code or address; `copy` adds a button that copies it. */
@@ -19,8 +20,8 @@ export type Value =
   /** ISO 8601, with the words for it: "3 minutes ago" and "21 November 2026 at 09:05 UTC". */
   | { readonly kind: 'time'; readonly iso: string; readonly words: string; readonly exact: string }
   | { readonly kind: 'state'; readonly tone: Tone; readonly word: string }
-  /** Only paths of our own. */
-  | { readonly kind: 'link'; readonly text: string; readonly path: string }
+  /** Only paths of our own. `about` completes its name for those who can't see what it stands beside. */
+  | { readonly kind: 'link'; readonly text: string; readonly path: string; readonly about?: string }
   /** An address elsewhere; linked when it is http(s), else text. */
   | { readonly kind: 'web'; readonly text: string }
   | { readonly kind: 'tags'; readonly items: readonly string[]; readonly more?: number }
@@ -133,6 +134,7 @@ export type Part =
     }
   | TablePart
   | FormPart
+  | UploadPart
   | {
       readonly kind: 'tabs';
       readonly label: string;

@@ -52,6 +52,8 @@ export type FieldSpec = {
   readonly choices?: (look: ViewContext) => Promise<readonly Choice[]>;
   /** What a new record starts with. */
   readonly initial?: string | readonly string[];
+  /** Another way to the same, beside the field; null: none for whoever looks. */
+  readonly link?: (look: ViewContext) => { readonly label: string; readonly path: string } | null;
   readonly optional?: boolean;
   /** That a record made here has it always, though the schema of a creation can do without. */
   readonly needed?: boolean;
@@ -79,7 +81,13 @@ export type ActionSpec = {
 };
 
 /** What the page of a secret says; `next` is the tab that the way on leads to. */
-export type SecretText = { readonly title: string; readonly label: string; readonly text: string; readonly next?: string };
+export type SecretText = {
+  readonly lead?: string;
+  readonly title: string;
+  readonly label: string;
+  readonly text: string;
+  readonly next?: string;
+};
 
 export type TabSpec = {
   /** The last part of the address. */
@@ -135,7 +143,7 @@ export type Presentation = {
   readonly create?: {
     readonly label: string;
     readonly title: string;
-    readonly lead?: string;
+    readonly lead?: string | ((req: Request) => string);
     readonly guarded?: boolean;
     readonly button?: string;
     /** Another way to begin, beside the button of the list. */
@@ -144,6 +152,12 @@ export type Presentation = {
     readonly path?: string;
     /** The notice afterwards. */
     readonly done?: string;
+    /** What follows from what was entered, where a field was left empty. */
+    readonly complete?: (attributes: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+    /** The tab where somebody goes on who was shown no secret. */
+    readonly next?: string;
+    /** What stands below the secret, for whoever may read the record. `once`: what only this answer shows. */
+    readonly after?: (look: ViewContext, record: ResourceObject, once: Readonly<Record<string, unknown>>) => Promise<readonly Part[]>;
     /** What belongs to the creation: in its transaction, after it. */
     readonly finish?: (call: Call, id: string) => Promise<void>;
   };

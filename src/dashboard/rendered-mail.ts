@@ -9,7 +9,8 @@ import { addressedId } from './resource-record.js';
 /** A template with sample values. */
 export function sampleOf({ call }: Request, { attributes }: ResourceObject): RenderedMail {
   const { name, locale, ...template } = attributes as { name: MailName; locale: string | null } & MailText;
-  return renderSample(call.ctx.environment, name, template, locale);
+  const { environment } = call.ctx;
+  return renderSample(environment, name, template, locale ?? environment.default_locale);
 }
 
 /** What somebody else has written does nothing here: no script, no form, no origin of its own, and it is shown in our frames alone. */

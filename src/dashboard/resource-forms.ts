@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js';
 import type { Call } from '../management/call.js';
 import type { Input } from '../management/input.js';
 import { requirePermissions } from '../management/authorize.js';
-import { checkInput, createRecord, type WriteOptions } from '../management/operations.js';
+import { checkInput, createRecord, type WriteOptions, type WriteResult } from '../management/operations.js';
 import { idOf, permissionFor, type Resource } from '../management/resource.js';
 import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
@@ -14,7 +14,7 @@ import { once, onceField } from './once.js';
 import type { Part } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import { mayLink } from './reach-note.js';
-import { resourceOf } from './resource-objects.js';
+import { may, recordOf, resourceOf } from './resource-objects.js';
 import { secretPage } from './secrets.js';
 
 /** Labels for the error summary. */
@@ -92,7 +92,7 @@ async function renderCreate(
     {
       title: create.title,
       crumbs,
-      lead: create.lead ?? null,
+      lead: typeof create.lead === 'function' ? create.lead(req) : (create.lead ?? null),
       errors,
       labels: labelsOf(fields),
       parts: [...(around?.above ?? []), ...(proof?.instead ?? [form]), ...(around?.below ?? [])],
@@ -132,6 +132,22 @@ function finishing(
   };
 }
 
+/** The form with what follows from it. */
+function completed<Read extends { readonly input: Input }>(read: Read, { complete }: NonNullable<Presentation['create']>): Read {
+  return complete ? { ...read, input: { ...read.input, attributes: complete(read.input.attributes ?? {}) } } : read;
+}
+
+/** What is said of a new record below its secret; nothing to somebody who may only write. */
+async function partsAfter(
+  req: Request,
+  { path, create }: Presentation,
+  { row, resource, once: shown = {} }: WriteResult,
+): Promise<readonly Part[]> {
+  if (!create?.after || !may(req.call, path, 'read')) return [];
+  const { record } = await recordOf(req.call, path, idOf(resource, row));
+  return create.after({ req, now: req.call.ctx.clock.now() }, record, shown);
+}
+
 /** POST /dashboard/{collection} */
 export function create(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -141,7 +157,7 @@ export function create(render: Render, presentation: Presentation) {
     requirePermissions(call, permissionFor(resource, 'write'));
     const entries = sentEntries(fields, req.form.all);
     const refuse = (errors: Record<string, string>, status = 422) => renderCreate(render, presentation, req, res, entries, errors, status);
-    const read = readForm(resource, fields, entries, null);
+    const read = completed(readForm(resource, fields, entries, null), spec);
     const errors = { ...(spec.guarded ? await confirmInForm(req, res) : {}), ...read.errors };
     if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, read.input, errors, null));
     const pathAfter = (outcome: { row: Record<string, unknown> } | null) =>
@@ -152,7 +168,11 @@ export function create(render: Render, presentation: Presentation) {
     if ('errors' in result) return refuse(result.errors, result.status);
     if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
     const outcome = result.done.first;
-    if (outcome.once || outcome.meta) return secretPage(render, req, res, presentation, 'create', outcome, pathAfter(outcome));
-    res.redirect(303, `${pathAfter(outcome)}?done=${spec.done ?? 'created'}`);
+    if (outcome.once || outcome.meta) {
+      const after = await partsAfter(req, presentation, outcome);
+      return secretPage(render, req, res, presentation, 'create', outcome, pathAfter(outcome), after);
+    }
+    const next = spec.next === undefined || !may(call, presentation.path, 'read') ? '' : `/${spec.next}`;
+    res.redirect(303, `${pathAfter(outcome)}${next}?done=${spec.done ?? 'created'}`);
   };
 }

@@ -15,14 +15,18 @@ import { downloadPayload } from './delivery-payload.js';
 import { doctorPage } from './doctor.js';
 import { createRender } from './frame.js';
 import { renderedMail } from './rendered-mail.js';
-import { reading, writing } from './gate.js';
+import { reading, uploading, writing } from './gate.js';
 import { saveLinked } from './linked-records.js';
+import { logosPage, saveLogo } from './logo-pages.js';
+import { maxImageBytes } from '../lib/images/image.js';
 import { overviewPage } from './overview.js';
 import { clients } from './pages/clients.js';
 import { saveQuickStart } from './pages/save-quick-start.js';
 import { presentations } from './pages/index.js';
 import { invitation, users } from './pages/users.js';
 import { redeliverFailedPage, resendFailed } from './redeliver-failed.js';
+import { pageTextChooser } from './page-text-chooser.js';
+import { previewPageText } from './page-text-preview.js';
 import { refusals } from './refusals.js';
 import { act, actionPage, deletePage, destroy } from './resource-actions.js';
 import { editPage, update } from './resource-edit.js';
@@ -43,6 +47,7 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
     clients: clientChooser(render),
     connections: connectionChooser(render),
     mail_templates: mailChooser(render),
+    page_texts: pageTextChooser(render),
     trusted_issuers: issuerChooser(render),
     federated_credentials: credentialChooser(render),
   });
@@ -79,6 +84,15 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard', { get: [...reading, overviewPage(render, overviewCharts)] });
   route(router, '/dashboard/doctor', { get: [...reading, doctorPage(render)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
+  const upload = uploading(web, maxImageBytes);
+  route(router, '/dashboard/settings/logo', {
+    get: [...reading, logosPage(render, 'environments')],
+    post: [...upload, saveLogo(render, 'environments')],
+  });
+  route(router, '/dashboard/clients/:id/logo', {
+    get: [...reading, logosPage(render, 'clients')],
+    post: [...upload, saveLogo(render, 'clients')],
+  });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
   route(router, '/dashboard/branding_preview', { get: [...reading, previewBranding(web)] });
   route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });
@@ -109,6 +123,7 @@ export function dashboardRouter(web: Web): Router {
   });
   route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(render)], post: [...write, markEmailVerified] });
   route(router, '/dashboard/mail_templates/:id/rendered', { get: [...reading, renderedMail] });
+  route(router, '/dashboard/page_texts/:id/rendered', { get: [...reading, previewPageText(web)] });
   route(router, '/dashboard/audit_logs/export', { get: [...reading, exportAuditLogs] });
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
   resourceRoutes(router, render, write);

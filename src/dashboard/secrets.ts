@@ -25,6 +25,7 @@ export function secretPage(
   verb: string,
   outcome: Pick<WriteResult, 'once' | 'meta'>,
   path: string,
+  after: readonly Part[] = [],
 ): void {
   const texts = presentation.secrets?.[verb];
   const parts = secretsIn({ ...outcome.once, ...outcome.meta }).map(([name, secret]): Part => {
@@ -49,7 +50,8 @@ export function secretPage(
   };
   render(req, res, {
     title: texts?.title ?? terms.save_this_now,
+    lead: texts?.lead ?? null,
     crumbs: [{ label: presentation.title, path: `/dashboard/${presentation.path}` }],
-    parts: [notice, ...parts, done],
+    parts: [notice, ...parts, ...after, done],
   });
 }

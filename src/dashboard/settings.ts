@@ -67,7 +67,7 @@ const sections: readonly Section[] = [
     title: terms.branding,
     text: sentences.how_the_sign_in_pages,
     fields: [
-      ...brandingFields(hints.branding_name),
+      ...brandingFields(hints.branding_name, 'environments'),
       { name: 'branding.policy_uri', label: terms.privacy_policy, kind: 'url', hint: hints.branding_policy_uri },
       { name: 'branding.tos_uri', label: terms.terms_of_service, kind: 'url', hint: hints.branding_policy_uri },
     ],

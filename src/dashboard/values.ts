@@ -1,4 +1,5 @@
 import { dateTimeWords } from '../lib/date-words.js';
+import { languages, type Language } from '../lib/languages/languages.js';
 import { named } from '../lib/named.js';
 import type { ResourceObject } from '../management/documents.js';
 import type { Value } from './page-parts.js';
@@ -8,6 +9,9 @@ import { terms } from './words.js';
 /** Plain text; a dash for nothing. */
 export const text = (value: unknown): Value =>
   value === null || value === undefined || value === '' ? nothing : { kind: 'text', text: words(value) };
+
+/** A text of account pages, in its language. */
+export const spoken = (said: string, tag: Language): Value => ({ kind: 'text', text: said, language: { tag, dir: languages[tag].dir } });
 
 export const nothing: Value = { kind: 'quiet', text: '–' };
 

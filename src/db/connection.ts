@@ -3,6 +3,7 @@ import { noDeadline, type Deadline } from '../lib/deadline.js';
 import { spans, type OpenSpan } from '../platform/spans/tracer.js';
 import { Outdated, Unavailable } from './failures.js';
 import type { PoolBulkhead, RunningStatement } from './pool-bulkhead.js';
+import type { Silence } from './silence.js';
 import { failureOf, type FailedCall } from './sqlstate.js';
 import { summaryOf } from './statements/summary.js';
 
@@ -11,6 +12,8 @@ export type ConnectionSettings = pg.ClientConfig & {
   readonly statementLimitMs?: number;
   /** Of a pool's connections. */
   readonly bulkhead?: PoolBulkhead<DeadlineClient>;
+  /** Of a pool's connections, and told when this one has had no answer for `statementLimitMs`. */
+  readonly silence?: Silence;
 };
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -39,11 +42,14 @@ export class DeadlineClient extends pg.Client {
   readonly #bulkhead: PoolBulkhead<DeadlineClient> | null;
   #deadline: Deadline = noDeadline;
   #hungUp = false;
+  readonly #silence: Silence | null;
+  #heardAt = performance.now();
 
   constructor(settings: ConnectionSettings) {
     super(settings);
     this.#limitMs = settings.statementLimitMs ?? Infinity;
     this.#bulkhead = settings.bulkhead ?? null;
+    this.#silence = settings.silence ?? null;
   }
 
   /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. */
@@ -58,6 +64,11 @@ export class DeadlineClient extends pg.Client {
     // Knex hands the connection to nobody from here on; the socket's own events would say so a moment too late.
     client.__knex__disposed = 'given up';
     client.connection.stream.destroy();
+  }
+
+  /** Whether nothing has been heard on it since another connection of its pool fell silent. */
+  get isSuspect(): boolean {
+    return this.#silence?.concerns(this.#heardAt) ?? false;
   }
 
   /** Whether a transaction is open, or has failed and waits for its rollback, as the server said last. */
@@ -117,6 +128,7 @@ export class DeadlineClient extends pg.Client {
       if (over) return;
       over = true;
       clearTimeout(timer);
+      this.#heardAt = performance.now();
       if (!error) return done(null, result);
       const { severity } = error as { severity?: string };
       if (severity === 'FATAL' || severity === 'PANIC') this.hangUp();
@@ -126,6 +138,8 @@ export class DeadlineClient extends pg.Client {
     };
     const giveUp = () => {
       this.hangUp();
+      // A shorter time is the request's: the server would still have had some of its own.
+      if (ms >= this.#limitMs) this.#silence?.notice();
       settle(new Error(`the server has not answered within ${Math.round(ms)} ms`));
     };
     const timer = ms === Infinity ? undefined : setTimeout(giveUp, ms);

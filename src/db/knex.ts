@@ -7,6 +7,7 @@ import { QueueGauge, type QueueState } from '../platform/metrics/queue-state.js'
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './connection.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
 import { PoolBulkhead } from './pool-bulkhead.js';
+import { Silence } from './silence.js';
 import { createStatementLine, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
@@ -86,6 +87,12 @@ async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
   }
 }
 
+/** Whether an idle connection may be given to somebody; called by Knex, which opens another one otherwise. */
+function validateConnection(connection: DeadlineClient): boolean {
+  if (connection.isSuspect) connection.hangUp();
+  return !connection.isSuspect;
+}
+
 /** Gives a connection back; one whose transaction is still open is given up, and with it what it did. */
 async function releaseConnection(this: PoolClient, connection: DeadlineClient): Promise<void> {
   connection.spend(noDeadline);
@@ -109,12 +116,13 @@ export function spending(knex: Knex, deadline: Deadline): Knex {
  * The connection pool of one process.
  *
  * Nothing waits longer than {@link databaseTimeoutMs}, or than the deadline of the work ({@link spending}): not for a connection, not for a statement
- * (the server ends it), not for a silent server (the socket is dropped). What failed is told by class (failures.ts). Connections are opened on demand and closed when idle, so a restarted server is
+ * (the server ends it), not for a silent server (the socket is dropped, and with it those that were idle meanwhile). What failed is told by class (failures.ts). Connections are opened on demand and closed when idle, so a restarted server is
  * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
  * statements and sets no limits of the server at connect, for a transaction pooler (docs/operations.md).
  */
 export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
   const { url, poolMax, unlimited = false, prepared = true, logger } = options;
+  const silence = new Silence();
   const bulkhead = new PoolBulkhead<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
     connectionString: url,
@@ -141,12 +149,12 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   // Knex copies the settings of its connections, so what is shared by them isn't handed over there.
   class PoolConnection extends Base {
     constructor(settings: ConnectionSettings) {
-      super({ ...settings, ...(!unlimited && { bulkhead }) });
+      super({ ...settings, silence, ...(!unlimited && { bulkhead }) });
     }
   }
   dialect.driver = { ...pg, Client: PoolConnection };
   bulkheads.set(knex, bulkhead);
-  Object.assign(dialect, { acquireConnection, releaseConnection, waiting: new QueueGauge('pool') });
+  Object.assign(dialect, { acquireConnection, releaseConnection, validateConnection, waiting: new QueueGauge('pool') });
   if (prepared && !unlimited) {
     // A line has a clock of its own for a server that is silent.
     const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
@@ -156,8 +164,8 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
         isolated ? 'a slow statement runs apart from the others' : 'a statement is quick again',
       );
     const own: StatementLines = {
-      look_up: createStatementLine({ open, onChange, ...lineOptions.look_up }),
-      write: createStatementLine({ open, onChange, ...lineOptions.write }),
+      look_up: createStatementLine({ open, onChange, silence, ...lineOptions.look_up }),
+      write: createStatementLine({ open, onChange, silence, ...lineOptions.write }),
     };
     lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);

@@ -6,6 +6,8 @@ export type Origin = {
   readonly request_id: string | null;
   /** The client whose sign-in is under way, and whose branding a mail bears; absent or null: none. */
   readonly on_way_to?: string | null;
+  /** The language of the page that the person is on, a BCP 47 tag; absent for the requests of machines and of administrators. */
+  readonly language?: () => string;
 };
 
 /** The origin of what the service does by itself: all null. */

@@ -1,10 +1,11 @@
 import type { IRouter, RequestHandler } from 'express';
 import { BodyError } from '../errors.js';
+import { message } from '../lib/languages/messages.js';
 
 /** A method that the path doesn't have (RFC 9110 15.5.6). */
 export class MethodNotAllowedError extends BodyError {
   constructor(readonly allow: string) {
-    super(400, 'method not allowed');
+    super(400, 'method not allowed', message('refusal.method_not_allowed'));
     this.name = 'MethodNotAllowedError';
   }
 }

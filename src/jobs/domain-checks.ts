@@ -40,9 +40,10 @@ async function recordFailure(tx: Context, before: CustomDomainRow, after: Custom
 /** Mails the administrators that the DNS record is missing, or that the domain has failed, with a link to the domain's page. */
 async function tellAdministrators(tx: Context, row: CustomDomainRow): Promise<void> {
   const domain_url = `${tx.environment.base_url}/dashboard/custom_domains/${row.id}`;
-  const model = { domain_url, failed: row.status === 'failed', days: missingDays };
-  for (const to of await administratorAddresses(tx))
-    await queueMail(tx, { template: 'domain_record_missing', to, locale: null, model, origin: { ip_address: null, user_agent: null } });
+  const model = { domain_url, failed: row.status === 'failed', time_left: (missingDays * dayMs) / 1000 };
+  const origin = { ip_address: null, user_agent: null };
+  for (const { email: to, locale } of await administratorAddresses(tx))
+    await queueMail(tx, { template: 'domain_record_missing', to, locale, model, origin });
 }
 
 async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise<void> {
@@ -85,6 +86,6 @@ export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise
 
 /** Runs passes until stopped. */
 export function startDomainChecks(deps: Deps): Loop {
-  const pass = async (signal: AbortSignal) => (await domainCheckPass(deps, signal)) === batch;
+  const pass = async (signal: AbortSignal) => ((await domainCheckPass(deps, signal)) === batch ? 'more' : 'done');
   return startLoop({ name: 'domain_checks', pauseMs, logger: deps.logger, pass });
 }

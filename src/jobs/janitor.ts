@@ -51,7 +51,11 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>)
 
 /** Runs passes until stopped. */
 export function startJanitor(deps: Deps): Loop {
-  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass: () => inBackground('janitor pass', () => janitorPass(deps)) });
+  const pass = async () => {
+    await inBackground('janitor pass', () => janitorPass(deps));
+    return 'done' as const;
+  };
+  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass });
 }
 
 const statisticsPauseMs = 3_000;
@@ -62,7 +66,9 @@ export function startStatistics({ knex, logger }: Pick<Deps, 'knex' | 'logger'>)
     const analyzed = await analyzeGrownTables(knex);
     if (analyzed.length > 0) logger.debug({ event: 'statistics.renewed', tables: analyzed }, 'statistics of grown tables were renewed');
   };
-  // That it had the lock doesn't mean that there is more to do.
-  const pass = async () => void (await tryAdvisoryLock(knex, 'statistics', renew));
+  const pass = async () => {
+    await tryAdvisoryLock(knex, 'statistics', renew);
+    return 'done' as const;
+  };
   return startLoop({ name: 'statistics', pauseMs: statisticsPauseMs, logger, pass });
 }

@@ -53,3 +53,14 @@ export function withParameters(uri: string, parameters: Readonly<Record<string, 
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.append(name, value);
   return uri + (uri.includes('?') ? (/[?&]$/.test(uri) ? '' : '&') : '?') + added.toString();
 }
+
+/** The origins of the http and https addresses among redirect URIs, each once: where pages of a browser application come from. */
+export const originsOf = (redirect_uris: readonly string[]): string[] => [
+  ...new Set(
+    redirect_uris
+      .filter((uri) => URL.canParse(uri))
+      .map((uri) => new URL(uri))
+      .filter(({ protocol }) => /^https?:$/.test(protocol))
+      .map(({ origin }) => origin),
+  ),
+];

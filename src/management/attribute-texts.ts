@@ -239,5 +239,10 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     text: 'The mail as plain text.',
     html: 'The mail as HTML: the content of a page of ours, or a whole document; null = it follows from `text`.',
   },
+  page_text: {
+    key: 'The text that it stands in the place of, such as `login.title`.',
+    locale: 'The language of the pages that say it.',
+    text: 'What they say: plain text in ICU MessageFormat, with placeholders of the built-in one, such as `{client}`.',
+  },
   ...logAttributeTexts,
 });

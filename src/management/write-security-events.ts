@@ -38,6 +38,9 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
         ...(algorithms ? [{ name: 'signing_key.changed', detail: { ...detail, signing_algorithms: algorithms[1] } } as const] : []),
       ];
     }
+    case 'page_text':
+      // What people are told where they sign in and decide.
+      return [{ name: 'security_setting.changed', detail: { ...detail, settings: ['page_texts'] } }];
     case 'mail_template':
       // What is said in the environment's name, its notices of security among them.
       return action === 'tested' ? [] : [{ name: 'security_setting.changed', detail: { ...detail, settings: ['mail_templates'] } }];

@@ -12,6 +12,8 @@ export type MailMessage = {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** What it is written in, a BCP 47 tag (`Content-Language`, RFC 3282). */
+  readonly language?: string | undefined;
   /** `<unique@host>`, the same for every attempt, so that receivers can tell a repeated mail (RFC 5322 section 3.6.4). */
   readonly message_id?: string;
 };
@@ -52,6 +54,7 @@ const maxConnections = 3;
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const oneLine = /^[^\u0000-\u001f\u007f\u2028\u2029]*$/;
 const mailbox = /^(?:"?(?<name>[^"<>@,;:]*?)"?\s*<(?<bracketed>[^<>]+)>|(?<bare>[^<>]+))$/;
+const languageTag = /^[A-Za-z0-9]{2,8}(?:-[A-Za-z0-9]{1,8})*$/;
 const messageId = /^<[^<>\s@]+@[^<>\s@]+>$/;
 
 function readRecipient(text: string): string {
@@ -98,10 +101,11 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
   });
 
   return {
-    async send({ from, to, subject, text, html, message_id }, signal) {
+    async send({ from, to, subject, text, html, language, message_id }, signal) {
       const author = from === undefined ? sender : readSender(from);
       const recipient = readRecipient(to);
       if (!oneLine.test(subject)) throw new InvalidMailError('subject');
+      if (language !== undefined && !languageTag.test(language)) throw new InvalidMailError('language');
       if (message_id !== undefined && !(oneLine.test(message_id) && messageId.test(message_id))) throw new InvalidMailError('message_id');
       const mail = {
         from: author,
@@ -112,7 +116,7 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
         html,
         ...(message_id !== undefined && { messageId: message_id }),
         // RFC 3834: vacation responders stay silent.
-        headers: { 'Auto-Submitted': 'auto-generated' },
+        headers: { 'Auto-Submitted': 'auto-generated', ...(language !== undefined && { 'Content-Language': language }) },
         xMailer: false as const,
         signal: AbortSignal.any([AbortSignal.timeout(totalTimeoutMs), ...(signal ? [signal] : [])]),
       };

@@ -17,6 +17,7 @@ import { startProcessReports } from '../jobs/processes.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
+import { startUnusedLogos } from '../jobs/unused-logos.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
 import { createMetadataDocuments } from '../domain/clients/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
@@ -149,6 +150,7 @@ function startLoops(deps: Deps): Record<string, Loop> {
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
     unused_clients: startUnusedClients(deps),
+    unused_logos: startUnusedLogos(deps),
     request_traces: startRequestTraces(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });

@@ -7,6 +7,7 @@ import { proofNow } from '../domain/sessions/proofs.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { deviceOf } from '../http/auth/device-cookie.js';
+import { isLanguageSwitch } from '../http/pages/language-switch.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages/pages.js';
 import { pendingOf } from '../http/request/return-to.js';
@@ -127,12 +128,14 @@ export function linkAccount(web: Web) {
     if (connection.generation !== waiting.account.generation)
       throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(waiting.return_to) });
     if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+    const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
+    const shown = { link: req.form.get('link') ?? '', waiting, connection, email };
+    if (isLanguageSwitch(req, res)) return render(web, req, res, shown);
     const verdict = await proveWaiting(req, waiting, user);
     if (verdict.outcome === 'blocked') throw ssoRefusal('account_blocked');
     if (verdict.outcome !== 'ok') {
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'invalid' });
-      const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
-      return render(web, req, res, { link: req.form.get('link') ?? '', waiting, connection, email, failed: true });
+      return render(web, req, res, { ...shown, failed: true });
     }
     const step: FirstStep = {
       user: verdict.user,

@@ -134,12 +134,33 @@ describe('a refusal', () => {
     expect(html).toContain('<code id="error-code">not_found</code>');
   });
 
-  test('that has no other words is in English as a whole', async () => {
-    const headers = { accept: 'text/html', 'accept-language': 'de' };
-    const response = await new Browser(service.url).request('/login', { method: 'PUT', headers });
+  const inGerman = { accept: 'text/html', 'accept-language': 'de' };
+
+  test.each<[number, string, string, RequestInit]>([
+    [405, '/login', 'So lässt sich an dieser Adresse nichts tun.', { method: 'PUT' }],
+    [413, '/login', 'Was gesendet wurde, ist zu groß.', { method: 'POST', body: new URLSearchParams({ email: 'x'.repeat(70_000) }) }],
+    [
+      400,
+      '/login',
+      'Was gesendet wurde, ist nicht lesbar.',
+      { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } },
+    ],
+    [415, '/login', 'Was gesendet wurde, ist nicht lesbar.', { method: 'POST', body: 'x=1', headers: { 'content-encoding': 'gzip' } }],
+    [403, '/login', 'Dieses Formular', { method: 'POST', body: 'email=x', headers: { 'content-type': 'text/plain' } }],
+    [400, '/login?%00', 'Diese Adresse ist nicht lesbar.', {}],
+    [400, '/account/sessions/%E0%A4%A/revoke', 'Diese Adresse ist nicht lesbar.', { method: 'POST', body: '' }],
+  ])('of what is malformed is in the language too: %i at %s', async (status, path, text, init) => {
+    const form = init.body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+    const headers = { ...form, ...(init.headers as Record<string, string> | undefined), ...inGerman };
+    const response = await new Browser(service.url).request(path, { ...init, headers });
     const html = await response.text();
-    expect([response.status, langOf(html)]).toEqual([405, 'en']);
-    expect(html).toContain('Go back and use the link or button of the page.');
+    expect([response.status, langOf(html)]).toEqual([status, 'de']);
+    expect(html).toContain(text);
+  });
+
+  test('that has no other words is in English as a whole', async () => {
+    const response = await new Browser(service.url).request('/docs/api/no_such_collection', { headers: inGerman });
+    expect([response.status, langOf(await response.text())]).toEqual([404, 'en']);
   });
 });
 

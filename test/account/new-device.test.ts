@@ -61,7 +61,7 @@ describe('a browser that is new', () => {
     for (const words of [notice?.mail.text, notice?.mail.html]) {
       expect(words).toContain('Chrome on macOS');
       expect(words).toContain('127.0.0.1');
-      expect(words).toMatch(/on \d{1,2} \w+ \d{4} at \d\d:\d\d UTC/);
+      expect(words).toMatch(/When: \d{1,2} \w+ \d{4} at \d\d:\d\d UTC/);
       expect(words).toContain('If it wasn’t you, end that session and change your password');
       expect(words).toContain(`${service.url}/account`);
     }

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { isForOperators } from '../../src/http/pages/pages.js';
+import { languageTags } from '../../src/lib/languages/languages.js';
+import { axeViolations } from '../support/axe.js';
 import { launchChromium } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { startGallery, type Gallery } from '../support/gallery.js';
@@ -9,7 +10,6 @@ import { samplePages } from '../support/sample-pages.js';
 
 const test = needs('chromium');
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const logo = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><rect width="8" height="8"/></svg>';
 
 const views = [
@@ -84,19 +84,48 @@ describe.each(views)('on $name', (view) => {
 
   test.each([...samplePages.keys()])('%s can be used by everybody', async (name) => {
     await page.goto(`${gallery.url}/${name}`);
-    await page.evaluate(axe);
     for (const colorScheme of view.schemes) {
       // Without motion, colours don't fade from one scheme to the other while they are looked at.
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      const { violations } = (await page.evaluate('axe.run({ reporter: "no-passes" })')) as {
-        violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-      };
-      const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('; ')}`);
-      expect(found, `in the ${colorScheme} scheme`).toEqual([]);
+      expect(await axeViolations(page), `in the ${colorScheme} scheme`).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 'nothing to scroll sideways').toBeLessThanOrEqual(0);
       expect(await page.evaluate(lowControls(view.touch ? 44 : 40)), 'controls are high enough').toEqual([]);
     }
     expect(shared.complaints.splice(0), 'the console and the policy are silent').toEqual([]);
+  });
+});
+
+/** The pages that people who sign in see: these are in their languages. */
+const translated = [...samplePages].filter(([, { view }]) => !isForOperators(view)).map(([name]) => name);
+/** One of each kind, for looking at with axe-core, which takes a second. */
+const looked = [
+  'login-client',
+  'register',
+  'login-verify-totp',
+  'consent-native',
+  'device-approval',
+  'recovery-codes',
+  'account-sign-in-methods',
+  'error',
+];
+
+describe.each(languageTags.filter((tag) => tag !== 'en'))('in %s, on a small phone', (locale) => {
+  test('pages can be used by everybody, and none scrolls sideways', { timeout: 180_000 }, async () => {
+    const context = await browser.newContext({ locale, viewport: { width: 320, height: 568 }, reducedMotion: 'reduce' });
+    await context.route('https://notes.example/**', (route) => route.fulfill({ contentType: 'image/svg+xml', body: logo }));
+    const page = await newPage(context);
+    const wrong: string[] = [];
+    for (const name of translated) {
+      await page.goto(`${gallery.url}/${name}`, { waitUntil: 'domcontentloaded' });
+      const [lang, beyond] = (await page.evaluate(
+        '[document.documentElement.lang, document.documentElement.scrollWidth - innerWidth]',
+      )) as [string, number];
+      if (lang !== locale) wrong.push(`${name} is in ${lang}`);
+      if (beyond > 0) wrong.push(`${name}: ${beyond} px to scroll sideways`);
+      if (looked.includes(name)) wrong.push(...(await axeViolations(page)).map((found) => `${name}: ${found}`));
+    }
+    await context.close();
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -40,6 +40,8 @@ async function createClient(keys: Keyboard, redirect_uri: string): Promise<{ id:
   await keys.follow(page.getByRole('link', { name: 'Web application' }), '**/clients/new?application_type=web');
   await keys.skip();
   await keys.fill(page.getByRole('textbox', { name: 'Redirect URIs' }), redirect_uri);
+  await keys.to(page.locator('summary', { hasText: 'More settings' }));
+  await keys.press('Enter');
   await keys.to(page.getByRole('checkbox', { name: 'Authorization code' }));
   await keys.to(button(page, 'Create client'));
   await keys.press('Space');

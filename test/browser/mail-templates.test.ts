@@ -53,6 +53,9 @@ test('a mail gets words of its own from the built-in ones on, is previewed and s
   await look('chooser');
   await page.getByRole('link', { name: 'Password reset' }).click();
   expect(await page.getByLabel('Text', { exact: true }).inputValue()).toContain('{{#administrator}}');
+  await page.getByLabel('Built-in text').selectOption('ja');
+  await page.getByRole('button', { name: 'Start from it' }).click();
+  await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('{{environment_name}} のパスワードの再設定');
   await look('new');
   await page.getByLabel('Language').fill('de');
   await page.getByLabel('Subject').fill('Passwort zurücksetzen bei {{environment_nam}}');

@@ -1,33 +1,21 @@
 // Passkeys and second steps in Chromium, with its virtual authenticator (WebAuthn L3 11).
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
-import { launchChromium, picture } from '../support/chromium.js';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { axeViolations } from '../support/axe.js';
+import { picture, sharedChromium } from '../support/chromium.js';
 import { addUser, password } from '../support/data.js';
 import { addTwoStepUser, setEnvironment, totpCode, wrongTotpCode } from '../support/factors.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { needs } from '../support/programs.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const test = needs('chromium');
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** A browser beside other work is slow. */
 const patience = { timeout: 120_000 };
 
-let service: TestService;
-let ctx: Context;
-let chromium: Browser;
-
-beforeAll(async () => {
-  [service, chromium] = await Promise.all([startTestService(), launchChromium()]);
-  ctx = await service.context();
-});
-afterAll(async () => {
-  await chromium?.close();
-  await service?.stop();
-});
+const service = sharedService();
+const ctx = contextOf(service);
+const chromium = sharedChromium();
 
 /** Looks at the page with axe, in both themes, as narrow as a small phone. */
 async function inspect(page: Page, name: string): Promise<void> {
@@ -40,14 +28,9 @@ async function inspect(page: Page, name: string): Promise<void> {
     await picture(page, `${name}-${device}`);
   }
   await page.setViewportSize({ width: 320, height: 568 });
-  await page.evaluate(axe);
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const { violations } = (await page.evaluate('axe.run({ reporter: "no-passes" })')) as {
-      violations: { id: string; nodes: { html: string }[] }[];
-    };
-    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join('; ')}`);
-    expect(found, `${name} in the ${colorScheme} scheme`).toEqual([]);
+    expect(await axeViolations(page), `${name} in the ${colorScheme} scheme`).toEqual([]);
     expect(
       await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
       `${name}: nothing to scroll sideways`,

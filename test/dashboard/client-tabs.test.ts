@@ -160,3 +160,31 @@ test('what a client gets for itself, and why it gets nothing', async () => {
   expect(await ask('')).toContain('&#34;permissions&#34;: [');
   expect(await ask('write')).toContain('Add the scope to the grant of the client for the API.');
 });
+
+test('a client without a secret says what it authenticates with in its place', async () => {
+  const browser = await signedInWith(service, 'clients:read', 'federated_credentials:read');
+  const blind = await signedInWith(service, 'clients:read');
+  const secretOf = async (row: Parameters<typeof addClient>[1], reader = browser) => {
+    const client = await addClient(ctx, { first_party: false, secret_digest: null, secret_hint: null, ...row });
+    const html = await (await reader.get(`/dashboard/clients/${client.id}`)).text();
+    const value = /<dt>Secret ?<\/dt><dd>([\s\S]*?)<\/dd>/.exec(html)?.[1] ?? '';
+    return value
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+  };
+  const byKey = {
+    token_endpoint_auth_method: 'private_key_jwt',
+    application_type: 'machine',
+    grant_types: ['client_credentials'],
+  } as const;
+  const row = { ...byKey, grant_types: [...byKey.grant_types] };
+  expect(await secretOf({ token_endpoint_auth_method: 'none' })).toBe('None A public client: PKCE takes its place');
+  const key = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };
+  expect(await secretOf({ ...row, jwks: { keys: [key] } })).toBe('None Signs with its own key: one public key registered');
+  expect(await secretOf({ ...row, jwks: { keys: [key, key] } })).toBe('None Signs with its own key: 2 public keys registered');
+  expect(await secretOf({ ...row, jwks_uri: 'https://keys.example/jwks' })).toContain('found at its JWKS URI https://keys.example/jwks');
+  expect(await secretOf(row)).toBe('None No key and no federated credential yet');
+  // Whether there are credentials is for those who may see them.
+  expect(await secretOf(row, blind)).toBe('None Private key JWT');
+});

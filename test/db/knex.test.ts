@@ -128,6 +128,22 @@ describe.concurrent('nothing waits longer than about five seconds', () => {
     await expect(run(scope, one, []).then(() => run(scope, one, []))).rejects.toThrow();
   });
 
+  test('not for each connection that fell silent with the first: those that were idle are not used again (fault F08)', async () => {
+    const proxy = await startDatabaseProxy(database.url);
+    const knex = pool({ url: proxy.url, poolMax: 2 });
+    const scope = createScope(knex, '00000000-0000-7000-8000-000000000001');
+    const lookUp = { name: 'test.one', text: 'select 1 as one where $1::uuid is not null', short: 'look_up' } as const;
+    await Promise.all([knex.raw('select 1'), knex.raw('select 1'), run(scope, lookUp, [])]);
+    proxy.forget();
+    expect((await failure(Promise.resolve(knex.raw('select 2')))).error).toBeInstanceOf(Ambiguous);
+    expect((await knex.raw<{ rows: unknown[] }>('select 3 as three')).rows).toEqual([{ three: 3 }]);
+    expect(await run(scope, lookUp, [])).toEqual([{ one: 1 }]);
+    proxy.forget();
+    expect((await failure(run(scope, lookUp, []))).error).toBeInstanceOf(Unavailable);
+    expect((await knex.raw<{ rows: unknown[] }>('select 4 as four')).rows).toEqual([{ four: 4 }]);
+    proxy.close();
+  });
+
   test('not for a silent server on a connection taken by hand, with a named statement', async () => {
     const proxy = await startDatabaseProxy(database.url);
     const knex = pool({ url: proxy.url, poolMax: 1 });

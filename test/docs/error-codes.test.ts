@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { apiErrorCodes } from '../../src/lib/error-codes.js';
 
-const names = (await readdir('src', { recursive: true })).filter((name) => /^(domain|management|http|platform)\b.*\.ts$/.test(name));
+const names = (await readdir('src', { recursive: true })).filter((name) => /^(domain|lib|management|http|platform)\b.*\.ts$/.test(name));
 const sources = (await Promise.all(names.map((name) => readFile(join('src', name), 'utf8')))).join('\n');
 
 test('every code is one that somebody uses', () => {

@@ -10,6 +10,7 @@ import { listChangesSince } from '../../src/db/tables/audit_logs.js';
 import { findConfiguration, findManaged, lockConfiguration, saveConfiguration } from '../../src/db/tables/configurations.js';
 import { findClientGrant, listGrantedIdentifiers } from '../../src/db/tables/client_grants.js';
 import { findClient, insertClient, listAllowedOrigins, listOpenableClients, updateClient } from '../../src/db/tables/clients.js';
+import { countLogos, findLogoImage, hasLogo, removeLogo, saveLogo } from '../../src/db/tables/logos.js';
 import {
   changeMailTemplate,
   countMailTemplates,
@@ -17,6 +18,7 @@ import {
   insertMailTemplate,
   removeMailTemplate,
 } from '../../src/db/tables/mail_templates.js';
+import { changePageText, countPageTexts, insertPageText, listPageTexts, removePageText } from '../../src/db/tables/page_texts.js';
 import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
@@ -108,6 +110,23 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await findJwtStanding(scope, jwt, 'user')).toMatchObject({ standing: { user_status: null }, user: null, permissions: [] });
   expect(await findUserClaims(scope, user.id)).toBeNull();
   expect(await listOpenableClients(scope, user.id)).toEqual([]);
+  const logo = {
+    id: 'a'.repeat(64),
+    content_type: 'image/png',
+    size: 1,
+    created_at: now,
+    expires_at: null,
+    image: Buffer.alloc(1),
+  } as const;
+  await saveLogo(own.scope, logo);
+  expect([await countLogos(scope), await hasLogo(scope, logo.id), await findLogoImage(scope, logo.id)]).toEqual([
+    { count: 0, bytes: 0 },
+    false,
+    null,
+  ]);
+  await saveLogo(scope, { ...logo, content_type: 'image/webp' });
+  await removeLogo(scope, logo.id);
+  expect(await findLogoImage(own.scope, logo.id)).toMatchObject({ content_type: 'image/png' });
   expect(await listGrantedIdentifiers(scope, client.id, 10)).toEqual([]);
   expect(await findRefreshToken(scope, digest(body.refresh_token as string), sessionBounds(own))).toBeNull();
   const words = { id: uuidv7(now.getTime()), name: 'register_code', subject: 'Own', text: '{{code}}', created_at: now, updated_at: now };
@@ -117,6 +136,12 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await changeMailTemplate(scope, words.id, { subject: 'Eve' })).toBeNull();
   expect(await removeMailTemplate(scope, words.id)).toBe(false);
   expect(await countMailTemplates(scope)).toBe(0);
+  const said = { id: words.id, key: 'login.title', locale: 'en' as const, text: 'Own', created_at: now, updated_at: now };
+  await insertPageText(own.scope, said);
+  expect(await listPageTexts(scope.knex, scope.environment_id)).toEqual([]);
+  expect(await changePageText(scope, said.id, { text: 'Eve' })).toBeNull();
+  expect(await removePageText(scope, said.id)).toBe(false);
+  expect(await countPageTexts(scope)).toBe(0);
   const device = { digest: digest('device'), user_code_digest: digest('typed'), client_id: client.id, scope: '', resource: null };
   const asked = {
     ip_address: null,

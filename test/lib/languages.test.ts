@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { describe, expect, test } from 'vitest';
 import { isLanguage, languages, languageTags, lookUp } from '../../src/lib/languages/languages.js';
-import { catalogueOf, format, formatToPieces, message, type MessageKey } from '../../src/lib/languages/messages.js';
+import { catalogueOf, format, formatToPieces, message, waitMessage, type MessageKey } from '../../src/lib/languages/messages.js';
 
 const english = catalogueOf('en');
 const keys = Object.keys(english) as MessageKey[];
@@ -99,7 +99,7 @@ test('no text is unused, and none is asked for that there isn’t', () => {
   const written = new Set([...all.matchAll(/['`]([a-z_]+\.[a-z0-9_]+)['`]/g)].map(([, key]) => key));
   // Keys that are put together from a code, a name of the profile, or what is known of a row.
   const composed =
-    /^(error|done|script|scope|mail)\.|^profile\.|^(identity|methods)\.(email_)?(kind_)?(since|since_used|last_used|not_used)$|^common\.notice_/;
+    /^(error|done|script|scope)\.|^profile\.|^(identity|methods)\.(email_)?(kind_)?(since|since_used|last_used|not_used)$|^common\.notice_/;
   expect(keys.filter((key) => !written.has(key) && !composed.test(key))).toEqual([]);
   const asked = [
     ...views
@@ -161,6 +161,15 @@ describe('a text', () => {
       'Залишилося 5 спроб.',
       'Залишилося 22 спроби.',
     ]);
+  });
+
+  test('says a wait in minutes from a minute and a half on', () => {
+    const said = (seconds: number) => {
+      const { key, values } = waitMessage('requests', seconds);
+      return [format('en', key, values), format('uk', key, values)];
+    };
+    expect(said(264)).toEqual(['Too many requests. Try again in 5 minutes.', 'Забагато запитів. Спробуйте ще раз через 5 хвилин.']);
+    expect(said(1)).toEqual(['Too many requests. Try again in 1 second.', 'Забагато запитів. Спробуйте ще раз через 1 секунду.']);
   });
 
   test('holds a message in the same language', () => {

@@ -102,6 +102,62 @@ test.each([
   expect((await patch(admin, id, { trusted: true })).body['data'].attributes).toMatchObject({ trusted: true });
 });
 
+const secretive = { provider_client_secret: 'what the provider has given us' };
+const secretNeeded = [422, 'secret_required', '/data/attributes'];
+
+test.each<[string, object, object]>([
+  ['another issuer', {}, { issuer: 'https://evil.example' }],
+  ['the same issuer without TLS', {}, { issuer: 'http://id.corp.example' }],
+  ['a token endpoint elsewhere', {}, { token_endpoint: 'https://evil.example/token' }],
+  ['the token endpoint of GitHub', { strategy: 'github', issuer: null }, { token_endpoint: 'https://evil.example/token' }],
+  ['the issuer of Google', { strategy: 'google', issuer: null }, { issuer: 'https://evil.example' }],
+  [
+    'an issuer that is asked once an endpoint is away',
+    {
+      token_endpoint: 'https://id.corp.example/token',
+      authorization_endpoint: 'https://id.corp.example/auth',
+      jwks_uri: 'https://id.corp.example/keys',
+    },
+    { issuer: 'https://evil.example' },
+  ],
+])('a connection that is led to another server takes no stored secret there: %s (attack 22.800)', async (_what, before, change) => {
+  const { id } = await make(admin, { ...secretive, ...before });
+  for (const api of [narrow, admin]) expect(refusalOf(await patch(api, id, change))).toEqual(secretNeeded);
+  expect((await admin.get(`/connections/${id}`)).body['data'].attributes).toMatchObject({ has_client_secret: true, generation: 1 });
+  expect((await patch(narrow, id, { ...change, provider_client_secret: 'for the other one' })).status).toBe(200);
+});
+
+test('a connection that stays with its servers keeps its secret; without one it goes anywhere', async () => {
+  const { id } = await make(admin, { ...secretive, token_endpoint: 'https://token.corp.example/token' });
+  for (const change of [
+    { issuer: 'https://id.corp.example/realms/b' },
+    { token_endpoint: 'https://token.corp.example/v2' },
+    { token_endpoint: 'https://id.corp.example/token' },
+    { token_endpoint: null },
+    { jwks_uri: 'https://keys.example', userinfo_endpoint: 'https://users.example' },
+  ])
+    expect((await patch(narrow, id, change)).status).toBe(200);
+  // What it went to once is another server by now.
+  expect(refusalOf(await patch(narrow, id, { token_endpoint: 'https://token.corp.example/token' }))).toEqual(secretNeeded);
+  expect((await patch(narrow, id, { issuer: 'https://evil.example', provider_client_secret: null })).status).toBe(200);
+  expect((await patch(narrow, id, { issuer: 'https://another.example' })).body['data'].attributes).toMatchObject({
+    has_client_secret: false,
+  });
+});
+
+test('the form that leads a connection elsewhere says what is missing, and changes nothing (attack 22.800)', async () => {
+  const { id } = await make(narrow, secretive);
+  const browser = await signedInWith(service, 'connections:read', 'connections:write');
+  const html = await (await browser.get(`/dashboard/connections/${id}/edit`)).text();
+  const fields = Object.fromEntries(
+    [...html.matchAll(/<input[^>]* name="(_version|_changed|version)"[^>]* value="([^"]*)"/g)].map(([, field, value]) => [field, value]),
+  );
+  const form = { ...fields, _csrf: csrfOf(html), display_name: 'Corp', provider_client_id: 'us', status: 'enabled', account_linking: 'ask', profile_sync: 'on_create', second_factor: 'own', issuer: 'https://evil.example', provider_client_secret: '' }; // prettier-ignore
+  const answer = await browser.post(`/dashboard/connections/${id}`, form);
+  expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('would be sent to another server')]);
+  expect((await admin.get(`/connections/${id}`)).body['data'].attributes).toMatchObject({ issuer: 'https://id.corp.example' });
+});
+
 test('a dashboard form is no way round: the same refusal, and nothing is made (attack 22.236)', async () => {
   const browser = await signedInWith(service, 'connections:read', 'connections:write');
   const html = await (await browser.get('/dashboard/connections/new')).text();

@@ -120,6 +120,8 @@ test('after a week without its record a domain has failed, is primary no more, i
   const ctx = await service.context();
   const administrator = await addUser(ctx);
   await addUserRoles(ctx.scope, administrator.id, [(await findRoleByName(ctx.scope, 'administrator'))?.id ?? '']);
+  const german = await addUser(ctx, { locale: 'de-AT' });
+  await addUserRoles(ctx.scope, german.id, [(await findRoleByName(ctx.scope, 'administrator'))?.id ?? '']);
   const unproven = await addUser(ctx, { email_verified: false });
   await addUserRoles(ctx.scope, unproven.id, [(await findRoleByName(ctx.scope, 'administrator'))?.id ?? '']);
   const { id } = await verified('login.leaving.example');
@@ -147,4 +149,10 @@ test('after a week without its record a domain has failed, is primary no more, i
   expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('taken out of use'), expect.stringContaining('is missing')]);
   expect(mails[0]?.text).toContain(`${service.url}/dashboard/custom_domains/${id}`);
   expect(await told(unproven.email)).toEqual([]);
+  const { name } = ctx.environment;
+  expect((await mailTo(service.url, german.email)).map(({ subject }) => subject)).toEqual([
+    `Eine eigene Domain von ${name} ist nicht mehr in Gebrauch`,
+    `Der DNS-Eintrag einer eigenen Domain von ${name} fehlt`,
+    `Die Adresse von ${name} wurde geändert`,
+  ]);
 });

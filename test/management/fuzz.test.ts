@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
+import { png } from '../support/images.js';
 import { link, manage, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
@@ -59,6 +60,8 @@ beforeAll(async () => {
   ids.set('log_streams', (await api.create('log_streams', 'log_stream', stream))['id']);
   const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
   ids.set('mail_templates', (await api.create('mail_templates', 'mail_template', template))['id']);
+  ids.set('page_texts', (await api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }))['id']);
+  ids.set('logos', (await api.create('logos', 'logo', { image: png().toString('base64') }))['id']);
   ids.set('security_events', (await api.get('/security_events')).body['data'][0].id);
 });
 

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
+import { png } from '../support/images.js';
 import { link, links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
 import { addUser, password } from '../support/data.js';
 import { Browser } from '../support/browser.js';
@@ -51,6 +52,8 @@ beforeAll(async () => {
   await keep('log_streams', api.create('log_streams', 'log_stream', stream));
   const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
   await keep('mail_templates', api.create('mail_templates', 'mail_template', template));
+  await keep('page_texts', api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }));
+  await keep('logos', api.create('logos', 'logo', { image: png().toString('base64') }));
   records.set('security_events', (await api.get('/security_events')).body['data'][0]);
 });
 

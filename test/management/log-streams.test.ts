@@ -88,7 +88,7 @@ describe('a log stream', () => {
     const moved = await changed(id, { url: 'https://mine.example/' });
     expect([moved.status, moved.body['errors'][0].code, moved.body['errors'][0].source.pointer]).toEqual([
       422,
-      'required',
+      'secret_required',
       '/data/attributes',
     ]);
     expect(moved.body['errors'][0].meta.field).toBe('authorization');

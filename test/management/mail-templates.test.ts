@@ -52,11 +52,15 @@ describe('a mail template', () => {
     ]);
     await removed(german['id']);
     await removed(any['id']);
+    const builtIn = `Passwort bei ${name} zurücksetzen`;
     expect(await subjects()).toEqual([
+      builtIn,
+      'Für die Schweiz',
+      'Für die Schweiz',
+      builtIn,
+      `Réinitialisez votre mot de passe sur ${name}`,
       `Reset your password at ${name}`,
-      'Für die Schweiz',
-      'Für die Schweiz',
-      ...Array.from({ length: 4 }, () => `Reset your password at ${name}`),
+      `Reset your password at ${name}`,
     ]);
   });
 
@@ -187,6 +191,9 @@ describe('in the dashboard', () => {
     ])
       expect(form).toContain(shown);
     const values = { ...formValues(form), locale: 'fr', text: 'Bonjour\r\n\r\n{{code}}', password };
+    const german = await page('/new?name=password_reset_code&locale=de');
+    expect(formValues(german)).toMatchObject({ locale: 'de', subject: 'Passwort bei {{environment_name}} zurücksetzen' });
+    expect(german).toContain('<option value="de" selected>German</option>');
     const wrong = await browser.made.post('/dashboard/mail_templates', { ...values, text: '{{cde}}' });
     expect([wrong.status, await wrong.text()]).toEqual([422, expect.stringContaining('did you mean {{code}}?')]);
     const again = formValues(await page('/new?name=password_reset_code'));

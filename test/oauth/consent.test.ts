@@ -53,6 +53,36 @@ test('the page names application, scopes in words, person, destination and polic
   expect(page.headers.get('content-security-policy')).toContain("form-action 'self' https://app.example;");
 });
 
+test('an application on the device goes by its name, with its address in small print (specification 5.3.4)', async () => {
+  for (const [uri, address] of [
+    ['cursor://anysphere.cursor-mcp/cb', 'cursor:'],
+    ['http://127.0.0.1:7000/cb', '127.0.0.1:7000'],
+  ] as const) {
+    const native = await addClient(await service.context(), {
+      name: 'Cursor',
+      first_party: false,
+      application_type: 'native',
+      redirect_uris: [uri],
+    });
+    const html = await (await authorizeGet(browser, authorizeQuery(native, { redirect_uri: uri, scope: 'openid' }))).text();
+    expect(html).toMatch(/go on to <strong[^>]*>Cursor<\/strong>/);
+    expect(html).toContain(`<p class="small-print">Address of the application: ${address}</p>`);
+  }
+  expect(await (await ask()).text()).not.toContain('Address of the application');
+});
+
+test('scopes that read the same are told apart by their names, others are not burdened with them (specification 5.3.4)', async () => {
+  const ctx = await service.context();
+  const identifier = 'https://api.example/orders';
+  const resource = await addResource(ctx, { identifier, name: 'Orders' }, ['orders:read', 'orders:administrate', 'orders:export']);
+  const described = service.deps.knex('permissions').where({ api_resource_id: resource.id });
+  await described.clone().update({ description: 'Your orders' });
+  await described.clone().where({ name: 'orders:export' }).update({ description: 'Take your orders along' });
+  const html = await (await ask({ scope: 'openid orders:read orders:administrate orders:export', resource: identifier })).text();
+  const named = [...html.matchAll(/<code class="small-print">([^<]+)</g)].map(([, name]) => name);
+  expect(named).toEqual(['orders:read', 'orders:administrate']);
+});
+
 test('yes is remembered: no page the next time, and prompt=none succeeds', async () => {
   expect(codeOf(await answer(await ask(), 'allow'))).toMatch(/^ac_/);
   expect(codeOf(await ask())).toMatch(/^ac_/);

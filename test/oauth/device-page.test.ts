@@ -46,6 +46,7 @@ describe('the code', () => {
       '/login',
       `/device?user_code=${user_code}`,
     ]);
+    expect(await (await stranger.get(sent.headers.get('location') ?? '')).text()).toContain('<h1>Sign in to connect a device</h1>');
     const back = await stranger.login(user.email, password, location.searchParams.get('return_to') ?? '');
     const html = await (await stranger.get(back.headers.get('location') ?? '')).text();
     expect(html).toContain(`value="${user_code}"`);

@@ -121,6 +121,8 @@ describe('nothing is sent (attack 11.129)', () => {
     ['two senders', { from: 'a@example.com, b@example.com' }],
     ['a header in the id', { message_id: '<a@b>\r\nBcc: b@example.com' }],
     ['an id without brackets', { message_id: 'a@b' }],
+    ['a header in the language', { language: 'de\r\nBcc: b@example.com' }],
+    ['a language that is no tag', { language: '../../de' }],
   ])('with %s', async (_name, change) => {
     const { port, received, connections } = await mailServer();
     const error: unknown = await mailerOf(`smtp://127.0.0.1:${port}`)

@@ -101,3 +101,15 @@ test.each([
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   },
 );
+
+test('the page in another language keeps what waits, and links nothing (specification 4.13.3)', async () => {
+  const browser = new Browser(service.url);
+  const { user, fields } = await atLinkPage(browser);
+  const switched = await browser.post('/auth/sso/link', { ...fields, _language: 'de' });
+  const html = await switched.text();
+  expect([switched.status, html.includes('<html lang="de"'), html.includes(fields.link)]).toEqual([200, true, true]);
+  expect(html).toContain('name="_language" value="fr" lang="fr" form="link-account" formnovalidate');
+  expect([browser.cookies.has('session'), await listIdentities(ctx, user.id)]).toEqual([false, []]);
+  expect((await browser.post('/auth/sso/link', { ...fields, _csrf: csrfOf(html) })).status).toBe(303);
+  expect(await listIdentities(ctx, user.id)).toHaveLength(1);
+});

@@ -59,7 +59,7 @@ beforeEach(async () => {
 
 describe('a connection that is led to another server', () => {
   test('signs nobody in: the account proves itself once more, and from then on it does again (attack 22.235)', async () => {
-    expect((await patch(narrow, connection.id, { issuer: evil.url })).status).toBe(200);
+    expect((await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret })).status).toBe(200);
     const browser = new Browser(service.url);
     const asked = await login(browser);
     const html = await asked.text();
@@ -84,7 +84,7 @@ describe('a connection that is led to another server', () => {
   });
 
   test('the page names nobody: it says what the provider says, not whose account it is', async () => {
-    await patch(narrow, connection.id, { issuer: evil.url });
+    await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });
     evil.claims = { sub: user.id, email: 'evil@evil.example', email_verified: true };
     const html = await (await login()).text();
     expect(html).not.toContain(user.email);
@@ -92,7 +92,7 @@ describe('a connection that is led to another server', () => {
   });
 
   test("another's password, even with that person's own address, proves nothing", async () => {
-    await patch(narrow, connection.id, { issuer: evil.url });
+    await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });
     const stranger = await addUser(ctx);
     const browser = new Browser(service.url);
     const html = await (await login(browser)).text();
@@ -101,8 +101,8 @@ describe('a connection that is led to another server', () => {
   });
 
   test('there and back again, disabled and enabled, leaves the links void (attack 22.235)', async () => {
-    await patch(narrow, connection.id, { issuer: evil.url });
-    await patch(narrow, connection.id, { issuer: honest.url, status: 'disabled' });
+    await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });
+    await patch(narrow, connection.id, { issuer: honest.url, provider_client_secret: providerSecret, status: 'disabled' });
     await patch(narrow, connection.id, { status: 'enabled' });
     const browser = new Browser(service.url);
     expect([(await login(browser)).status, hasSession(browser)]).toEqual([200, false]);
@@ -118,17 +118,17 @@ describe('a connection that is led to another server', () => {
   });
 
   test('a form that was opened before the change proves nothing after it', async () => {
-    await patch(narrow, connection.id, { issuer: evil.url });
+    await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });
     const browser = new Browser(service.url);
     const html = await (await login(browser)).text();
-    await patch(narrow, connection.id, { issuer: honest.url });
+    await patch(narrow, connection.id, { issuer: honest.url, provider_client_secret: providerSecret });
     const fields = { _csrf: csrfOf(html), link: linkOf(html), email: user.email, password };
     const late = await browser.post('/auth/sso/link', fields);
     expect([late.status, await codeOf(late), hasSession(browser)]).toEqual([400, 'sso_state_mismatch', false]);
   });
 
   test('is connected again from the account page by whoever is signed in another way', async () => {
-    await patch(narrow, connection.id, { issuer: evil.url });
+    await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });
     const browser = await signedIn(service, user);
     const html = await (await browser.get('/account')).text();
     expect(html).toContain('Connect again: Corp');
@@ -174,7 +174,7 @@ test('the last usable way in is none that is void', async () => {
   await ctx.knex('users').where({ id: user.id }).update({ password_hash: null });
   const other = await addConnection(ctx, { issuer: honest.url });
   expect((await loginThrough(new Browser(service.url), other)).status).toBe(303);
-  await patch(narrow, connection.id, { issuer: evil.url });
+  await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });
   const usable = (await listIdentities(ctx, user.id)).find(({ connection_id }) => connection_id === other.id);
   expect((await admin.delete(`/identities/${usable?.id}`)).status).toBe(409);
 });

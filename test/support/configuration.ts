@@ -31,6 +31,7 @@ export const shopDocument: Document = {
       provider_client_secret: { env: 'ACME_SECRET' },
     },
   ],
+  trusted_issuers: [{ issuer: 'https://ci.example', name: 'CI', jwks_uri: 'https://ci.example/keys' }],
   clients: [
     {
       client_id: 'shop',
@@ -41,6 +42,21 @@ export const shopDocument: Document = {
       grants: [{ api_resource: 'https://api.example', scopes: ['orders:read'] }],
     },
     { client_id: 'front', name: 'Front', application_type: 'spa', redirect_uris: ['https://shop.example/cb'], connections: ['acme'] },
+    {
+      client_id: 'deploy',
+      name: 'Deployment',
+      application_type: 'machine',
+      grant_types: ['client_credentials'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      federated_credentials: [
+        { trusted_issuer: 'https://ci.example', claims: { sub: 'repo:acme/shop:ref:refs/heads/main' } },
+        {
+          trusted_issuer: 'https://ci.example',
+          audience: 'deploy',
+          claims: { sub: { prefix: 'repo:acme/infrastructure:' }, 'a.b': ['x', 'y'] },
+        },
+      ],
+    },
   ],
   log_streams: [
     {
@@ -55,6 +71,10 @@ export const shopDocument: Document = {
   mail_templates: [
     { name: 'register_code', subject: 'Your code', text: '{{code}}\n' },
     { name: 'register_code', locale: 'de', subject: 'Ihr Code', text: 'Ihr Code:\n\n{{code}}\n', html: '<p>{{code}}</p>' },
+  ],
+  page_texts: [
+    { key: 'login.title', locale: 'en', text: 'Welcome to the shop' },
+    { key: 'login.title', locale: 'de', text: 'Willkommen im Laden' },
   ],
   webhooks: [{ name: 'erp', url: 'https://erp.example/hook', events: ['user.created'], signing_secret: { file: '/run/secrets/hook' } }],
 };

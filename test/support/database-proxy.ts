@@ -9,6 +9,8 @@ export type DatabaseProxy = {
   /** From now on what is sent arrives, and no answer comes back. */
   swallowAnswers(): void;
   pass(): void;
+  /** From now on nothing passes on the connections that are open, as when a firewall has forgotten them; new ones are as ever. */
+  forget(): void;
   /** Ends all connections, and refuses new ones until `accept`. */
   refuse(): void;
   accept(): void;
@@ -22,10 +24,11 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const sockets = new Set<Socket>();
   let swallowed: 'nothing' | 'answers' | 'all' = 'nothing';
   let refusing = false;
+  let forgotten = new WeakSet<Socket>();
   const join = (from: Socket, to: Socket, isAnswer: boolean) => {
     sockets.add(from);
     from.on('data', (chunk) => {
-      if (swallowed === 'nothing' || (swallowed === 'answers' && !isAnswer)) to.write(chunk);
+      if (!forgotten.has(from) && (swallowed === 'nothing' || (swallowed === 'answers' && !isAnswer))) to.write(chunk);
     });
     from.on('error', () => undefined);
     from.on('close', () => {
@@ -50,6 +53,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     swallow: () => void (swallowed = 'all'),
     swallowAnswers: () => void (swallowed = 'answers'),
     pass: () => void (swallowed = 'nothing'),
+    forget: () => void (forgotten = new WeakSet(sockets)),
     refuse() {
       refusing = true;
       cut();

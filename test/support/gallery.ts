@@ -1,13 +1,15 @@
 /**
  * A server that shows every view with sample models, for looking at them: `npx tsx test/support/gallery.ts [port]`, then open `/`.
- * The browser tests use it as well.
+ * It speaks the language that the browser asks for. The browser tests use it as well.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
-import { createPageRenderer } from '../../src/http/pages/pages.js';
+import { languageOf } from '../../src/http/pages/language.js';
+import { createPageRenderer, isForOperators } from '../../src/http/pages/pages.js';
 import { createAssets } from '../../src/http/pages/static.js';
+import { inLanguage } from './in-language.js';
 import { samplePages } from './sample-pages.js';
 
 export type Gallery = { url: string; names: string[]; close(): Promise<void> };
@@ -24,7 +26,8 @@ export async function startGallery(port = 0): Promise<Gallery> {
   app.get('/*name', (req, res, next) => {
     const sample = samplePages.get(req.path.slice(1));
     if (!sample) return next();
-    renderPage(res, sample.view, sample.model, { formAction: ['https://notes.example'] });
+    const model = isForOperators(sample.view) ? sample.model : inLanguage(languageOf(req), sample.model);
+    renderPage(res, sample.view, model, { formAction: ['https://notes.example'] });
   });
   const server: Server = createServer(app);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));

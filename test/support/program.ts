@@ -5,17 +5,24 @@ import { programArguments } from './compiled.js';
 /** How a program of ours ended, and what it said. */
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** Runs a program to its end, beside whatever this process does. Its environment is what is given, and PATH. */
-export async function runProgram(
+type Environment = Readonly<Record<string, string>>;
+
+/** Starts a program of ours. Its environment is what is given, and PATH. */
+export async function startProgram(
   name: Parameters<typeof programArguments>[0],
   args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<Ended> {
+  environment: Environment,
+): Promise<{ readonly kill: (signal: NodeJS.Signals) => void; readonly ended: Promise<Ended> }> {
   const child = spawn(process.execPath, [...(await programArguments(name)), ...args], {
     env: { PATH: process.env['PATH'], LOG_FORMAT: 'json', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, stdout, stderr };
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const ended = Promise.all([text(child.stdout), text(child.stderr), exited]).then(([stdout, stderr, code]) => ({ code, stdout, stderr }));
+  return { kill: (signal) => void child.kill(signal), ended };
+}
+
+/** Runs a program to its end, beside whatever this process does. */
+export async function runProgram(...given: Parameters<typeof startProgram>): Promise<Ended> {
+  return (await startProgram(...given)).ended;
 }

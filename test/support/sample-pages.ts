@@ -9,7 +9,8 @@ import '../../src/sso/page-models.js';
 import { heldNames, ownNames } from '../../src/http/auth/confirmation.js';
 import { errorTexts } from '../../src/http/pages/error-texts.js';
 import { qrImage } from '../../src/http/pages/qr.js';
-import { renderMail } from '../../src/domain/mail/templates.js';
+import { builtInText } from '../../src/domain/mail/built-in.js';
+import { renderMail, type MailModels } from '../../src/domain/mail/templates.js';
 import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
 import { scopeText } from '../../src/http/pages/scope-texts.js';
 import { wordsIn } from '../../src/http/pages/words.js';
@@ -212,7 +213,7 @@ const approval = {
 };
 const consent = {
   client: { ...notes, policy_uri: 'https://notes.example/privacy', tos_uri: 'https://notes.example/terms' },
-  redirect_host: 'notes.example',
+  destination: { name: 'notes.example', address: null },
   user: ada,
   scopes: [
     ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
@@ -223,14 +224,16 @@ const consent = {
   hidden: { request: 'sealed' },
 };
 
-const request = { ip_address: '203.0.113.5', device: 'Chrome on macOS', at: '2026-11-21T09:05:00.000Z' };
+const request = { ip_address: '203.0.113.5', device: { name: 'Chrome', system: 'macOS' }, at: '2026-11-21T09:05:00.000Z' };
+const builtInMail = <Name extends keyof MailModels>(name: Name, model: MailModels[Name]) =>
+  renderMail(name, model, builtInText(name, 'en'), 'en');
 const mailSender = { name: 'Default', support_email: null };
 const messages = [
   {
     id: 'm2',
     to: 'ada@example.com',
     created_at: '2026-11-21T09:05:00.000Z',
-    ...renderMail('password_reset_code', {
+    ...builtInMail('password_reset_code', {
       environment: mailSender,
       code: '482913',
       expires_in: 600,
@@ -242,7 +245,7 @@ const messages = [
     id: 'm1',
     to: 'grace@example.com',
     created_at: '2026-11-20T19:30:00.000Z',
-    ...renderMail('register_code', { environment: mailSender, code: '104285', expires_in: 600, request }),
+    ...builtInMail('register_code', { environment: mailSender, code: '104285', expires_in: 600, request }),
   },
 ];
 
@@ -257,6 +260,10 @@ const samples: Record<string, SamplePage> = {
       return_to: '/oauth/authorize?client_id=1',
       connections: connections.slice(0, 3).map((connection, index) => ({ ...connection, last_used: index === 0 })),
     },
+  },
+  'login-device': {
+    view: 'account/login',
+    model: { ...base('Sign in to connect a device'), ...login, return_to: '/device?user_code=WDJB-MJHT' },
   },
   'login-connections': { view: 'account/login', model: { ...base('Sign in', development), ...login, connections } },
   'login-failed': {
@@ -652,7 +659,21 @@ const samples: Record<string, SamplePage> = {
       ...consent,
       client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: true },
-      redirect_host: '127.0.0.1:33418',
+      destination: { name: 'Notes Helper', address: '127.0.0.1:33418' },
+    },
+  },
+  'consent-native': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Let Cursor use your account?'),
+      ...consent,
+      client: { name: 'Cursor', logo_uri: null, policy_uri: null, tos_uri: null },
+      destination: { name: 'Cursor', address: 'cursor:' },
+      scopes: [
+        ...consent.scopes.slice(0, 1),
+        { name: 'orders:read', text: 'Orders', is_repeated: true },
+        { name: 'orders:administrate', text: 'Orders', is_repeated: true },
+      ],
     },
   },
   'consent-unverified-web': {

@@ -19,6 +19,7 @@ import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.j
 import { isStepUp, type Claimant } from '../../http/auth/claimant.js';
 import { sessionOf } from '../../http/auth/proof-ways.js';
 import { errorMessage } from '../../http/pages/error-texts.js';
+import { isLanguageSwitch } from '../../http/pages/language-switch.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
 import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
@@ -32,7 +33,7 @@ import { answerStep, credentialIn } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
 import { acrValuesOf, renderEnroll } from './enroll-page.js';
 import { wordsOf } from '../../http/pages/words.js';
-import { message } from '../../lib/languages/messages.js';
+import { message, type Message } from '../../lib/languages/messages.js';
 
 /** Whether a session may be given a factor: it was confirmed a moment ago, and is asked for a higher class. */
 const mayStepUp = (req: Request, { user, proofs, sign_in }: Claimant): boolean =>
@@ -173,14 +174,18 @@ export function enrollTotpVerify(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const claimant = claimantOf(req);
     const [authenticator_id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
+    const again = async (error?: Message) => {
+      const pending = await pendingTotp(req, authenticator_id, claimant.user);
+      if (!pending) return refuse(web, req, res, totpExpired);
+      renderTotp(web, req, res, pending, error, place(req, claimant));
+    };
+    if (isLanguageSwitch(req, res)) return again();
     const input = { authenticator_id, code, basis: basisOf(req) };
     const added = await activateTotpOf(req.ctx, claimant.user.id, input, originOf(req));
     if (added.outcome === 'added') return goOn(web, req, res, added.proof, added.recovery_codes);
     if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
     if (wantsJson(req)) throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
-    const pending = await pendingTotp(req, authenticator_id, claimant.user);
-    if (!pending) return refuse(web, req, res, totpExpired);
-    renderTotp(web, req, res, pending, wrongTotpCode, place(req, claimant));
+    await again(wrongTotpCode);
   };
 }
 

@@ -18,6 +18,7 @@ const [where, demands, tokens, told, looks, branding] = [
 
 /** The sections of the form. */
 export const clientSections: readonly SectionSpec[] = [
+  { title: terms.more_settings, text: sentences.chosen_for_this_type, folded: true },
   { title: where },
   { title: demands },
   { title: tokens },
@@ -199,6 +200,6 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'logo_uri', label: terms.logo_uri, kind: 'url', section: looks },
   { name: 'policy_uri', label: terms.policy_uri, kind: 'url', section: looks },
   { name: 'tos_uri', label: terms.terms_of_service_uri, kind: 'url', section: looks },
-  ...brandingFields(sentences.on_the_pages_and_mails, branding),
+  ...brandingFields(sentences.on_the_pages_and_mails, 'clients', branding),
   { name: 'branding.support_email', label: terms.support_email, kind: 'email', section: branding, attributes: { maxlength: 254 } },
 ];

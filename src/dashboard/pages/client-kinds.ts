@@ -44,6 +44,9 @@ export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
   },
 });
 
+/** Where the form of a native application without a browser is: one whose users enter a code elsewhere (RFC 8628). */
+export const devicePath = '/dashboard/clients/new?application_type=native&flow=device';
+
 /** What grant types are called, and what they are for. */
 export const grantLabels: Record<string, [string, string]> = named({
   authorization_code: [terms.authorization_code, sentences.users_sign_in_with_it],

@@ -1,8 +1,9 @@
 import type { Part } from '../page-parts.js';
 import type { ViewContext } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
+import { addressesPart, clientCreatedParts, isJustCreated } from './client-created.js';
 import { guideParts } from './quick-start.js';
-import { sentences, terms } from '../words.js';
+import { sentences } from '../words.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
 type Facts = {
@@ -49,17 +50,9 @@ export async function quickStartTab(look: ViewContext, record: ResourceObject): 
     isPublic: a['token_endpoint_auth_method'] === 'none',
     environment: name,
   };
-  const addresses: Part = {
-    kind: 'summary',
-    title: terms.addresses,
-    rows: [
-      { label: terms.issuer, value: { kind: 'code', text: issuer, copy: true } },
-      { label: terms.discovery, value: { kind: 'code', text: `${issuer}/.well-known/openid-configuration`, copy: true } },
-      { label: terms.client_id, value: { kind: 'code', text: record.id, copy: true } },
-    ],
-  };
+  const addresses: readonly Part[] = isJustCreated(look) ? await clientCreatedParts(look, record) : [addressesPart(look, record)];
   if (a['application_type'] === 'machine') {
-    return [addresses, snippet('curl', 'curl', sentences.gets_a_token_for_the, curlMachine(facts)), ...(await guideParts(look, record))];
+    return [...addresses, snippet('curl', 'curl', sentences.gets_a_token_for_the, curlMachine(facts)), ...(await guideParts(look, record))];
   }
-  return [addresses, ...(await guideParts(look, record)), snippet('curl', 'curl', sentences.redeems_the_code_by_hand, curlCode(facts))];
+  return [...addresses, ...(await guideParts(look, record)), snippet('curl', 'curl', sentences.redeems_the_code_by_hand, curlCode(facts))];
 }

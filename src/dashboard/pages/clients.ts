@@ -6,8 +6,10 @@ import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
 import { profileParts, profileValue } from './client-profile.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
+import { insteadOfSecret } from './client-proof.js';
 import { kinds, methodLabels, provesBySecret, secretValue } from './client-kinds.js';
-import { clientCreateFields } from './client-create-fields.js';
+import { clientCreateFields, clientCreateLead, completedClient } from './client-create-fields.js';
+import { clientCreatedParts } from './client-created.js';
 import { clientFields, clientSections, mappingLine } from './client-fields.js';
 import { named, own } from '../../lib/named.js';
 import { openUrl } from '../../domain/clients/initiation.js';
@@ -118,13 +120,14 @@ export const clients: Presentation = {
   ],
   name: (record) => words(record.attributes['name']),
   state: clientState,
-  summary: ({ attributes: a, id }, { now, req }) => [
+  recordInclude: 'federated_credentials',
+  summary: ({ attributes: a, id }, { now, req }, included) => [
     { label: terms.client_id, value: code(id, true) },
     {
       label: terms.secret,
       value: provesBySecret(a)
         ? stack(secretValue(a), quiet(terms.shown_once_when_it_was_made))
-        : quiet(a['token_endpoint_auth_method'] === 'none' ? terms.none_public_client : terms.none_private_key_jwt),
+        : stack(quiet(terms.none), ...insteadOfSecret(id, a, may(req.call, 'federated_credentials', 'read') ? included : null)),
     },
     ...(a['previous_secret_expires_at'] === null
       ? []
@@ -180,7 +183,15 @@ export const clients: Presentation = {
   sections: clientSections,
   fields: clientFields,
   createFields: clientCreateFields,
-  create: { label: terms.create_client, title: terms.create_a_client, guarded: true },
+  create: {
+    label: terms.create_client,
+    title: terms.create_a_client,
+    lead: clientCreateLead,
+    guarded: true,
+    complete: completedClient,
+    next: 'quick_start',
+    after: clientCreatedParts,
+  },
   edit: { when: isOwn },
   remove: {
     label: terms.delete_client,
@@ -206,6 +217,7 @@ export const clients: Presentation = {
   secrets: {
     create: {
       title: terms.save_the_client_secret,
+      lead: sentences.step_three,
       label: terms.client_secret,
       text: sentences.put_it_where_your_application,
       next: 'quick_start',

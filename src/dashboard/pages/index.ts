@@ -8,6 +8,7 @@ import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
 import { log_streams } from './log-streams.js';
 import { mail_templates } from './mail-templates.js';
+import { page_texts } from './page-texts.js';
 import { registration_tokens } from './registration-tokens.js';
 import { request_traces } from './request-traces.js';
 import { permissions, roles } from './roles.js';
@@ -45,6 +46,7 @@ export const presentations: readonly Presentation[] = [
   request_traces,
   custom_domains,
   mail_templates,
+  page_texts,
   signing_keys,
   environments,
 ];

@@ -1,8 +1,10 @@
 import type { Request } from 'express';
-import { builtInTexts } from '../../domain/mail/built-in.js';
+import { builtInText } from '../../domain/mail/built-in.js';
+import { mailLanguage } from '../../domain/mail/mail-language.js';
 import { mailNames, mailSpec, variablesOf, type MailName } from '../../domain/mail/mails.js';
 import { templateLimits } from '../../domain/mail/template-problems.js';
 import type { VariableKind } from '../../domain/mail/variables.js';
+import { languageTags, type Language } from '../../lib/languages/languages.js';
 import type { ResourceObject } from '../../management/documents.js';
 import type { Part, Value } from '../page-parts.js';
 import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../presentation.js';
@@ -24,7 +26,7 @@ const uses: Readonly<Record<VariableKind, string>> = {
   mailbox: sentences.may_be_absent_in_text,
   flag: sentences.yes_or_no_name_name,
   list: sentences.a_list_name_name_once,
-  number: '',
+  sentence: '',
   duration: '',
 };
 
@@ -58,12 +60,35 @@ const about = (name: MailName): Part => ({
 
 const known = (name: string | null | undefined): MailName => mailNames.find((one) => one === name) ?? 'register_code';
 
-/** The mail that a new template is for. */
-const chosen = (req: Request): MailName =>
-  known(req.method === 'POST' ? req.form.get('name') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('name'));
+const sent = (req: Request, name: string): string | null =>
+  (req.method === 'POST' ? req.form.get(name) : new URL(req.originalUrl, 'http://own.invalid').searchParams.get(name)) ?? null;
 
-/** The fields, with the built-in words of a mail to start from. */
-const fieldsFor = (name: MailName): readonly FieldSpec[] => [
+/** The mail that a new template is for. */
+const chosen = (req: Request): MailName => known(sent(req, 'name'));
+
+/** The language whose built-in text a new template starts from: the one asked for, else the environment's. */
+const chosenLanguage = (req: Request): Language => mailLanguage([sent(req, 'locale'), req.call.ctx.environment.default_locale]).builtIn;
+
+/** The choice of the language to start from. */
+const languageChoice = (req: Request): Part => ({
+  kind: 'filters',
+  action: '/dashboard/mail_templates/new',
+  fields: [
+    {
+      name: 'locale',
+      label: terms.built_in_text,
+      value: chosenLanguage(req),
+      kind: 'select',
+      choices: languageTags.map((tag) => ({ value: tag, label: languageNames.of(tag) ?? tag })),
+    },
+  ],
+  hidden: { name: chosen(req) },
+  clear: null,
+  button: terms.start_from_it,
+});
+
+/** The fields, with the built-in text of a mail in a language to start from. */
+const fieldsFor = (name: MailName, start: Language): readonly FieldSpec[] => [
   { name: 'name', label: terms.mail, kind: 'hidden', on: 'create', initial: name },
   {
     name: 'locale',
@@ -75,16 +100,16 @@ const fieldsFor = (name: MailName): readonly FieldSpec[] => [
   {
     name: 'subject',
     label: terms.subject,
-    initial: builtInTexts[name].subject,
-    attributes: { maxlength: templateLimits.subject },
+    initial: builtInText(name, start).subject,
+    attributes: { maxlength: templateLimits.subject, dir: 'auto' },
   },
   {
     name: 'text',
     label: terms.text,
     kind: 'source',
-    initial: builtInTexts[name].text,
+    initial: builtInText(name, start).text,
     hint: sentences.plain_text_the_name_of,
-    attributes: { rows: 16, maxlength: templateLimits.text },
+    attributes: { rows: 16, maxlength: templateLimits.text, dir: 'auto' },
   },
   {
     name: 'html',
@@ -140,11 +165,11 @@ export const mail_templates: Presentation = {
     { kind: 'code', id: 'text', title: terms.text, text: null, code: words(a['text']) },
     ...(a['html'] === null ? [] : [{ kind: 'code' as const, id: 'html', title: terms.html, text: null, code: words(a['html']) }]),
   ],
-  fields: fieldsFor('register_code'),
-  createFields: (req) => fieldsFor(chosen(req)),
+  fields: fieldsFor('register_code', 'en'),
+  createFields: (req) => fieldsFor(chosen(req), chosenLanguage(req)),
   formParts: (req, record) => {
     const name = record ? (record.attributes['name'] as MailName) : chosen(req);
-    return { above: [about(name)], below: [variablesPart(name)] };
+    return { above: [about(name), ...(record ? [] : [languageChoice(req)])], below: [variablesPart(name)] };
   },
   tabs: [{ name: 'preview', label: terms.preview, parts: previewParts }],
   create: { label: terms.create_mail_template, title: terms.create_a_mail_template, guarded: true },

@@ -1,8 +1,9 @@
 import type { Client, QueryResultRow } from 'pg';
 import { Unavailable } from '../failures.js';
+import type { Silence } from '../silence.js';
 import { maxBatch } from './backlog.js';
 import { byKey, withoutExpired, type PendingStatement } from './pending.js';
-import { failureFor, sendBatch, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
+import { failureFor, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
 
 /** A connection, and a queue before it, for the statements of one name. */
 type Bulkhead = {
@@ -31,6 +32,7 @@ export type IsolationOptions = {
   readonly limitMs: number;
   /** How long a connection may be silent before it is given up. */
   readonly silenceMs: number;
+  readonly silence: Silence;
   readonly locking: boolean;
   /** Called with what still waits of a name that is well again, to be run among the others. */
   release(waiting: PendingStatement[]): void;
@@ -143,7 +145,7 @@ export class Isolation {
     if (this.#bulkheads.size >= maxBulkheads) return null;
     const bulkhead: Bulkhead = {
       name,
-      connection: new SharedConnection(this.#options.open),
+      connection: new SharedConnection(this.#options.open, this.#options.silence),
       waiting: [],
       running: false,
       takesAll,
@@ -226,7 +228,7 @@ export class Isolation {
     const limit = Math.min(this.#options.limitMs, ...group.map(({ deadline }) => deadline.left()));
     try {
       const queries = [limitQuery(limit), ...group.map(({ query }) => query)];
-      const [, ...rows] = await sendBatch(session, queries, limit + this.#options.silenceMs);
+      const [, ...rows] = await bulkhead.connection.send(session, queries, limit + this.#options.silenceMs);
       group.forEach((one, index) => one.resolve(rows[index] as QueryResultRow[]));
       return true;
     } catch (error) {
@@ -234,8 +236,7 @@ export class Isolation {
     }
   }
 
-  #failed(bulkhead: Bulkhead, group: PendingStatement[], { kind, usable, cause }: BatchFailure): boolean {
-    if (!usable) bulkhead.connection.hangUp();
+  #failed(bulkhead: Bulkhead, group: PendingStatement[], { kind, cause }: BatchFailure): boolean {
     if (kind === 'refused' && group.length > 1) {
       // Nothing has happened; alone each is answered for itself.
       for (const one of group) this.#add(bulkhead, one);

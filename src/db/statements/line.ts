@@ -1,11 +1,12 @@
 import type { Client, QueryResultRow } from 'pg';
 import { Conflict, Outdated, Unavailable } from '../failures.js';
+import { Silence } from '../silence.js';
 import { endsSession, tookTooLong } from '../sqlstate.js';
 import { Backlog } from './backlog.js';
 import { Isolation } from './isolation.js';
 import type { NamedQuery } from './named.js';
 import type { PendingStatement, Terms } from './pending.js';
-import { failureFor, sendBatch, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
+import { failureFor, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
 
 /** What is known of a line at one moment. */
 export type LineState = {
@@ -40,6 +41,8 @@ export type LineOptions = {
   readonly slowMs?: number;
   /** The longest that an isolated statement may wait, and then run. Default 5 s. */
   readonly limitMs?: number;
+  /** Shared with other connections to the same server. Default: the line's own. */
+  readonly silence?: Silence;
   /** Told when the statements of a name are isolated, and when they are among the others again. */
   onChange?(name: string, isolated: boolean): void;
 };
@@ -72,15 +75,16 @@ class Line {
   #expiry: NodeJS.Timeout | null = null;
 
   constructor(options: LineOptions) {
-    const { open, connections, locking, slowMs = 200, limitMs = 5000, onChange = () => undefined } = options;
+    const { open, connections, locking, slowMs = 200, limitMs = 5000, silence = new Silence(), onChange = () => undefined } = options;
     this.#options = options;
-    this.#connections = Array.from({ length: connections }, () => new SharedConnection(() => open(slowMs)));
+    this.#connections = Array.from({ length: connections }, () => new SharedConnection(() => open(slowMs), silence));
     this.#backlog = new Backlog(options);
     this.#isolation = new Isolation({
       open: () => open(limitMs),
       slowMs,
       limitMs,
       silenceMs,
+      silence,
       locking,
       onChange,
       release: (waiting) => {
@@ -162,12 +166,11 @@ class Line {
     }
     const begun = performance.now();
     try {
-      const rows = await sendBatch(session, group.map(({ query }) => query), silenceMs); // prettier-ignore
+      const rows = await connection.send(session, group.map(({ query }) => query), silenceMs); // prettier-ignore
       this.#backlog.took(performance.now() - begun);
       group.forEach((one, index) => one.resolve(rows[index] as QueryResultRow[]));
     } catch (error) {
       const failure = error as BatchFailure;
-      if (!failure.usable) connection.hangUp();
       if (failure.kind === 'refused') this.#refused(group, failure);
       else this.#lost(group, failure);
     }

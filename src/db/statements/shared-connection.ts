@@ -2,6 +2,7 @@ import { DatabaseError, type Client, type QueryResultRow } from 'pg';
 import { StatementBatch, type PreparedStatements } from './batch.js';
 import type { NamedQuery } from './named.js';
 import { Ambiguous, Outdated, Unavailable } from '../failures.js';
+import type { Silence } from '../silence.js';
 import { endsSession, failureOf } from '../sqlstate.js';
 
 /** An open connection and what it has prepared. */
@@ -12,15 +13,33 @@ export class SharedConnection {
   /** Whether a batch is on its way. */
   busy = false;
   readonly #open: () => Client;
+  readonly #silence: Silence;
   #session: Promise<Session> | null = null;
+  #heardAt = 0;
 
-  constructor(open: () => Client) {
+  constructor(open: () => Client, silence: Silence) {
     this.#open = open;
+    this.#silence = silence;
   }
 
-  /** The connection that there is, or a new one. @throws what `pg` throws when the server can't be reached */
+  /** The connection that there is, or a new one when there is none or it may be dead. @throws what `pg` throws when the server can't be reached */
   session(): Promise<Session> {
+    if (this.#session && this.#silence.concerns(this.#heardAt)) this.hangUp();
     return this.#session ?? this.#connect();
+  }
+
+  /** Runs the queries as one batch. @throws {BatchFailure} */
+  async send(session: Session, queries: readonly NamedQuery[], silenceMs: number): Promise<QueryResultRow[][]> {
+    try {
+      return await sendBatch(session, queries, silenceMs);
+    } catch (error) {
+      const { kind, usable } = error as BatchFailure;
+      if (kind === 'silent') this.#silence.notice();
+      if (!usable) this.hangUp();
+      throw error;
+    } finally {
+      this.#heardAt = performance.now();
+    }
   }
 
   /** Gives the connection up; the next statement opens another. */
@@ -45,6 +64,7 @@ export class SharedConnection {
     client.on('end', forget);
     const mine = client.connect().then(() => ({ client, prepared: new Map() as PreparedStatements }));
     this.#session = mine;
+    this.#heardAt = performance.now();
     try {
       return await mine;
     } catch (error) {
@@ -97,7 +117,7 @@ function batchFailureOf(batch: StatementBatch, length: number, silent: boolean, 
  * @returns the rows of each query
  * @throws {BatchFailure}
  */
-export function sendBatch({ client, prepared }: Session, queries: readonly NamedQuery[], silenceMs: number): Promise<QueryResultRow[][]> {
+function sendBatch({ client, prepared }: Session, queries: readonly NamedQuery[], silenceMs: number): Promise<QueryResultRow[][]> {
   return new Promise((resolve, reject) => {
     const batch = new StatementBatch(queries, prepared, (type, format) => client.getTypeParser(type, format) as (text: string) => unknown);
     let silent = false;

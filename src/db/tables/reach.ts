@@ -70,19 +70,19 @@ export async function listReachOfLinkedUsers(scope: Scope, connection_id: string
   );
 }
 
-/** Active users who hold all of the permissions, at most `limit`; the earliest first. */
+/** Active users who hold all of the permissions, with the language of each (`locale`), at most `limit`; the earliest first. */
 export async function listHoldersOfAll(
   scope: Scope,
   permissions: readonly string[],
   limit: number,
-): Promise<{ id: string; email: string }[]> {
-  const { rows } = await scope.knex.raw<{ rows: { id: string; email: string }[] }>(
-    `select u.id, u.email from users u
+): Promise<{ id: string; email: string; locale: string | null }[]> {
+  const { rows } = await scope.knex.raw<{ rows: { id: string; email: string; locale: string | null }[] }>(
+    `select u.id, u.email, u.locale from users u
        join user_roles ur on ur.environment_id = u.environment_id and ur.user_id = u.id
        join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
        join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id and p.is_system and p.name = any (?::text[])
      where u.environment_id = ? and u.status = 'active'
-     group by u.id, u.email, u.created_at having count(distinct p.name) = ?
+     group by u.id, u.email, u.locale, u.created_at having count(distinct p.name) = ?
      order by u.created_at, u.id limit ?`,
     [[...permissions], scope.environment_id, new Set(permissions).size, limit],
   );

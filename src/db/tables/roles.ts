@@ -141,15 +141,19 @@ export async function countRoleHolders(
   return Number(rows[0]?.count ?? 0);
 }
 
-/** The proven addresses of active users who hold the role, the oldest accounts first. */
-export async function listRoleHolderAddresses(scope: Scope, role_id: string, limit: number): Promise<string[]> {
+/** The proven addresses of active users who hold the role, with the language of each (`locale`), the oldest accounts first. */
+export async function listRoleHolderAddresses(
+  scope: Scope,
+  role_id: string,
+  limit: number,
+): Promise<{ email: string; locale: string | null }[]> {
   return (await table(scope, 'user_roles')
     .where('user_roles.role_id' as never, role_id)
     .join('users as u', (on) => on.on('u.environment_id', 'user_roles.environment_id').andOn('u.id', 'user_roles.user_id'))
     .where({ 'u.status': 'active', 'u.email_verified': true } as never)
     .orderBy('u.id')
     .limit(limit)
-    .pluck('u.email')) as string[];
+    .select('u.email', 'u.locale')) as unknown as { email: string; locale: string | null }[];
 }
 
 /** Increments the version of a role or user whose links have changed. */

@@ -18,6 +18,8 @@ export const managementCollections = [
   'webhooks',
   'log_streams',
   'mail_templates',
+  'page_texts',
+  'logos',
   'event_types',
   'audit_logs',
   'security_events',

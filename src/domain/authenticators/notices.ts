@@ -1,4 +1,5 @@
 import type { UserRow } from '../../db/tables/users.js';
+import { message, type Message, type MessageKey } from '../../lib/languages/messages.js';
 import type { Context } from '../context.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
 
@@ -9,74 +10,52 @@ export type Notice =
   | { readonly kind: 'recovery_codes_made' | 'recovery_codes_removed' | 'two_step_on' | 'two_step_off' | 'reset' | 'second_step_locked' }
   | { readonly kind: 'recovery_code_used'; readonly left: number };
 
-const kindWords = { passkey: 'passkey', totp: 'authenticator app' } as const;
-const wasIt = 'If it wasn’t you, change your password, and remove whatever of your sign-in methods isn’t yours:';
+type Wording = { readonly headline: Message; readonly happening: Message; readonly advice: Message };
 
-/** The words of a notice: a headline for the subject, what happened, and what to do. */
-function wordsOf(notice: Notice): { headline: string; happening: string; advice: string } {
+const wording = (headline: MessageKey, happening: Message, advice: MessageKey): Wording => ({
+  headline: message(headline),
+  happening,
+  advice: message(advice),
+});
+
+/** A headline for the subject, what happened, and what to do. */
+function wordsOf(notice: Notice): Wording {
   switch (notice.kind) {
     case 'factor_added':
-      return {
-        headline: `A new ${kindWords[notice.what]} signs you in`,
-        happening: `The ${kindWords[notice.what]} “${notice.name}” was added to your account.`,
-        advice: wasIt,
-      };
+      return notice.what === 'passkey'
+        ? wording('mail.passkey_added_headline', message('mail.passkey_added', { factor_name: notice.name }), 'mail.advice_not_you')
+        : wording('mail.totp_added_headline', message('mail.totp_added', { factor_name: notice.name }), 'mail.advice_not_you');
     case 'factor_removed':
-      return {
-        headline: `${notice.what === 'totp' ? 'An' : 'A'} ${kindWords[notice.what]} was removed`,
-        happening: `The ${kindWords[notice.what]} “${notice.name}” was removed from your account.`,
-        advice: 'If it wasn’t you, change your password, and add it again:',
-      };
+      return notice.what === 'passkey'
+        ? wording('mail.passkey_removed_headline', message('mail.passkey_removed', { factor_name: notice.name }), 'mail.advice_removed')
+        : wording('mail.totp_removed_headline', message('mail.totp_removed', { factor_name: notice.name }), 'mail.advice_removed');
     case 'passkey_copied':
-      return {
-        headline: 'A passkey was refused',
-        happening: `The passkey “${notice.name}” was refused: it seems that a copy of it exists.`,
-        advice: 'Remove this passkey from your account and add another:',
-      };
+      return wording('mail.passkey_copied_headline', message('mail.passkey_copied', { factor_name: notice.name }), 'mail.advice_copied');
     case 'recovery_codes_made':
-      return {
-        headline: 'You have new recovery codes',
-        happening: 'New recovery codes were made for your account; earlier ones are no longer good.',
-        advice: wasIt,
-      };
+      return wording('mail.recovery_codes_made_headline', message('mail.recovery_codes_made'), 'mail.advice_not_you');
     case 'recovery_codes_removed':
-      return {
-        headline: 'Your recovery codes were removed',
-        happening: 'The recovery codes of your account are no longer good.',
-        advice: wasIt,
-      };
+      return wording('mail.recovery_codes_removed_headline', message('mail.recovery_codes_removed'), 'mail.advice_not_you');
     case 'recovery_code_used':
-      return {
-        headline: 'A recovery code was used',
-        happening: `A recovery code of your account was used. ${leftWords(notice.left)}`,
-        advice: notice.left < 3 ? `Make new codes soon. ${wasIt}` : wasIt,
-      };
+      return wording(
+        'mail.recovery_code_used_headline',
+        message('mail.recovery_code_used', { count: notice.left }),
+        notice.left < fewCodes ? 'mail.advice_few_codes' : 'mail.advice_not_you',
+      );
     case 'two_step_on':
-      return { headline: 'Two-step sign-in is on', happening: 'Your account now asks for a second step when you sign in.', advice: wasIt };
+      return wording('mail.two_step_on_headline', message('mail.two_step_on'), 'mail.advice_not_you');
     case 'two_step_off':
-      return {
-        headline: 'Two-step sign-in is off',
-        happening: 'Your account no longer asks for a second step when you sign in.',
-        advice: wasIt,
-      };
+      return wording('mail.two_step_off_headline', message('mail.two_step_off'), 'mail.advice_not_you');
     case 'reset':
-      return {
-        headline: 'Your sign-in methods were reset',
-        happening: 'An administrator removed the passkeys, authenticator apps and recovery codes of your account, and ended all sessions.',
-        advice: 'Sign in and set them up again; if you didn’t ask for this, tell whoever runs the service:',
-      };
+      return wording('mail.methods_reset_headline', message('mail.methods_reset'), 'mail.advice_reset');
     case 'second_step_locked':
-      return {
-        headline: 'Your second step is locked',
-        happening: 'So many wrong second steps came for your account that it takes none for a while. Whoever it was knows your password.',
-        advice: 'If it wasn’t you, change your password:',
-      };
+      return wording('mail.second_step_locked_headline', message('mail.second_step_locked'), 'mail.advice_locked');
   }
 }
 
-const leftWords = (left: number) => (left === 0 ? 'None is left.' : left === 1 ? 'One is left.' : `${left} are left.`);
+/** With fewer recovery codes than this left, one should make new ones. */
+const fewCodes = 3;
 
-/** What happened as templates in other languages than English ask for it: one flag is true. */
+/** What happened as templates that say it in words of their own ask for it: one flag is true. */
 function factsOf(notice: Notice): Record<string, string | boolean> {
   switch (notice.kind) {
     case 'factor_added':

@@ -56,6 +56,7 @@ export type Cache = {
 const derivedFrom: Record<string, readonly string[]> = named({
   environments: ['hosts'],
   custom_domains: ['hosts', 'environments'],
+  page_texts: ['environments'],
   api_resources: ['client_grants', 'permissions'],
   permissions: ['api_resources', 'client_grants'],
 });

@@ -7,6 +7,7 @@ import { attributeAliases, endpointFields, mappableAttributes, missingFields, st
 import type { Actor } from '../actor.js';
 import { refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
 import { domainOfEmail, providerSecretPlace } from './connections.js';
+import { leadsSecretElsewhere } from './secret-receivers.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
@@ -135,13 +136,27 @@ function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ..
   return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, providerSecretPlace(id)) };
 }
 
+/** Nobody reads a stored secret again: sending it to a server of one's own would be just that. */
+const secretProblems = (before: ConnectionRow, after: ConnectionRow, secret: string | null | undefined): Problem[] =>
+  secret === undefined && before.provider_client_secret_sealed !== null && leadsSecretElsewhere(before, after)
+    ? [
+        refused(
+          'provider_client_secret',
+          'secret_required',
+          'The client secret would be sent to another server: say it once more, or null for none.',
+        ),
+      ]
+    : [];
+
 /** Problems of a new connection, or of a change of `connection`, as far as the given input tells; none without a strategy. */
 export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: ConnectionInput, connection: ConnectionRow | null): Problem[] {
   const { provider_client_secret: secret, ...rest } = input;
   // Whether there is a secret is all that the rules ask.
   const next = { ...(connection ?? blank), ...rest, ...(secret === undefined ? {} : { provider_client_secret_sealed: secret }) };
   const policy = { allowPrivateNetwork: ctx.config.allowPrivateNetwork };
-  return 'strategy' in next ? connectionProblems(next as ConnectionRow, policy) : [];
+  if (!('strategy' in next)) return [];
+  const after = next as ConnectionRow;
+  return [...connectionProblems(after, policy), ...(connection ? secretProblems(connection, after, secret) : [])];
 }
 
 /**

@@ -99,7 +99,8 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
     });
     const model = { account_url: `${tx.environment.issuer}/account`, application: client.name };
     const mail = { template: 'new_sign_in', to: session.user_email, locale: session.user_locale, model } as const;
-    await queueMail(tx, { ...mail, origin: { ip_address, user_agent } });
+    // Where it came from is the device; the language is that of the page on which the person let it in.
+    await queueMail(tx, { ...mail, origin: { ip_address, user_agent, ...(origin.language && { language: origin.language }) } });
     return true;
   });
 }

@@ -112,8 +112,8 @@ async function tellAdministrators(tx: Context, actor: Actor, domain: string | nu
     domains_url: `${base_url}/dashboard/custom_domains`,
   };
   const origin = { ip_address: null, user_agent: null };
-  for (const { email } of await listHoldersOfAll(tx.scope, managementPermissions, toldAtMost))
-    await queueMail(tx, { template: 'primary_domain', to: email, locale: null, model, origin });
+  for (const { email: to, locale } of await listHoldersOfAll(tx.scope, managementPermissions, toldAtMost))
+    await queueMail(tx, { template: 'primary_domain', to, locale, model, origin });
 }
 
 /**

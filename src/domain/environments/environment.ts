@@ -1,4 +1,5 @@
 import type { EnvironmentRow } from '../../db/tables/environments.js';
+import type { OwnTexts } from '../../lib/languages/messages.js';
 
 /** An environment as the service works with it: its row and what follows from BASE_URL and its domains. */
 export type Environment = EnvironmentRow & {
@@ -10,4 +11,6 @@ export type Environment = EnvironmentRow & {
   readonly issuers: readonly string[];
   /** `aud` of tokens for its Management API. */
   readonly management_audience: string;
+  /** What its account pages say in the place of built-in texts; null: nothing. */
+  readonly page_texts: OwnTexts | null;
 };

@@ -3,6 +3,7 @@ import { listAllVerifiedDomains, listVerifiedDomains } from '../../db/tables/cus
 import type { Config } from '../../config.js';
 import type { Deps } from '../context.js';
 import type { Environment } from './environment.js';
+import { pageTextsOf } from './page-texts.js';
 
 /** `<slug>.<host of BASE_URL>`, or BASE_URL itself for the default environment. */
 export function baseUrlOf(config: Pick<Config, 'baseUrl'>, row: Pick<EnvironmentRow, 'slug' | 'is_default'>): string {
@@ -11,17 +12,18 @@ export function baseUrlOf(config: Pick<Config, 'baseUrl'>, row: Pick<Environment
   return `${url.protocol}//${row.slug}.${url.host}`;
 }
 
-/** The row with what follows from BASE_URL and the domains. */
-export async function completeEnvironment(deps: Pick<Deps, 'config' | 'knex'>, row: EnvironmentRow): Promise<Environment> {
+/** The row with what follows from BASE_URL and the domains, and its texts. */
+export async function completeEnvironment(deps: Pick<Deps, 'config' | 'knex' | 'logger'>, row: EnvironmentRow): Promise<Environment> {
   const domains = await listVerifiedDomains(deps.knex, row.id);
   const base_url = baseUrlOf(deps.config, row);
   const primary = domains.find((domain) => domain.is_primary);
   const issuer = primary ? `https://${primary.domain}` : base_url;
   const issuers = [...new Set([issuer, base_url, ...domains.map((domain) => `https://${domain.domain}`)])];
-  return { ...row, issuer, base_url, issuers, management_audience: `${base_url}/api` };
+  const page_texts = await pageTextsOf(deps, row.id);
+  return { ...row, issuer, base_url, issuers, management_audience: `${base_url}/api`, page_texts };
 }
 
-/** The environment of the id, remembered until it or its domains change. */
+/** The environment of the id, remembered until it, its domains or its texts change. */
 export async function findEnvironmentById(deps: Deps, id: string): Promise<Environment | null> {
   return deps.cache.get(id, 'environments', id, async () => {
     const row = await findEnvironment(deps.knex, id);

@@ -34,7 +34,7 @@ export function refuseUnlessOperator(ctx: Pick<Context, 'environment'>): void {
 
 /** The context of another environment within the transaction at hand. */
 async function contextWithin(tx: Context, row: EnvironmentRow): Promise<Context> {
-  const environment = await completeEnvironment({ config: tx.config, knex: tx.scope.knex }, row);
+  const environment = await completeEnvironment({ ...tx, knex: tx.scope.knex }, row);
   return { ...tx, environment, scope: scopeOf(tx.scope, row.id) };
 }
 

@@ -69,7 +69,7 @@ export const leadsElsewhere = (url: string, before: string): boolean =>
 function refuseForeignAuthorization(before: LogStreamRow, { url, authorization }: Partial<LogStreamInput>): void {
   if (url === undefined || authorization !== undefined || before.authorization_sealed === null || !leadsElsewhere(url, before.url)) return;
   const detail = 'The URL leads to another receiver: say which authorization it gets, or null for none.';
-  throw new Refusal({ status: 422, code: 'required', detail, attribute: 'authorization' });
+  throw new Refusal({ status: 422, code: 'secret_required', detail, attribute: 'authorization' });
 }
 
 /**

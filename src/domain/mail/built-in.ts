@@ -1,113 +1,123 @@
-import type { MailName, MailText } from './mails.js';
+import type { Language } from '../../lib/languages/languages.js';
+import { format, type MessageKey } from '../../lib/languages/messages.js';
+import { variablesOf, type MailName, type MailText } from './mails.js';
 
-const mail = (subject: string, ...paragraphs: readonly string[]): MailText => ({
-  subject,
-  text: `${paragraphs.join('\n\n')}\n`,
-  html: null,
-});
+type MailKey = Extract<MessageKey, `mail.${string}`>;
 
-const asked = 'Somebody asked for this {{origin}}. If it wasn’t you, you need do nothing:';
-const unchanged = `${asked} your account is as it was.`;
+/** The text of the key with the variables of the mail as tags. */
+type Say = (key: MailKey) => string;
+
+/** The subject and the paragraphs of a mail. */
+type Wording = readonly [subject: string, ...paragraphs: string[]];
+
+const where = (name: string, content: string) => `{{#${name}}}\n${content}\n{{/${name}}}`;
+const unless = (name: string, content: string) => `{{^${name}}}\n${content}\n{{/${name}}}`;
+const either = (name: string, content: string, otherwise: string) => `${where(name, content)}\n${unless(name, otherwise)}`;
+const inline = (name: string, content: string, otherwise: string) =>
+  `{{#${name}}}${content}{{/${name}}}{{^${name}}}${otherwise}{{/${name}}}`;
+
+/** When it was asked for or happened, with what and from where. */
+const details = where('details', '{{.}}');
 
 /**
- * The words of every mail where an environment has none of its own, in English; their HTML follows from them (`html-of-text.ts`). Never the code in a
- * subject: subjects are shown on locked screens, and kept by relays and their logs.
+ * What each mail says, of whole sentences in `data/languages`. Never the code in a subject: subjects are shown on locked screens, and kept by relays
+ * and their logs.
  */
-export const builtInTexts: Readonly<Record<MailName, MailText>> = {
-  register_code: mail(
-    'Your code for {{environment_name}}',
-    'Your code to create an account at {{environment_name}}:',
+const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
+  register_code: (say) => [
+    say('mail.register_code_subject'),
+    say('mail.register_code'),
     '{{code}}',
-    'Enter it on the page where you asked for it. It is valid for {{expires_in}}.',
-    `${asked} without the code, nothing happens.`,
-  ),
-  account_exists: mail(
-    'You already have an account at {{environment_name}}',
-    'Somebody wanted to create an account at {{environment_name}} with this email address. You have one already.',
-    'To sign in:\n{{login_url}}',
-    'If you forgot your password, set a new one:\n{{reset_url}}',
-    unchanged,
-  ),
-  password_reset_code: mail(
-    'Reset your password at {{environment_name}}',
-    'Your code to set a new password at {{environment_name}}:',
+    say('mail.code_valid'),
+    details,
+    say('mail.register_code_not_you'),
+  ],
+  account_exists: (say) => [
+    say('mail.account_exists_subject'),
+    say('mail.account_exists'),
+    `${say('mail.sign_in_here')}\n{{login_url}}`,
+    `${say('mail.password_forgotten')}\n{{reset_url}}`,
+    details,
+    say('mail.account_unchanged'),
+  ],
+  password_reset_code: (say) => [
+    say('mail.password_reset_code_subject'),
+    say('mail.password_reset_code'),
     '{{code}}',
-    'Enter it on the page where you asked for it, or open this one:\n{{reset_url}}',
-    'The code is valid for {{expires_in}}.',
-    `{{#administrator}}
-An administrator asked for this {{origin}}. If you did not expect it, ask before you use the code.
-{{/administrator}}
-{{^administrator}}
-${asked} without the code, your password stays as it is.
-{{/administrator}}`,
-  ),
-  sign_in_code: mail(
-    'Your code to sign in to {{environment_name}}',
-    'Your code to sign in to {{environment_name}}:',
+    `${say('mail.code_or_link')}\n{{reset_url}}`,
+    say('mail.code_valid_for'),
+    details,
+    either('administrator', say('mail.administrator_asked'), say('mail.password_reset_code_not_you')),
+  ],
+  sign_in_code: (say) => [
+    say('mail.sign_in_code_subject'),
+    say('mail.sign_in_code'),
     '{{code}}',
-    'Enter it on the page where you asked for it. It is valid for {{expires_in}}, once.',
-    'Somebody asked for this {{origin}}. If it wasn’t you, give the code to nobody{{#second}}, and change your password: somebody knows it.{{/second}}{{^second}}: without it, nothing happens.{{/second}}',
-  ),
-  sign_in_elsewhere: mail(
-    'Sign in with {{provider}} at {{environment_name}}',
-    'Somebody asked for an account, or for a new password, at {{environment_name}} with this email address. It signs in with {{provider}}, and needs no password here.',
-    'To sign in:\n{{login_url}}',
-    unchanged,
-  ),
-  password_changed: mail(
-    'Your password at {{environment_name}} was changed',
-    'The password of your account at {{environment_name}} was changed {{origin}}. Your other sessions have been ended, and applications must sign in anew.',
-    'If it wasn’t you, set a new password at once:\n{{reset_url}}',
-  ),
-  password_reset_done: mail(
-    'Your password at {{environment_name}} was reset',
-    'A new password was set for your account at {{environment_name}} with a code from your mail {{origin}}. All sessions have been ended.',
-    `{{#has_accounts}}
-These accounts still sign you in:
-{{#accounts}}
-{{.}}
-{{/accounts}}
-
-Disconnect what isn’t yours:
-{{account_url}}
-
-{{/has_accounts}}
-If it wasn’t you, somebody can read your mail. Change the password of your mailbox, then set a new one here:
-{{reset_url}}`,
-  ),
-  account_linked: mail(
-    '{{provider}} now signs you in at {{environment_name}}',
-    'Your {{provider}} account{{#provider_email}} ({{provider_email}}){{/provider_email}} was connected to your account at {{environment_name}} {{origin}}. From now on it signs you in.',
-    'If it wasn’t you, disconnect it and change your password:\n{{account_url}}',
-  ),
-  new_sign_in: mail(
-    'New sign-in at {{environment_name}}',
-    `{{#application}}
-You allowed a device to use your account at {{environment_name}} with {{application}}. The device asked for it {{origin}}.
-{{/application}}
-{{^application}}
-Somebody signed in to your account at {{environment_name}} {{origin}}, on a device that we have not seen before.
-{{/application}}`,
-    'If it wasn’t you, end that session and change your password:\n{{account_url}}',
-  ),
-  sign_in_methods: mail(
-    '{{headline}} at {{environment_name}}',
-    '{{happening}} This happened at {{environment_name}} {{origin}}.',
-    '{{advice}}\n{{account_url}}',
-  ),
-  primary_domain: mail(
-    'The address of {{environment_name}} was changed',
-    'Sign-ins at {{environment_name}}, and the links in its mails, lead to {{address}} from now on. {{by}} changed it {{origin}}.',
-    'Whoever holds that address receives everybody’s recovery links. If it wasn’t you or somebody you asked, take it back at once:\n{{domains_url}}',
-  ),
-  domain_record_missing: mail(
-    '{{#failed}}A custom domain of {{environment_name}} has been taken out of use{{/failed}}{{^failed}}The DNS record of a custom domain of {{environment_name}} is missing{{/failed}}',
-    `{{#failed}}
-The DNS record that proves a custom domain of {{environment_name}} has been missing for {{days}} days. The environment no longer answers there. If it was the primary domain, the issuer and the links in mails are made of the base URL again.
-{{/failed}}
-{{^failed}}
-The DNS record that proves a custom domain of {{environment_name}} is missing. If it is still missing in {{days}} days, the environment no longer answers there.
-{{/failed}}`,
-    'Which domain, and the record to set:\n{{domain_url}}',
-  ),
+    say('mail.code_valid_once'),
+    details,
+    either('second', say('mail.sign_in_code_second_not_you'), say('mail.sign_in_code_not_you')),
+  ],
+  sign_in_elsewhere: (say) => [
+    say('mail.sign_in_elsewhere_subject'),
+    say('mail.sign_in_elsewhere'),
+    `${say('mail.sign_in_here')}\n{{login_url}}`,
+    details,
+    say('mail.account_unchanged'),
+  ],
+  password_changed: (say) => [
+    say('mail.password_changed_subject'),
+    say('mail.password_changed'),
+    details,
+    `${say('mail.password_changed_not_you')}\n{{reset_url}}`,
+  ],
+  password_reset_done: (say) => [
+    say('mail.password_reset_done_subject'),
+    say('mail.password_reset_done'),
+    details,
+    where(
+      'has_accounts',
+      [say('mail.accounts_left'), where('accounts', '{{.}}'), `${say('mail.accounts_disconnect')}\n{{account_url}}`].join('\n\n'),
+    ),
+    `${say('mail.password_reset_done_not_you')}\n{{reset_url}}`,
+  ],
+  account_linked: (say) => [
+    say('mail.account_linked_subject'),
+    either('provider_email', say('mail.account_linked_address'), say('mail.account_linked')),
+    details,
+    `${say('mail.account_linked_not_you')}\n{{account_url}}`,
+  ],
+  new_sign_in: (say) => [
+    say('mail.new_sign_in_subject'),
+    either('application', say('mail.new_sign_in_device'), say('mail.new_sign_in')),
+    details,
+    `${say('mail.new_sign_in_not_you')}\n{{account_url}}`,
+  ],
+  sign_in_methods: () => ['{{headline}}', '{{happening}}', details, '{{advice}}\n{{account_url}}'],
+  primary_domain: (say) => [
+    say('mail.primary_domain_subject'),
+    say('mail.primary_domain'),
+    details,
+    `${say('mail.primary_domain_not_you')}\n{{domains_url}}`,
+  ],
+  domain_record_missing: (say) => [
+    inline('failed', say('mail.domain_failed_subject'), say('mail.domain_missing_subject')),
+    either('failed', say('mail.domain_failed'), say('mail.domain_missing')),
+    `${say('mail.domain_record')}\n{{domain_url}}`,
+  ],
 };
+
+function write(name: MailName, language: Language): MailText {
+  const tags = Object.fromEntries(Object.keys(variablesOf(name)).map((each) => [each, `{{${each}}}`]));
+  const [subject, ...paragraphs] = wordings[name]((key) => format(language, key, tags));
+  return { subject, text: `${paragraphs.join('\n\n')}\n`, html: null };
+}
+
+const written = new Map<string, MailText>();
+
+/** What the mail says where an environment has no template for it; its HTML follows from the text (`html-of-text.ts`). */
+export function builtInText(name: MailName, language: Language): MailText {
+  const key = `${name} ${language}`;
+  let text = written.get(key);
+  if (!text) written.set(key, (text = write(name, language)));
+  return text;
+}

@@ -5,10 +5,12 @@ import type { Variables } from './variables.js';
 const escaped = (text: string): string => ejs.escapeXML(text);
 
 const onlySections = /^(?:\{\{\s*[#^/]\s*\w+\s*\}\}\s*)+$/;
-const sectionTag = /\{\{\s*(?<sign>[#^/])\s*(?<name>\w+)\s*\}\}/g;
+const sectionTag = /\{\{\s*([#^/])\s*(\w+)\s*\}\}/g;
 const onlyVariable = /^\{\{\s*(?<name>\w+)\s*\}\}$/;
-const onlyAddress = /^https:\/\/[^\s<>"']+$/;
+/** Without variables: a link is one of them, or none. */
+const onlyAddress = /^https:\/\/[^\s<>"'{}]+$/;
 
+const listStyle = 'margin:0 0 16px;padding:12px 16px;background:#f3f4f7;border-radius:8px;font-size:14px';
 const codeStyle =
   'margin:0 0 16px;padding:16px;background:#f3f4f7;border-radius:8px;font:600 28px/1.25 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:0.15em;text-align:center';
 
@@ -16,27 +18,42 @@ const nameIn = (line: string): string | undefined => onlyVariable.exec(line.trim
 
 function lineOf(line: string, variables: Variables): string {
   const name = nameIn(line);
-  if (name !== undefined && variables[name]?.kind === 'address') return `<a href="{{${name}}}">{{${name}}}</a>`;
-  return onlyAddress.test(line.trim()) ? `<a href="${escaped(line.trim())}">${escaped(line.trim())}</a>` : escaped(line);
+  if (name !== undefined && variables[name]?.kind === 'address') return `<a dir="ltr" href="{{${name}}}">{{${name}}}</a>`;
+  return onlyAddress.test(line.trim()) ? `<a dir="ltr" href="${escaped(line.trim())}">${escaped(line.trim())}</a>` : escaped(line);
 }
 
 function paragraphOf(lines: readonly string[], variables: Variables, inList: boolean): string {
   const name = lines.length === 1 ? nameIn(lines[0] as string) : undefined;
-  if (name !== undefined && variables[name]?.kind === 'code') return `<p class="code" style="${codeStyle}">{{${name}}}</p>`;
+  if (name !== undefined && variables[name]?.kind === 'code') return `<p class="code" dir="ltr" style="${codeStyle}">{{${name}}}</p>`;
   const content = lines.map((line) => lineOf(line, variables)).join('<br>\n');
-  return inList ? `<p style="margin:0 0 4px;padding-left:16px">${content}</p>` : `<p>${content}</p>`;
+  return inList ? `<p style="margin:0"><bdi>${content}</bdi></p>` : `<p>${content}</p>`;
+}
+
+/** A section that is open: what stands around its content. */
+type Section = { readonly name: string; readonly before: readonly string[]; readonly after: readonly string[] };
+
+/** What repeats for each of a list stands in one box; there is none where the list is empty. */
+function sectionOf(tag: string, sign: string | undefined, name: string, variables: Variables, open: readonly Section[]): Section {
+  if (variables[name]?.kind !== 'list' || sign !== '#') return { name, before: [tag], after: [`{{/${name}}}`] };
+  const flag = `has_${name}`;
+  const guarded = variables[flag] !== undefined && !open.some((section) => section.name === flag);
+  return {
+    name,
+    before: [...(guarded ? [`{{#${flag}}}`] : []), `<div class="list" style="${listStyle}">`, tag],
+    after: [`{{/${name}}}`, '</div>', ...(guarded ? [`{{/${flag}}}`] : [])],
+  };
 }
 
 /**
- * The HTML template that has the same words as a text template: a paragraph for each, the code as what it is, and links of lines that are nothing else
- * than an address. Lines of section tags stand between paragraphs.
+ * The HTML template that has the same words as a text template: a paragraph for each, the code as what it is, lists in a box, and links of lines that are
+ * nothing else than an address. Lines of section tags stand between paragraphs.
  */
 export function htmlOfText(text: string, variables: Variables): string {
   const out: string[] = [];
-  const sections: string[] = [];
+  const open: Section[] = [];
   let lines: string[] = [];
   const end = () => {
-    const inList = sections.some((name) => variables[name]?.kind === 'list');
+    const inList = open.some(({ after }) => after.length > 1);
     if (lines.length > 0) out.push(paragraphOf(lines, variables, inList));
     lines = [];
   };
@@ -45,10 +62,9 @@ export function htmlOfText(text: string, variables: Variables): string {
       end();
     } else if (onlySections.test(line.trim())) {
       end();
-      out.push(line.trim());
-      for (const { groups } of line.matchAll(sectionTag)) {
-        if (groups?.['sign'] === '/') sections.pop();
-        else sections.push(groups?.['name'] ?? '');
+      for (const [tag, sign, name = ''] of line.matchAll(sectionTag)) {
+        if (sign !== '/') open.push(sectionOf(tag, sign, name, variables, open));
+        out.push(...((sign === '/' ? open.pop()?.after : open.at(-1)?.before) ?? [tag]));
       }
     } else {
       lines.push(line);

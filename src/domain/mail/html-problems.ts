@@ -1,6 +1,7 @@
 import { Tokenizer, TokenizerMode, type Token } from 'parse5';
 import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
+import { findStyleProblem } from './style-problems.js';
 import type { VariableKind, Variables } from './variables.js';
 
 type Found = Pick<Problem, 'code' | 'detail'>;
@@ -81,7 +82,7 @@ const textStates: ReadonlyMap<string, (typeof TokenizerMode)[keyof typeof Tokeni
 
 /** What stands inside of title and style, of which nothing may be left out: what follows would be read as something else. */
 function contentProblem(tagName: string, content: string): string | null {
-  if (tagName === 'style') return holdsTag(content) ? 'has variables in <style>: they stand in text.' : null;
+  if (tagName === 'style') return holdsTag(content) ? 'has variables in <style>: they stand in text.' : findStyleProblem(content);
   return holdsTag(content.replaceAll(tags, '')) ? 'has a section in <title>: only plain variables can be there.' : null;
 }
 

@@ -5,10 +5,11 @@ import {
   insertMailTemplate,
   type MailTemplateRow,
 } from '../../db/tables/mail_templates.js';
-import { lookupRanges } from '../../lib/language-range.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
+import { builtInText } from './built-in.js';
+import { mailLanguage } from './mail-language.js';
 import type { MailModels, MailName, MailText } from './mails.js';
 import { isUsable } from './template-problems.js';
 import { renderMail, type RenderedMail } from './templates.js';
@@ -39,22 +40,27 @@ export const updateMailTemplate = (tx: Context, id: string, changes: Partial<Mai
   changeMailTemplate(tx.scope, id, { ...changes, updated_at: tx.clock.now() });
 
 /**
- * A mail in the words of the environment for somebody of this language: of the template for it, or for what it is a form of (`de` for `de-CH`), else
- * of the one for all languages, else the built-in ones. A template that can't be used is passed over and told in the log: people need their mail.
+ * A mail in the first language that serves: in the environment's template for it, or for what it is a form of (`de` for `de-CH`), else in the one for all
+ * languages, else in the built-in text. A template that can't be used is passed over and told in the log: people need their mail.
+ * @param wanted the languages of whoever gets it, the best first; null for what isn't known
  */
 export async function renderForEnvironment<Name extends MailName>(
-  tx: Pick<Context, 'scope' | 'logger'>,
+  tx: Pick<Context, 'scope' | 'logger' | 'environment'>,
   name: Name,
   model: MailModels[Name],
-  locale: string | null,
+  wanted: readonly (string | null)[],
 ): Promise<RenderedMail> {
-  const row = await findMailTemplate(tx.scope, name, lookupRanges(locale));
-  if (!row) return renderMail(name, model);
+  const { default_locale } = tx.environment;
+  const { templates, builtIn } = mailLanguage([...wanted, default_locale]);
+  const row = await findMailTemplate(tx.scope, name, templates);
+  const otherwise = () => renderMail(name, model, builtInText(name, builtIn), builtIn);
+  if (!row) return otherwise();
+  const about = { event: 'mail.template_unusable', template: name, mail_template_id: row.id } as const;
   try {
-    if (isUsable(name, row)) return renderMail(name, model, row, row.locale);
-    tx.logger.error({ event: 'mail.template_unusable', template: name, mail_template_id: row.id }, 'a mail template does not fit its mail');
+    if (isUsable(name, row)) return renderMail(name, model, row, row.locale ?? default_locale);
+    tx.logger.error(about, 'a mail template does not fit its mail');
   } catch (error) {
-    tx.logger.error({ event: 'mail.template_unusable', template: name, mail_template_id: row.id, err: error }, 'a mail template failed');
+    tx.logger.error({ ...about, err: error }, 'a mail template failed');
   }
-  return renderMail(name, model);
+  return otherwise();
 }

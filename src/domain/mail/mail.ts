@@ -1,7 +1,7 @@
 import { insertMail, listRecentMails, type MailRow } from '../../db/tables/mails.js';
 import { uuidv7 } from '../../lib/random.js';
 import { SealError, type Place, type Sealer } from '../../lib/seal.js';
-import { deviceWords } from '../../lib/user-agent.js';
+import { deviceParts } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
 import { clientOf } from '../clients/clients.js';
 import type { Origin } from '../origin.js';
@@ -10,10 +10,16 @@ import type { MailModels, MailName } from './mails.js';
 import { mailEnvironment } from './sample.js';
 
 /** Where the request came from that made the service write. */
-export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to'>;
+export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to' | 'language'>;
 
 /** The opened content of a queued mail. */
-export type MailContent = { readonly template: MailName; readonly subject: string; readonly text: string; readonly html: string };
+export type MailContent = {
+  readonly template: MailName;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** The BCP 47 tag; absent in a mail of an earlier release. */ readonly language?: string;
+};
 
 const keepMs = 7 * 86_400_000;
 const place = (id: string): Place => `mails/${id}`;
@@ -27,7 +33,10 @@ export async function queueMail<Name extends MailName>(
   mail: {
     template: Name;
     to: string;
-    /** The language of whoever gets it, a tag as the person or a provider wrote it; null when it isn't known. */
+    /**
+     * The language of whoever gets it, a tag as the person or a provider wrote it; null when it isn't known. After it comes that of the page which caused
+     * the mail (`origin.language`), then the environment's.
+     */
     locale: string | null;
     model: Omit<MailModels[Name], 'environment' | 'request'>;
     origin: MailOrigin;
@@ -40,9 +49,9 @@ export async function queueMail<Name extends MailName>(
   const model = {
     ...mail.model,
     environment: mailEnvironment(tx.environment, client),
-    request: { ip_address: origin.ip_address, device: deviceWords(origin.user_agent), at: tx.clock.now().toISOString() },
+    request: { ip_address: origin.ip_address, device: deviceParts(origin.user_agent), at: tx.clock.now().toISOString() },
   } as MailModels[Name];
-  const content = { template, ...(await renderForEnvironment(tx, template, model, locale)) };
+  const content = { template, ...(await renderForEnvironment(tx, template, model, [locale, origin.language?.() ?? null])) };
   await queueRendered(tx, content, { to, send_before, discarded });
 }
 

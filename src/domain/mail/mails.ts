@@ -1,13 +1,18 @@
-import { address, code, duration, flag, list, mailbox, number, optional, text, type ValuesOf, type Variables } from './variables.js';
+import { message } from '../../lib/languages/messages.js';
+import { address, code, duration, flag, list, mailbox, optional, sentence, text, type ValuesOf, type Variables } from './variables.js';
 
 /** What every mail can name: whose it is, and where the request came from that made the service write. */
 export const commonVariables = {
   environment_name: text('The name of the environment, or that of its branding, or of the client’s whose sign-in is under way.', 'Acme'),
   support_email: mailbox('Whom people are told to write to.', 'help@acme.example'),
   time: text('When it was asked for or happened, in UTC and in the language of the template.', '2026-11-21T09:05:00.000Z'),
-  device: optional('The browser and system that it came from.', 'Chrome on macOS'),
+  device: optional('The browser and system that it came from, in the language of the template.', 'Chrome on macOS'),
   ip_address: optional('The address that it came from.', '203.0.113.5'),
-  origin: text('Time, device and address in English words: “on 21 November 2026 at 09:05 UTC, from Chrome on macOS at …”.', ''),
+  origin: text(
+    'Time, device and address in one line; in English as a part of a sentence: “on 21 November 2026 at 09:05 UTC, from Chrome on macOS at …”.',
+    '',
+  ),
+  details: list('Time, device and address, as far as they are known: a line for each with its label, in the language of the template.', []),
 } as const satisfies Variables;
 
 type MailSpec = {
@@ -107,9 +112,12 @@ export const mails = {
     title: 'Sign-in methods changed',
     sent: 'To somebody whose passkeys, authenticator apps, recovery codes or second step changed.',
     variables: {
-      headline: text('What happened in a few English words.', 'A passkey was removed'),
-      happening: text('What happened, as an English sentence.', 'The passkey “Laptop” was removed from your account.'),
-      advice: text('What to do, in English.', 'If it wasn’t you, change your password, and add it again:'),
+      headline: sentence('What happened where, in a few words in the language of the template.', message('mail.passkey_removed_headline')),
+      happening: sentence(
+        'What happened, as a sentence in the language of the template.',
+        message('mail.passkey_removed', { factor_name: 'Laptop' }),
+      ),
+      advice: sentence('What to do, in the language of the template; a link to the account page follows.', message('mail.advice_removed')),
       account_url,
       factor_name: optional('What the person calls the passkey or authenticator app.', 'Laptop'),
       codes_left: optional('How many recovery codes are left; absent unless one was used.', null),
@@ -144,7 +152,7 @@ export const mails = {
     variables: {
       domain_url: address('The page of the domain in the dashboard.', 'https://id.example/dashboard/custom_domains/1'),
       failed: flag('The environment answers there no longer.', false),
-      days: number('After how many days it no longer answers there.', 7),
+      time_left: duration('After how long it no longer answers there: “7 days”.', 604_800),
     },
     needed: ['domain_url'],
   },
@@ -162,8 +170,8 @@ export const variablesOf = (name: MailName): Variables => ({ ...mailSpec(name).v
 /** Where a request came from, for the person who gets mail because of it. */
 export type MailRequest = {
   ip_address: string | null;
-  /** Browser and system in words, "Chrome on macOS"; null when unknown. */
-  device: string | null;
+  /** Browser and system; null when unknown. */
+  device: { readonly name: string; readonly system: string | null } | null;
   /** ISO 8601 */
   at: string;
 };

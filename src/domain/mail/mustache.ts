@@ -33,6 +33,14 @@ function flattened(tokens: readonly Token[], within: readonly string[]): Tag[] {
 /** All tags of a template but the ends of sections, in their order. @throws {Error} when it can't be read: a tag or section that doesn't end */
 export const tagsOf = (template: string): Tag[] => flattened(own.parse(template) as Token[], []);
 
+type Values = Readonly<Record<string, unknown>>;
+
+/** Fills in a template that is read once. @throws {Error} when it can't be read */
+export function fillingOf(template: string, escape: (text: string) => string): (values: Values) => string {
+  const tokens = own.parse(template);
+  const config = { escape: (value: unknown) => escape(String(value)) };
+  return (values) => own.renderTokens(tokens, new mustache.Context(values), undefined, template, config);
+}
+
 /** The template with the values in the place of its tags, each through `escape`. */
-export const filledIn = (template: string, values: Readonly<Record<string, unknown>>, escape: (text: string) => string): string =>
-  own.render(template, values, undefined, { escape: (value: unknown) => escape(String(value)) });
+export const filledIn = (template: string, values: Values, escape: (text: string) => string): string => fillingOf(template, escape)(values);

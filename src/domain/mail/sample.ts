@@ -4,18 +4,21 @@ import { renderMail, type RenderedMail } from './templates.js';
 
 type Branded = Pick<BrandedEnvironment, 'name' | 'kind' | 'support_email' | 'branding'>;
 
-/** A mail with sample values, at the environment's own name and colour, as previews and tests show it. */
-export function renderSample(environment: Branded, name: MailName, template: MailText, locale: string | null): RenderedMail {
+/**
+ * A mail with sample values, at the environment's own name and colour, as previews and tests show it.
+ * @param language of the template, a BCP 47 tag
+ */
+export function renderSample(environment: Branded, name: MailName, template: MailText, language: string): RenderedMail {
   const samples = Object.entries(mailSpec(name).variables).map(([each, { sample }]) => [each, sample]);
   const base: MailBase = {
     environment: mailEnvironment(environment),
     request: {
       ip_address: commonVariables.ip_address.sample,
-      device: commonVariables.device.sample,
+      device: { name: 'Chrome', system: 'macOS' },
       at: commonVariables.time.sample,
     },
   };
-  return renderMail(name, { ...Object.fromEntries(samples), ...base } as MailModels[MailName], template, locale);
+  return renderMail(name, { ...Object.fromEntries(samples), ...base } as MailModels[MailName], template, language);
 }
 
 /** The environment as mails show it, or the client whose sign-in is under way where that has looks of its own. */

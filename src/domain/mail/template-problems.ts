@@ -1,6 +1,7 @@
 import { nearestName } from '../../lib/nearest.js';
 import { own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
+import { findCodeInLink, wordsOfHtml } from './code-links.js';
 import { findHtmlProblem } from './html-problems.js';
 import { mailSpec, variablesOf, type MailName, type MailText } from './mails.js';
 import { tagsOf, type Tag } from './mustache.js';
@@ -55,13 +56,16 @@ function tagProblem(tag: Tag, variables: Variables, part: Part): Found | null {
 
 /** What the tags of a part have against them; null for nothing. */
 function findTagProblem(template: string, variables: Variables, part: Part): Found | null {
+  const tooMany = invalid(`has more than ${mostTags} tags.`);
+  // A section has two. Before they are read: deep ones would be read as deep.
+  if (template.split('{{').length > 2 * mostTags + 1) return tooMany;
   let tags: Tag[];
   try {
     tags = tagsOf(template);
   } catch (error) {
     return invalid(`can not be read: ${(error as Error).message.slice(0, 200)}.`);
   }
-  if (tags.length > mostTags) return invalid(`has more than ${mostTags} tags.`);
+  if (tags.length > mostTags) return tooMany;
   for (const tag of tags) {
     const problem = tagProblem(tag, variables, part);
     if (problem) return problem;
@@ -77,12 +81,29 @@ function findLack(template: string, needed: readonly string[]): Found | null {
   return there ? null : { code: 'variable_required', detail: `must have ${list(needed)}, outside of all sections.` };
 }
 
+/** Whether people who click would tell the code to somebody else. */
+function findLeak(words: string, variables: Variables): Found | null {
+  let word: string | null;
+  try {
+    word = findCodeInLink(words, variables);
+  } catch {
+    return invalid('writes braces as character references: write {{name}}.');
+  }
+  if (word === null) return null;
+  return invalid(
+    `has ${word}: mail programs make a link of it, which carries the code elsewhere. Put a space between the variable and what is no part of it.`,
+  );
+}
+
 function findProblem(name: MailName, part: Part, template: string): Found | null {
   const variables = variablesOf(name);
   const found = findTagProblem(template, variables, part);
   if (found) return found;
   if (part === 'subject') return null;
-  return findLack(template, mailSpec(name).needed) ?? (part === 'html' ? findHtmlProblem(template, variables) : null);
+  const lack = findLack(template, mailSpec(name).needed);
+  if (lack) return lack;
+  if (part === 'text') return findLeak(template, variables);
+  return findHtmlProblem(template, variables) ?? findLeak(wordsOfHtml(template), variables);
 }
 
 /** What speaks against a template, at most one problem for each part; parts that aren't given are not looked at. */

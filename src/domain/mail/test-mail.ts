@@ -33,6 +33,6 @@ export async function addressOfTester(ctx: Context, actor: Pick<Actor, 'actor_ki
 /** Sends the template with sample values, marked as a test. */
 export async function sendTestMail(tx: Context, to: string, template: MailTemplateRow): Promise<void> {
   const name = template.name as MailName;
-  const mail = renderSample(tx.environment, name, template, template.locale);
+  const mail = renderSample(tx.environment, name, template, template.locale ?? tx.environment.default_locale);
   await queueRendered(tx, { template: name, ...mail, subject: `[Test] ${mail.subject}` }, { to, send_before: null, discarded: false });
 }

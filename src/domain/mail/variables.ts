@@ -1,8 +1,10 @@
+import type { Message } from '../../lib/languages/messages.js';
+
 /**
  * What a mail template can name. `optional` and `mailbox` may be absent; `flag` and `list` are for sections; `address` is a link of ours, and the
  * only thing that a link may lead to.
  */
-export type VariableKind = 'text' | 'optional' | 'code' | 'address' | 'mailbox' | 'flag' | 'list' | 'number' | 'duration';
+export type VariableKind = 'text' | 'optional' | 'code' | 'address' | 'mailbox' | 'flag' | 'list' | 'sentence' | 'duration';
 
 export type Variable<Kind extends VariableKind = VariableKind, Value = unknown> = {
   readonly kind: Kind;
@@ -26,7 +28,8 @@ export const address = of<'address', string>('address');
 export const mailbox = of<'mailbox', string | null>('mailbox');
 export const flag = of<'flag', boolean>('flag');
 export const list = of<'list', readonly string[]>('list');
-export const number = of<'number', number>('number');
+/** A text of ours, in the language of the template. */
+export const sentence = of<'sentence', Message>('sentence');
 /** Seconds, written as words in the language of the template. */
 export const duration = of<'duration', number>('duration');
 
@@ -34,13 +37,15 @@ export type Variables = Readonly<Record<string, Variable>>;
 
 type Value<Kind extends VariableKind> = Kind extends 'flag'
   ? boolean
-  : Kind extends 'number' | 'duration'
+  : Kind extends 'duration'
     ? number
-    : Kind extends 'list'
-      ? readonly string[]
-      : Kind extends 'optional' | 'mailbox'
-        ? string | null
-        : string;
+    : Kind extends 'sentence'
+      ? Message
+      : Kind extends 'list'
+        ? readonly string[]
+        : Kind extends 'optional' | 'mailbox'
+          ? string | null
+          : string;
 
 type MayLack = 'optional' | 'flag' | 'mailbox';
 

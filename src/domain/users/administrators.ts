@@ -18,8 +18,8 @@ export async function refuseLastAdministrator(tx: Context, user_id: string): Pro
     throw new Refusal({ status: 409, code: 'last_administrator', detail: 'The last active administrator can not be removed.' });
 }
 
-/** Where the active administrators get mail: proven addresses alone, at most fifty. */
-export async function administratorAddresses(ctx: Context): Promise<string[]> {
+/** Where the active administrators get mail, and the language of each: proven addresses alone, at most fifty. */
+export async function administratorAddresses(ctx: Context): Promise<{ email: string; locale: string | null }[]> {
   const role = await findRoleByName(ctx.scope, administratorRole);
   return role ? listRoleHolderAddresses(ctx.scope, role.id, 50) : [];
 }

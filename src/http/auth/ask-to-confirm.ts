@@ -16,6 +16,7 @@ import {
 import { passkeyPart } from './passkey-part.js';
 import { provePath, sessionOf, waysToProve, type WaysToProve } from './proof-ways.js';
 import { errorMessage } from '../pages/error-texts.js';
+import { isLanguageSwitch, languageField } from '../pages/language-switch.js';
 import type { FormPage, PageConnection, PagePasskey } from '../pages/page-models.js';
 import { basePage } from '../pages/pages.js';
 import { wantsJson } from '../request/form.js';
@@ -39,6 +40,8 @@ export interface ConfirmPage extends FormPage {
   passkey: PagePasskey | null;
   /** A form waits on this page: what leads away from it opens beside it. */
   held: boolean;
+  /** Whether the form can be sent for this page in another language, with {@link heldField}. */
+  switches?: boolean | undefined;
 }
 
 declare module '../pages/page-models.js' {
@@ -104,13 +107,14 @@ export type Asking = {
   /** Where a sign-in through a connection comes back to. */
   readonly back: string;
   readonly held: boolean;
+  readonly switches?: boolean;
   readonly failed?: Failed | null;
   readonly status: number;
 };
 
 /** Answers with the page that asks. */
 export async function renderConfirm(web: Web, req: Request, res: Response, asking: Asking): Promise<void> {
-  const { demanded, action, hidden, names, back, held, failed = null, status } = asking;
+  const { demanded, action, hidden, names, back, held, switches = false, failed = null, status } = asking;
   const { t, say } = wordsOf(req);
   const { connections, ...ways } = await waysToProve(req, demanded);
   const failing = failed && failureOf(failed);
@@ -129,6 +133,7 @@ export async function renderConfirm(web: Web, req: Request, res: Response, askin
       connections: connections.map((connection) => ({ ...connection, href: provePath(connection, back) })),
       passkey: ways.methods.includes('passkey') ? passkeyPart(req, `${confirmPath}/passkey/options`, null) : null,
       held,
+      switches,
       notice: failing && proven ? { tone: 'info', text: say(failing.text) } : null,
       errors: failed && failing && !proven ? { [fieldOf(failed, names)]: say(failing.text) } : undefined,
     },
@@ -139,9 +144,12 @@ export async function renderConfirm(web: Web, req: Request, res: Response, askin
 /** Where somebody comes back to from elsewhere, when a form waits on the page beside: it tells them to go back there. */
 export const confirmPath = '/account/confirm';
 
-/** The form of the request as a page holds it: its fields but for the proof and the token. */
+/** Tells a held form that is sent for its page in another language from one that has such a page itself. */
+const heldField = '_held';
+
+/** The form of the request as a page holds it: its fields but for the proof, the token, and what is said of the page. */
 function heldFields(req: Request): Record<string, string> {
-  const own = new Set<string>(['_csrf', ...Object.values(heldNames)]);
+  const own = new Set<string>(['_csrf', languageField, heldField, ...Object.values(heldNames)]);
   return Object.fromEntries(Object.entries(req.form.all).filter(([name]) => !own.has(name)));
 }
 
@@ -157,17 +165,24 @@ export class ConfirmationNeeded extends Error {
 }
 
 /** Answers a form with the page that asks and holds it: nothing that was typed is lost. */
-async function holdForm(web: Web, req: Request, res: Response, { demanded, failed }: ConfirmationNeeded, status: number): Promise<void> {
+async function holdForm(
+  web: Web,
+  req: Request,
+  res: Response,
+  { demanded, failed }: ConfirmationNeeded,
+  { status, switches }: Pick<Asking, 'status' | 'switches'>,
+): Promise<void> {
   const action = req.originalUrl.split('?')[0] ?? req.originalUrl;
   const hidden = heldFields(req);
-  await renderConfirm(web, req, res, { demanded, failed, status, action, hidden, names: heldNames, back: confirmPath, held: true });
+  const held = { action, hidden, names: heldNames, back: confirmPath, held: true, switches: switches ?? false };
+  await renderConfirm(web, req, res, { demanded, failed, status, ...held });
 }
 
 /** Error handler: answers {@link ConfirmationNeeded} with 422, as forms that can't be taken yet are. */
 export function askForForm(web: Web): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (!(error instanceof ConfirmationNeeded)) return next(error);
-    holdForm(web, req, res, error, 422).catch(next);
+    holdForm(web, req, res, error, { status: 422 }).catch(next);
   };
 }
 
@@ -203,10 +218,14 @@ export function confirmed(
 ): RequestHandler[] {
   const require: RequestHandler = async (req, res, next) => {
     if (req.session === null) return next();
-    const needed = await confirmByForm(req, res, demandedOf(req, await demand?.(req)));
+    const demanded = demandedOf(req, await demand?.(req));
+    // Confirmed meanwhile or not: what is held isn't done by choosing a language.
+    if (req.form.get(heldField) !== undefined && isLanguageSwitch(req, res))
+      return holdForm(web, req, res, new ConfirmationNeeded(demanded, null), { status: 200, switches: true });
+    const needed = await confirmByForm(req, res, demanded);
     if (needed === null) return next();
     if (wantsJson(req)) throw refusalOf(needed, code);
-    await holdForm(web, req, res, needed, needed.failed ? failureOf(needed.failed).status : 403);
+    await holdForm(web, req, res, needed, { status: needed.failed ? failureOf(needed.failed).status : 403, switches: true });
   };
   return [...limitProofs(web, heldNames), require];
 }

@@ -26,14 +26,14 @@ export type AdmissionOptions = {
   callerOf?(req: IncomingMessage): string | null;
   /** So many in flight, or begun in one turn, are never too many, however slow the machine is; default 64. */
   readonly fewInFlight?: number;
-  /** A turn of the event loop that takes longer is long, in milliseconds; default 40. */
+  /** A turn of the event loop that takes longer is long, in milliseconds; default 30. */
   readonly longTurnMs?: number;
-  /** While turns are long: how much of a turn is given to new requests, in milliseconds; default 15. */
+  /** While turns are long: how much of a turn is given to new requests, in milliseconds; default 10. */
   readonly shareMs?: number;
 };
 
 /** For so many milliseconds every turn must have been a long one: a burst is worked off meanwhile, a standing queue isn't. */
-const standingMs = 200;
+const standingMs = 100;
 /** For so many milliseconds nothing must have been refused before everything is let in again. */
 const calmMs = 500;
 /** What every turn takes, however long it is: some get through whatever else the process does. */
@@ -155,7 +155,7 @@ function createShares(maxEach: number, callerOf: (req: IncomingMessage) => strin
  * only a share of itself to new requests, and the others are refused at once for next to nothing. Nothing is refused while it keeps up.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 40, shareMs = 15, callerOf = () => null } = options;
+  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 30, shareMs = 10, callerOf = () => null } = options;
   const turns = createTurns(longTurnMs);
   const shares = createShares(Math.ceil(maxInFlight / 4), callerOf);
   let inFlight = 0;

@@ -36,7 +36,7 @@ const again: Readonly<Record<string, { readonly path: string; readonly fields: r
   '/device': { path: '/device', fields: ['user_code'] },
 };
 
-/** Views that answer a form and hold what isn't in their address: a token, a secret, another form. */
+/** Views that answer a form and hold what isn't in their address: a token, a secret, another form. They send that form for themselves in another language. */
 const holds: ReadonlySet<string> = new Set([
   'account/register-complete',
   'account/totp',
@@ -68,6 +68,21 @@ function pageOfForm({ form }: Request, page: string): string | null {
   if (!keeping.has(page)) return null;
   const typed = form.get('email')?.trim().slice(0, 254) ?? '';
   return withReturnTo(page, { ...(typed !== '' && { login_hint: typed }) }, safeReturnTo(form.get('return_to')));
+}
+
+/** The field that a form is sent with to have its page in another language, and nothing else: the tag. */
+export const languageField = '_language';
+
+/**
+ * Whether the form was sent for its page in another language alone: the choice is kept, and the handler makes the page again with what was typed, and
+ * does nothing else (specification 4.13.3). Needs `csrf` before.
+ */
+export function isLanguageSwitch(req: Request, res: Response): boolean {
+  const tag = req.form.get(languageField);
+  if (!isLanguage(tag)) return tag !== undefined;
+  setCookie(req, res, languageCookie, tag, lifetime);
+  req.language = tag;
+  return true;
 }
 
 /**

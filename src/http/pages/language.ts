@@ -26,7 +26,17 @@ function uiLocales(req: Request): string | undefined {
 /** The language that the person speaks by the account's own word, as far as it is known here who that is. */
 const localeOfPerson = ({ session, claimant }: Partial<Request>): string | null => session?.user_locale ?? claimant?.user.locale ?? null;
 
-function choose(req: Request): Language {
+/**
+ * The language to answer the person in (specification 4.13.1): the one chosen on a page, else what the application asks for, else the person's own,
+ * else the browser's, else the environment's. Asked for when the page is made: by then it is known who is there.
+ */
+export function languageOf(req: Request): Language {
+  return (req.language ??= languageSoFar(req));
+}
+
+/** The same as far as it is known now, for a mail that leaves before the page is made. */
+export function languageSoFar(req: Request): Language {
+  if (req.language !== undefined) return req.language;
   if (!(req as Partial<Request>).ctx) return lookUp(req.acceptsLanguages()) ?? 'en';
   const chosen = readCookie(req, cookieName(req, languageCookie));
   if (isLanguage(chosen)) return chosen;
@@ -37,12 +47,4 @@ function choose(req: Request): Language {
     lookUp([req.ctx.environment.default_locale]) ??
     'en'
   );
-}
-
-/**
- * The language to answer the person in (specification 4.13.1): the one chosen on a page, else what the application asks for, else the person's own,
- * else the browser's, else the environment's. Asked for when the page is made: by then it is known who is there.
- */
-export function languageOf(req: Request): Language {
-  return (req.language ??= choose(req));
 }

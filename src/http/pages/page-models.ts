@@ -101,12 +101,15 @@ export type UnverifiedNotice = { whose: string; local: boolean };
 /** Posts `decision` allow or deny, and `hidden`, to `action`. */
 export interface ConsentPage extends FormPage {
   client: PageClient & { policy_uri: string | null; tos_uri: string | null };
-  /** The host of the redirect URI, "notes.example", shown because a client's name alone can be made up. */
-  redirect_host: string;
+  /**
+   * Where the answer goes: the host of the redirect URI, "notes.example", shown because a client's name alone can be made up. An application on the
+   * device goes by its name, and `address` is the scheme or port that it listens at, "cursor:".
+   */
+  destination: { name: string; address: string | null };
   unverified: UnverifiedNotice | null;
   user: { email: string; name: string };
-  /** `text` in words (scope-texts.ts) */
-  scopes: { name: string; text: string }[];
+  /** `text` in words (scope-texts.ts); the name stands beside those that read the same. */
+  scopes: { name: string; text: string; is_repeated?: boolean }[];
   action: string;
   hidden: Record<string, string>;
 }

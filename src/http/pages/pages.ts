@@ -51,13 +51,13 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
 }
 
 /** Views for administrators and developers, which are in English alone. */
-const isForOperators = (view: string): boolean => /^(dashboard|dev|docs)\/|^sso\/test-result$/.test(view);
+export const isForOperators = (view: string): boolean => /^(dashboard|dev|docs)\/|^sso\/test-result$/.test(view);
 
 /** The words that the page is made of. */
 function wordsFor(res: Response, view: string, language: Language | undefined): Words {
   if (isForOperators(view)) return wordsIn('en');
   res.vary('Accept-Language').vary('Cookie');
-  return language === undefined ? wordsOf(res.req) : wordsIn(language);
+  return wordsOf(res.req, language);
 }
 
 /** How the page looks within a client's sign-in; nothing where that is as the environment says, as it always is for administrators and developers. */

@@ -5,6 +5,7 @@ import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/failu
 import {
   ApiError,
   BodyError,
+  bodyMessage,
   OAuthError,
   PageError,
   RateLimitedError,
@@ -19,7 +20,7 @@ import { traceRefusal } from '../request/trace.js';
 import { MethodNotAllowedError } from '../routes.js';
 import { basePage } from './pages.js';
 import type { Web } from '../web.js';
-import { message, type Message, type MessageKey } from '../../lib/languages/messages.js';
+import { message, waitMessage, type Message, type MessageKey } from '../../lib/languages/messages.js';
 import { wordsIn, wordsOf } from './words.js';
 
 /** What every surface needs to know of a refusal, whatever its dialect. */
@@ -62,22 +63,19 @@ function ownError(error: unknown): RenderedError | null {
     return { status: first?.status ?? 500, code: first?.code ?? 'server_error', text: first?.detail ?? '', ...plain };
   }
   if (error instanceof MethodNotAllowedError) {
-    return {
-      status: 405,
-      code: 'method_not_allowed',
-      text: `this address takes ${error.allow}`,
-      headers: { Allow: error.allow },
-      extra: {},
-    };
+    const { allow, said } = error;
+    return { status: 405, code: 'method_not_allowed', text: `this address takes ${allow}`, said, headers: { Allow: allow }, extra: {} };
   }
-  if (error instanceof BodyError)
-    return { status: error.status, code: error.status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, ...plain };
+  if (error instanceof BodyError) {
+    const { status, said } = error;
+    return { status, code: status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, said, ...plain };
+  }
   if (error instanceof RateLimitedError) {
     return {
       status: 429,
       code: 'rate_limited',
       text: [`too many requests; try again in ${error.retry_after} s`, error.remedy].filter(Boolean).join('; '),
-      said: error.remedy ? null : message('refusal.too_many_requests', { seconds: error.retry_after }),
+      said: error.remedy ? null : waitMessage('requests', error.retry_after),
       headers: retryHeaders(error.retry_after),
       extra: {},
     };
@@ -101,7 +99,7 @@ function ownError(error: unknown): RenderedError | null {
  */
 function foreignError(error: unknown): RenderedError {
   if (error instanceof Unstorable)
-    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
+    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', said: bodyMessage(400), ...plain };
   if (error instanceof DatabaseFailure && !(error instanceof Duplicate || error instanceof Dangling)) {
     return {
       status: 503,
@@ -115,14 +113,13 @@ function foreignError(error: unknown): RenderedError {
   const { status, type } = error as { status?: unknown; type?: unknown };
   if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {
     const texts: Record<number, string> = { 413: 'the body is too large', 415: 'the body must not be compressed, and be UTF-8' };
-    return {
-      status,
-      code: status === 413 ? 'payload_too_large' : 'invalid_request',
-      text: texts[status] ?? 'the body can not be read',
-      ...plain,
-    };
+    const code = status === 413 ? 'payload_too_large' : 'invalid_request';
+    return { status, code, text: texts[status] ?? 'the body can not be read', said: bodyMessage(status), ...plain };
   }
-  if (error instanceof URIError) return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', ...plain };
+  if (error instanceof URIError) {
+    const said = message('refusal.address_unreadable');
+    return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', said, ...plain };
+  }
   const text = 'something went wrong; the log has the cause under this request id';
   return { status: 500, code: 'server_error', text, said: message('refusal.something_failed'), ...plain };
 }
@@ -192,7 +189,8 @@ const nextSteps: Readonly<Record<number, MessageKey>> = {
   403: 'error_page.next_403',
   404: 'error_page.next_404',
   405: 'error_page.next_405',
-  429: 'error_page.next_429',
+  // The text itself says how long to wait.
+  429: 'error_page.again',
   500: 'error_page.next_500',
   503: 'error_page.next_503',
 };

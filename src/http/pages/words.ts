@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { dateTimeWords, dateWords } from '../../lib/date-words.js';
 import { languages, type Language } from '../../lib/languages/languages.js';
-import { format, formatToPieces, type Message, type MessageKey, type Values } from '../../lib/languages/messages.js';
+import { format, formatToPieces, type Message, type MessageKey, type OwnTexts, type Values } from '../../lib/languages/messages.js';
 import { languageOf } from './language.js';
 
 /** What a view shows in the place of a placeholder otherwise than as plain text; `views/partials/rich.ejs` escapes each. */
@@ -34,7 +34,7 @@ export type Words = {
 const scriptNames = ['hide', 'hide_password', 'show', 'show_password'] as const;
 const passkeyNames = ['away', 'failed', 'go_on', 'has_passkey', 'not_made', 'not_used'] as const;
 
-function createWords(language: Language): Words {
+function createWords(language: Language, own: OwnTexts | null): Words {
   const date = (iso: string) => dateWords(iso, language);
   const dateTime = (iso: string) => dateTimeWords(iso, language);
   const withWords = (part: Rich): Piece =>
@@ -42,27 +42,42 @@ function createWords(language: Language): Words {
   return {
     language,
     dir: languages[language].dir,
-    t: (key, values) => format(language, key, values),
-    say: ({ key, values }) => format(language, key, values),
+    t: (key, values) => format(language, key, values, own),
+    say: ({ key, values }) => format(language, key, values, own),
     rich(key, parts) {
       const entries = Object.entries(parts).map(([name, part]) => [name, typeof part === 'object' ? withWords(part) : part] as const);
-      return formatToPieces<Piece>(language, key, Object.fromEntries(entries));
+      return formatToPieces<Piece>(language, key, Object.fromEntries(entries), own);
     },
     dateWords: date,
     dateTimeWords: dateTime,
     scriptWords: (passkeys) =>
-      Object.fromEntries([...scriptNames, ...(passkeys ? passkeyNames : [])].map((name) => [name, format(language, `script.${name}`)])),
+      Object.fromEntries(
+        [...scriptNames, ...(passkeys ? passkeyNames : [])].map((name) => [name, format(language, `script.${name}`, {}, own)]),
+      ),
   };
 }
 
-const made = new Map<Language, Words>();
+/** The words of the languages, by the texts that come before the built-in ones; they go with these. */
+const made = new WeakMap<OwnTexts, Map<Language, Words>>();
+const builtIn = new Map<Language, Words>();
 
-/** The words of a language. */
-export function wordsIn(language: Language): Words {
-  let words = made.get(language);
-  if (!words) made.set(language, (words = createWords(language)));
+function madeWith(own: OwnTexts | null): Map<Language, Words> {
+  if (own === null) return builtIn;
+  let known = made.get(own);
+  if (!known) made.set(own, (known = new Map<Language, Words>()));
+  return known;
+}
+
+/** The words of a language. @param own texts of the environment that come before the built-in ones */
+export function wordsIn(language: Language, own: OwnTexts | null = null): Words {
+  const known = madeWith(own);
+  let words = known.get(language);
+  if (!words) known.set(language, (words = createWords(language, own)));
   return words;
 }
 
-/** The words for whoever the request is answered to. */
-export const wordsOf = (req: Request): Words => wordsIn(languageOf(req));
+/** The texts that the environment of the request has of its own; null before it is known which that is. */
+const ownTexts = ({ ctx }: Partial<Request>): OwnTexts | null => ctx?.environment.page_texts ?? null;
+
+/** The words for whoever the request is answered to. @param language that of the person unless told */
+export const wordsOf = (req: Request, language: Language = languageOf(req)): Words => wordsIn(language, ownTexts(req));

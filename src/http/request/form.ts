@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { BodyError } from '../../errors.js';
+import { message } from '../../lib/languages/messages.js';
 import { named } from '../../lib/named.js';
 import { isPasswordField, noParameters, parseParameters, type Parameters } from '../../lib/parameters.js';
 
@@ -118,7 +119,12 @@ export function wantsJson(req: Request): boolean {
 export function queryOf(req: Request): Parameters {
   const mark = req.url.indexOf('?');
   const parsed = mark < 0 ? noParameters : parseParameters(req.url.slice(mark + 1));
-  if (!parsed) throw new BodyError(400, 'the query holds too many parameters, or a value that is not valid text');
+  if (!parsed)
+    throw new BodyError(
+      400,
+      'the query holds too many parameters, or a value that is not valid text',
+      message('refusal.address_unreadable'),
+    );
   return parsed;
 }
 

@@ -30,6 +30,13 @@ export function withReturnTo(path: string, fields: Record<string, string>, retur
   return query === '' ? path : `${path}?${query}`;
 }
 
+/** Where a person types the code that a device shows: short, for it is typed as well (RFC 8628 3.3). */
+export const devicePath = '/device';
+
+/** Whether the journey goes on to the page for the code of a device. */
+export const leadsToDevice = (return_to: string | null): boolean =>
+  return_to === devicePath || return_to?.startsWith(`${devicePath}?`) === true;
+
 /** Path at which a pending authorization request is resumed. */
 export const resumePath = '/oauth/authorize/resume';
 const place = 'authorization-request';

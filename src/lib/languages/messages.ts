@@ -18,6 +18,17 @@ export type Message = { readonly key: MessageKey; readonly values: Values };
 
 export const message = (key: MessageKey, values: Values = {}): Message => ({ key, values });
 
+const waits = {
+  code: ['refusal.wait_minutes', 'refusal.wait_seconds'],
+  requests: ['refusal.too_many_requests_minutes', 'refusal.too_many_requests_seconds'],
+} as const;
+
+/** How long somebody has to wait for another code, or after too many requests: in minutes from a minute and a half on, rounded up. */
+export function waitMessage(what: keyof typeof waits, seconds: number): Message {
+  const [inMinutes, inSeconds] = waits[what];
+  return seconds > 90 ? message(inMinutes, { count: Math.ceil(seconds / 60) }) : message(inSeconds, { count: seconds });
+}
+
 const directory = new URL('../../../data/languages/', import.meta.url);
 const catalogues = new Map<Language, Catalogue>();
 
@@ -43,27 +54,39 @@ function compile(language: Language, text: string): IntlMessageFormat {
   let formats = compiled.get(language);
   if (!formats) compiled.set(language, (formats = new Map()));
   let format = formats.get(text);
-  if (!format) formats.set(text, (format = new IntlMessageFormat(text, localeOf(language), undefined, { ignoreTag: true })));
+  if (!format) formats.set(text, (format = createFormat(language, text)));
   return format;
 }
 
 /** A value that stays a text of its own in a line of the other direction (Unicode UAX 9, first strong isolate). */
 const isolated = (value: string): string => `\u2068${value}\u2069`;
 
+/** Texts that stand in the place of built-in ones. */
+export type OwnTexts = {
+  /** The text of the key, ready to be filled in; null: the built-in one is shown. */
+  formatOf(language: Language, key: MessageKey): IntlMessageFormat | null;
+};
+
+/** The text of a language as something to fill in: nothing in it is taken for a tag. @throws {SyntaxError} when it is no ICU MessageFormat */
+export const createFormat = (language: Language, text: string): IntlMessageFormat =>
+  new IntlMessageFormat(text, localeOf(language), undefined, { ignoreTag: true });
+
 /** The values as they go into a text of the language. */
-function placed(language: Language, values: Values): Record<string, string | number> {
+function placed(language: Language, values: Values, own: OwnTexts | null): Record<string, string | number> {
   const rtl = languages[language].dir === 'rtl';
   const place = (value: string | number | Message) => {
-    if (typeof value === 'object') return format(language, value.key, value.values);
+    if (typeof value === 'object') return format(language, value.key, value.values, own);
     return rtl && typeof value === 'string' ? isolated(value) : value;
   };
   return named(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, place(value)])));
 }
 
-/** The text of the key in the language. @throws {Error} when a value is missing */
-export function format(language: Language, key: MessageKey, values: Values = {}): string {
+/** The text of the key in the language. @param own texts that come before the built-in ones @throws {Error} when a value is missing */
+export function format(language: Language, key: MessageKey, values: Values = {}, own: OwnTexts | null = null): string {
+  const changed = own?.formatOf(language, key);
+  if (changed) return String(changed.format(placed(language, values, own)));
   const text = catalogueOf(language)[key];
-  return isPlain(text) ? text : String(compile(language, text).format(placed(language, values)));
+  return isPlain(text) ? text : String(compile(language, text).format(placed(language, values, own)));
 }
 
 /** The same in pieces: the text between the placeholders, and what each of `parts` stands for, as it was given. */
@@ -71,12 +94,15 @@ export function formatToPieces<Part extends object>(
   language: Language,
   key: MessageKey,
   parts: Readonly<Record<string, Part | string | number>>,
+  own: OwnTexts | null = null,
 ): (string | Part)[] {
   const values = Object.entries(parts);
   const plain = placed(
     language,
     Object.fromEntries(values.filter((entry): entry is [string, string | number] => typeof entry[1] !== 'object')),
+    own,
   );
-  const pieces = compile(language, catalogueOf(language)[key]).formatToParts<Part>({ ...named(parts), ...plain });
+  const text = own?.formatOf(language, key) ?? compile(language, catalogueOf(language)[key]);
+  const pieces = text.formatToParts<Part>({ ...named(parts), ...plain });
   return pieces.map(({ value }) => (typeof value === 'object' ? (value as Part) : String(value)));
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { applyDocument, summaryOf, type Application } from '../configuration/apply.js';
 import { driftOf } from '../configuration/drift.js';
+import { credentialPermissions } from '../configuration/described-credentials.js';
 import { exportDocument } from '../configuration/export.js';
 import { kindNames, kinds, permissionsToRead } from '../configuration/kinds.js';
 import { readLive } from '../configuration/live.js';
@@ -9,7 +10,7 @@ import { endpoint } from './endpoint.js';
 /** A document is no longer than this, with all that comes with it: 5 MiB. */
 const maxBytes = 5 * 1024 * 1024;
 
-const everythingRead = permissionsToRead(Object.values(kinds)) as [string, ...string[]];
+const everythingRead = [...new Set([...permissionsToRead(Object.values(kinds)), ...credentialPermissions])] as [string, ...string[]];
 
 const text = (description: string) => z.string().meta({ description });
 const state = text('A digest of the configuration: the same as long as nobody changes it.');

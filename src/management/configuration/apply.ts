@@ -9,6 +9,7 @@ import { requirePermissions } from '../authorize.js';
 import type { Call } from '../call.js';
 import { insufficientAuthentication, insufficientScope, refuse } from '../problems.js';
 import type { Row } from '../resource.js';
+import { credentialPermissions } from './described-credentials.js';
 import { kindNames, kinds, permissionsToRead, type Kind } from './kinds.js';
 import { readLive, recordsNamed, recordsOf, type Live, type LiveRecord } from './live.js';
 import { prune } from './prune.js';
@@ -82,7 +83,7 @@ async function writeEnvironment(run: Run, item: Item, prepared: unknown): Promis
     await writeItem(run, one, now as LiveRecord, keys);
     const [after] = recordsOf(run.live, 'environment');
     const { ctx } = run.call;
-    const environment = await completeEnvironment({ config: ctx.config, knex: ctx.scope.knex }, after?.row as EnvironmentRow);
+    const environment = await completeEnvironment({ ...ctx, knex: ctx.scope.knex }, after?.row as EnvironmentRow);
     run.call = { ...run.call, ctx: { ...ctx, environment } };
   };
   if (going.length === 0) return write(item, prepared).then(() => async () => undefined);
@@ -188,7 +189,11 @@ const runOf = (call: Call, live: Live, read: ReadDocument, application: Applicat
  */
 export async function applyDocument(call: Call, application: Application, how: 'plan' | 'apply'): Promise<Applied> {
   const read = readDocument(application.document, call.ctx.environment.slug);
-  requirePermissions(call, ...permissionsToRead(kindsIn(read)));
+  requirePermissions(
+    call,
+    ...permissionsToRead(kindsIn(read)),
+    ...(read.items.some((item) => item.federated_credentials) ? credentialPermissions : []),
+  );
   refuseHopeless(read);
   const prepared = await prepareEnvironment(call, read);
   try {

@@ -33,6 +33,7 @@ async function freshRecord(
     role: { name },
     connection: { name, ...plain },
     client_grant: { scopes: [] },
+    trusted_issuer: { issuer: `https://${name}.example` },
   };
   const overriding = Object.entries(own[kind.type] ?? {}).filter(([key]) => !unsaid.has(key));
   const said = Object.entries(attributes).filter(
@@ -52,15 +53,17 @@ async function freshlyRelated({ ctx, actor }: Pick<Call, 'ctx' | 'actor'>, live:
   return { client: client.row, api_resource: created.row };
 }
 
+/** The attributes that the document sets back to a default that only a new record tells. */
+export const unsaidIn = ({ kind, attributes }: Item): ReadonlySet<string> =>
+  new Set(settableAttributesOf(kind).flatMap(({ name, nullable }) => (!nullable && attributes[name] === null ? [name] : [])));
+
 /**
  * What `null` in a document means for attributes that null is no value of: what a new record has without being told. Nothing knows that better than
  * making one, which is taken back.
  * @throws {ApiError | Refusal} when a new one could not be without it
  */
 export async function defaultsOf(run: Run, item: Item, found: LiveRecord): Promise<Row> {
-  const unsaid = new Set(
-    settableAttributesOf(item.kind).flatMap(({ name, nullable }) => (!nullable && item.attributes[name] === null ? [name] : [])),
-  );
+  const unsaid = unsaidIn(item);
   if (unsaid.size === 0) return {};
   const fresh = await tried(run, async (call) => {
     const isEnvironment = item.kind.type === 'environment';

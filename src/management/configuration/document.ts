@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { subjectTypes } from '../../db/tables/client_grants.js';
+import type { FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import { named } from '../../lib/named.js';
 import { etagOf } from '../documents.js';
+import { federated_credentials } from '../resources/federated_credentials.js';
 import { scopeToken } from '../resources/permissions.js';
 import { textOf } from '../openapi/schemas.js';
 import { kinds, madeSecrets, settableAttributesOf, type Kind } from './kinds.js';
@@ -62,6 +64,18 @@ const grant = recordOf(kinds.client_grant, {
   subject_type: z.enum(subjectTypes).optional().meta({ description: '`client` unless given.' }),
 });
 
+type CredentialShape = { readonly audience: z.ZodType<string | undefined>; readonly claims: z.ZodType<FederatedCredentialRow['claims']> };
+const { audience, claims } = (federated_credentials.create as NonNullable<typeof federated_credentials.create>).schema
+  .shape as CredentialShape;
+const credential = z.strictObject({
+  trusted_issuer: identifier.meta({ description: 'The `issuer` of a trusted issuer.' }),
+  audience: audience.meta({ description: '`aud` of the tokens; the environment’s issuer unless given.' }),
+  claims,
+});
+
+/** What a document says of a federated credential. */
+export type DescribedCredential = Pick<FederatedCredentialRow, 'claims'> & { readonly trusted_issuer: string; readonly audience?: string };
+
 const listOf = (schema: z.ZodType, description: string) => z.array(schema).max(10_000).optional().meta({ description });
 
 /** The configuration of an environment, version 1. What is absent is not managed. */
@@ -78,10 +92,16 @@ export const documentSchema = z
       'Roles by `name`.',
     ),
     connections: listOf(recordOf(kinds.connection), 'Connections by `name`.'),
+    trusted_issuers: listOf(recordOf(kinds.trusted_issuer), 'Trusted issuers by `issuer`.'),
     clients: listOf(
       recordOf(kinds.client, {
         client_id: clientId,
         grants: listOf(grant, 'What it may do for itself, or ask people for, by `api_resource` and `subject_type`.'),
+        federated_credentials: z
+          .array(credential)
+          .max(100)
+          .optional()
+          .meta({ description: 'Which tokens of trusted issuers prove it. Replaced as a whole.' }),
         connections: listOf(z.string().min(1).max(63), 'Names of the connections that it offers; none = all. Replaced as a whole.'),
       }),
       'Clients by `client_id`.',
@@ -89,6 +109,7 @@ export const documentSchema = z
     webhooks: listOf(recordOf(kinds.webhook), 'Webhooks by `name`.'),
     log_streams: listOf(recordOf(kinds.log_stream), 'Log streams by `name`.'),
     mail_templates: listOf(recordOf(kinds.mail_template), 'Mail templates by `name` and `locale`.'),
+    page_texts: listOf(recordOf(kinds.page_text), 'Page texts by `key` and `locale`.'),
   })
   .meta({
     title: 'Configuration of an environment',

@@ -5,7 +5,8 @@ import type { Call } from '../call.js';
 import { isKindName, kindNames, kinds } from './kinds.js';
 import { readLive, recordsOf, type Live, type LiveRecord } from './live.js';
 import { collectionsOf } from './prune.js';
-import { nameOf, readDocument } from './read-document.js';
+import { nameOf } from './keys.js';
+import { readDocument } from './read-document.js';
 import { secretMark, type Change } from './run.js';
 
 /** Who did something, when. */

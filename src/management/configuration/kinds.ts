@@ -6,8 +6,10 @@ import { connections } from '../resources/connections.js';
 import { environments } from '../resources/environments.js';
 import { log_streams } from '../resources/log_streams.js';
 import { mail_templates } from '../resources/mail_templates.js';
+import { page_texts } from '../resources/page_texts.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
+import { trusted_issuers } from '../resources/trusted_issuers.js';
 import { webhooks } from '../resources/webhooks.js';
 import { permissionFor, type Resource } from '../resource.js';
 
@@ -33,11 +35,13 @@ export type KindName =
   | 'permission'
   | 'role'
   | 'connection'
+  | 'trusted_issuer'
   | 'client'
   | 'client_grant'
   | 'webhook'
   | 'log_stream'
-  | 'mail_template';
+  | 'mail_template'
+  | 'page_text';
 
 const kind = (type: KindName, resource: Resource, key: string | null, more: Partial<Kind> = {}): Kind => ({
   type,
@@ -57,6 +61,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   permission: kind('permission', permissions, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
   connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
+  trusted_issuer: kind('trusted_issuer', trusted_issuers, 'issuer'),
   client: kind('client', clients, 'client_id', {
     without: ['client_id_metadata_uri'],
     needed: ['name'],
@@ -67,6 +72,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),
   log_stream: kind('log_stream', log_streams, 'name', { secrets: ['signing_secret', 'authorization'] }),
   mail_template: kind('mail_template', mail_templates, 'name'),
+  page_text: kind('page_text', page_texts, 'key'),
 };
 
 export const kindNames = Object.keys(kinds) as KindName[];
@@ -85,10 +91,12 @@ export const collections = {
   api_resources: 'api_resource',
   roles: 'role',
   connections: 'connection',
+  trusted_issuers: 'trusted_issuer',
   clients: 'client',
   webhooks: 'webhook',
   log_streams: 'log_stream',
   mail_templates: 'mail_template',
+  page_texts: 'page_text',
 } as const satisfies Readonly<Record<string, KindName>>;
 
 export type CollectionName = keyof typeof collections;

@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
+import type { FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { matches } from '../../db/conditions.js';
 import { findLinks, findRows, listAll, type Condition, type LinkTable } from '../../db/list.js';
 import type { Call } from '../call.js';
 import { attributesOf } from '../documents.js';
 import { refuse } from '../problems.js';
-import { idOf, versionOf, type Row } from '../resource.js';
+import { federated_credentials } from '../resources/federated_credentials.js';
+import { idOf, versionOf, type Resource, type Row } from '../resource.js';
+import { describedCredential, sortedCredentials, type LiveCredential } from './described-credentials.js';
 import type { RolePermissions } from './document.js';
 import { kindNames, kinds, managementName, settableAttributesOf, type Kind, type KindName } from './kinds.js';
-import { grantKey, mailTemplateKey, permissionKey } from './read-document.js';
+import { grantKey, permissionKey, wordsKey } from './keys.js';
 
 /** A record of the environment, with the attributes that a document can have in the form in which it has them. */
 export type LiveRecord = {
@@ -29,6 +32,8 @@ export type Live = {
   readonly records: ReadonlyMap<KindName, Map<string, LiveRecord[]>>;
   /** The name in a document, by the id of an API resource. */
   readonly identifiers: Map<string, string>;
+  /** Federated credentials, by client. */
+  readonly credentials: ReadonlyMap<string, readonly LiveCredential[]>;
   /** A digest of all of it. */
   readonly state: string;
 };
@@ -75,14 +80,27 @@ const configured: Partial<Readonly<Record<KindName, Condition>>> = {
   ),
 };
 
-async function rowsOf(call: Call, kind: Kind): Promise<Row[]> {
-  const { scope } = call.ctx;
-  const { source } = kind.resource;
-  if (kind.type === 'environment') return findRows(scope, source, 'id', [call.ctx.environment.id]);
-  const condition = configured[kind.type];
-  const rows = await listAll(scope, source, condition ? [condition] : [], mostRecords + 1);
+/** @throws {ApiError} 409 when there are more than a document holds */
+async function allOf(call: Call, { source, path }: Resource, condition?: Condition): Promise<Row[]> {
+  const rows = await listAll(call.ctx.scope, source, condition ? [condition] : [], mostRecords + 1);
   if (rows.length <= mostRecords) return rows;
-  throw refuse(409, 'too_many', `The environment has more than ${mostRecords} ${kind.resource.path}: that is more than a document holds.`);
+  throw refuse(409, 'too_many', `The environment has more than ${mostRecords} ${path}: that is more than a document holds.`);
+}
+
+async function rowsOf(call: Call, { type, resource }: Kind): Promise<Row[]> {
+  if (type === 'environment') return findRows(call.ctx.scope, resource.source, 'id', [call.ctx.environment.id]);
+  return allOf(call, resource, configured[type]);
+}
+
+/** Federated credentials by client, each with the address of its issuer. */
+function credentialsOf(rows: readonly FederatedCredentialRow[], issuers: readonly Row[], issuer: string): Map<string, LiveCredential[]> {
+  const addresses = new Map(issuers.map((row) => [row['id'], String(row['issuer'])]));
+  const found = new Map<string, LiveCredential[]>();
+  for (const row of rows) {
+    const one = { id: row.id, described: describedCredential(row, addresses.get(row.trusted_issuer_id) ?? '', issuer) };
+    found.set(row.client_id, [...(found.get(row.client_id) ?? []), one]);
+  }
+  return found;
 }
 
 type Links = readonly { readonly near: string; readonly far: string }[];
@@ -104,6 +122,7 @@ function namings(
   roleLinks: Links,
   clientLinks: Links,
   identifiers: ReadonlyMap<string, string>,
+  credentials: Live['credentials'],
 ): Readonly<Record<KindName, Naming>> {
   const nameOfApi = (id: string) => identifiers.get(id) ?? id;
   const permissionsById = new Map(rows.permission.map((row) => [String(row['id']), row as PermissionRow]));
@@ -129,9 +148,12 @@ function namings(
       foreign: row['is_system'] === true,
     }),
     connection: named,
+    trusted_issuer: (row) => ({ key: String(row['issuer']) }),
     client: (row) => {
       const offered = (connectionsOf.get(String(row['id'])) ?? []).flatMap((id) => connectionNames.get(id) ?? []).sort(compare);
-      return { key: String(row['id']), more: { connections: offered }, foreign: row['is_system'] === true };
+      const federated = sortedCredentials((credentials.get(String(row['id'])) ?? []).map(({ described }) => described));
+      const more = { connections: offered, federated_credentials: federated };
+      return { key: String(row['id']), more, foreign: row['is_system'] === true };
     },
     client_grant: (row) => {
       const { client_id, api_resource_id, subject_type } = row as ClientGrantRow;
@@ -139,14 +161,16 @@ function namings(
     },
     webhook: named,
     log_stream: named,
-    mail_template: (row) => ({ key: mailTemplateKey(String(row['name']), row['locale']) }),
+    mail_template: (row) => ({ key: wordsKey(String(row['name']), row['locale']) }),
+    page_text: (row) => ({ key: wordsKey(String(row['key']), row['locale']) }),
   };
 }
 
 /** A digest of what is there: every record with its version, and what links them. Ids in it are nobody's to guess. */
-function digestOf(rows: Rows, links: Links): string {
+function digestOf(rows: Rows, links: Links, credentials: readonly Row[]): string {
   const hash = createHash('sha256');
   for (const type of kindNames) for (const row of rows[type]) hash.update(`${type} ${idOf(kinds[type].resource, row)} ${versionOf(row)}\n`);
+  for (const row of credentials) hash.update(`federated_credential ${String(row['id'])} ${versionOf(row)}\n`);
   for (const { near, far } of [...links].sort((one, other) => compare(`${one.near} ${one.far}`, `${other.near} ${other.far}`)))
     hash.update(`${near} ${far}\n`);
   return hash.digest('base64url');
@@ -164,7 +188,9 @@ export async function readLive(call: Call): Promise<Live> {
   const identifiers = new Map(
     rows.api_resource.map((row) => [String(row['id']), (row as ApiResourceRow).is_system ? managementName : String(row['identifier'])]),
   );
-  const naming = namings(rows, roleLinks, clientLinks, identifiers);
+  const credentialRows = await allOf(call, federated_credentials);
+  const credentials = credentialsOf(credentialRows as FederatedCredentialRow[], rows.trusted_issuer, call.ctx.environment.issuer);
+  const naming = namings(rows, roleLinks, clientLinks, identifiers, credentials);
   const records = new Map<KindName, Map<string, LiveRecord[]>>();
   for (const type of kindNames) {
     const byKey = new Map<string, LiveRecord[]>();
@@ -176,7 +202,7 @@ export async function readLive(call: Call): Promise<Live> {
     }
     records.set(type, byKey);
   }
-  return { records, identifiers, state: digestOf(rows, [...roleLinks, ...clientLinks]) };
+  return { records, identifiers, credentials, state: digestOf(rows, [...roleLinks, ...clientLinks], credentialRows) };
 }
 
 /** The records of a kind and key: more than one where names aren't unique. */

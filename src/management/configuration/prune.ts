@@ -1,7 +1,8 @@
 import { deleteRecord } from '../operations.js';
 import type { Kind, KindName } from './kinds.js';
 import { recordsOf, type LiveRecord } from './live.js';
-import { nameOf, type Listed } from './read-document.js';
+import { nameOf } from './keys.js';
+import { type Listed } from './read-document.js';
 import { attemptAt, forget, placeOf, type Run } from './run.js';
 
 /** What names others goes before them. */
@@ -11,6 +12,8 @@ const order: readonly KindName[] = [
   'webhook',
   'log_stream',
   'mail_template',
+  'trusted_issuer',
+  'page_text',
   'role',
   'connection',
   'permission',
@@ -33,9 +36,11 @@ export function collectionsOf(
 }
 
 /** Whether deleting the record would take away whom the document comes from, or what they may do: then it stays. */
-function isOwn({ call }: Run, { kind, id, row }: LiveRecord): boolean {
+function isOwn({ call, live }: Run, { kind, id, key, row }: LiveRecord): boolean {
   const { actor_kind, actor_id } = call.actor;
   if (actor_kind !== 'client') return false;
+  const proofs = kind.type === 'trusted_issuer' ? (live.credentials.get(actor_id ?? '') ?? []) : [];
+  if (proofs.some(({ described }) => described.trusted_issuer === key)) return true;
   return (kind.type === 'client' && id === actor_id) || (kind.type === 'client_grant' && row['client_id'] === actor_id);
 }
 

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import type { ApiErrorObject } from '../../errors.js';
 import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
+import { grantKey, nameOf, permissionKey, wordsKey } from './keys.js';
 import { fromIssue, pointerTo, problem } from '../problems.js';
 import type { Row } from '../resource.js';
-import { documentJsonSchema, documentSchema, type RolePermissions, type SecretReference } from './document.js';
+import { documentJsonSchema, documentSchema, type DescribedCredential, type RolePermissions, type SecretReference } from './document.js';
 import {
   collectionNames,
   collections,
@@ -14,7 +15,6 @@ import {
   settableAttributesOf,
   type CollectionName,
   type Kind,
-  type KindName,
 } from './kinds.js';
 
 type Path = readonly (string | number)[];
@@ -34,6 +34,8 @@ export type Item = {
   readonly permissions?: readonly RolePermissions[];
   /** Of a client: names of connections. */
   readonly connections?: readonly string[];
+  /** Of a client: all its federated credentials. */
+  readonly federated_credentials?: readonly DescribedCredential[];
   /** Of a permission and a grant: the API resource. */
   readonly api_resource?: string;
   /** Of a grant: the client. */
@@ -50,19 +52,6 @@ export type ReadDocument = {
   readonly declared: ReadonlySet<string>;
   readonly problems: readonly ApiErrorObject[];
 };
-
-/** One name for each record of an environment. */
-export const nameOf = (type: KindName, key: string): string => `${type} ${key}`;
-
-/** What a permission is called: `{identifier}#{name}`. */
-export const permissionKey = (api_resource: string, name: string): string => `${api_resource}#${name}`;
-
-/** What a grant is called: `{client_id} -> {identifier}`. */
-export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
-  `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
-
-/** What a mail template is called: the name of its mail, with its language where it has one. */
-export const mailTemplateKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);
 
 const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectsIn = (value: unknown): [Row, number][] =>
@@ -103,7 +92,9 @@ function clientItems(record: Row, key: string, path: Path): Item[] {
     return [itemOf(kinds.client_grant, grantKey(key, api_resource, subject_type), place, { ...one, subject_type }, more)];
   });
   const connections = own(record, 'connections') as string[] | undefined;
-  return [itemOf(kinds.client, key, path, record, connections === undefined ? {} : { connections }), ...grants];
+  const federated_credentials = own(record, 'federated_credentials') as DescribedCredential[] | undefined;
+  const links = { ...(connections && { connections }), ...(federated_credentials && { federated_credentials }) };
+  return [itemOf(kinds.client, key, path, record, links), ...grants];
 }
 
 function roleItems(record: Row, key: string, path: Path): Item[] {
@@ -119,7 +110,7 @@ function itemsOf(collection: CollectionName, record: Row, index: number): Item[]
   if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
   if (kind.type === 'client') return clientItems(record, key, path);
   if (kind.type === 'role') return roleItems(record, key, path);
-  if (kind.type === 'mail_template') return [itemOf(kind, mailTemplateKey(key, own(record, 'locale')), path, record)];
+  if (kind.type === 'mail_template' || kind.type === 'page_text') return [itemOf(kind, wordsKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];
 }
 

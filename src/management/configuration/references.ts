@@ -1,6 +1,7 @@
 import type { Row } from '../resource.js';
 import { recordsNamed } from './live.js';
-import { nameOf, permissionKey, type Item } from './read-document.js';
+import { nameOf, permissionKey } from './keys.js';
+import { type Item } from './read-document.js';
 import { note, type Run } from './run.js';
 import type { KindName } from './kinds.js';
 

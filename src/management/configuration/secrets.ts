@@ -1,6 +1,8 @@
 import type { ClientRow } from '../../db/tables/clients.js';
+import type { ConnectionRow } from '../../db/tables/connections.js';
 import { isSecretless } from '../../domain/clients/registration.js';
 import { providerSecretPlace } from '../../domain/connections/connections.js';
+import { leadsSecretElsewhere } from '../../domain/connections/secret-receivers.js';
 import { leadsElsewhere, logStreamPlace } from '../../domain/log-streams/log-streams.js';
 import { isSigningSecret, webhookSecretPlace } from '../../domain/webhooks/secrets.js';
 import { digest, equalDigests } from '../../lib/digest.js';
@@ -68,11 +70,17 @@ export const hasSecret = ({ kind, row }: LiveRecord, name: string): boolean => (
 /** What becomes of an item's secrets, those that change alone; null: it is taken away. */
 export type SecretChanges = ReadonlyMap<string, string | null>;
 
-/** Whether the record is to have another receiver, which is given the secret anew. */
-const isForAnother = ({ kind, attributes }: Item, name: string, { row }: LiveRecord): boolean =>
-  kind.type === 'log_stream' && name === 'authorization' && typeof attributes['url'] === 'string'
-    ? leadsElsewhere(attributes['url'], String(row['url']))
-    : false;
+/** Whether the secret is to go to another receiver, which is given it anew. */
+function isForAnother({ kind, attributes }: Item, name: string, { row }: LiveRecord): boolean {
+  switch (`${kind.type} ${name}`) {
+    case 'log_stream authorization':
+      return typeof attributes['url'] === 'string' && leadsElsewhere(attributes['url'], String(row['url']));
+    case 'connection provider_client_secret':
+      return leadsSecretElsewhere(row as ConnectionRow, { ...row, ...attributes } as ConnectionRow);
+    default:
+      return false;
+  }
+}
 
 /** The value of a reference that the record hasn't got already; undefined: nothing changes. @returns null when it was refused, which is noted */
 function valueFor(run: Run, item: Item, name: string, reference: SecretReference, found: LiveRecord | null): string | undefined | null {

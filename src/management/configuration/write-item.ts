@@ -13,12 +13,13 @@ import type { Input } from '../input.js';
 import { actOnRecord, createRecord, updateRecord } from '../operations.js';
 import { createClient } from '../resources/clients.js';
 import { idOf, type Resource, type Row, type Written } from '../resource.js';
-import { defaultsOf } from './defaults.js';
+import { defaultsOf, unsaidIn } from './defaults.js';
 import { madeSecrets, settableAttributesOf, type KindName } from './kinds.js';
 import { documentAttributes, sortedPermissions, type LiveRecord } from './live.js';
 import type { Item } from './read-document.js';
 import { relationshipsOf } from './references.js';
 import { attempt, remember, secretMark, type Change, type Run } from './run.js';
+import { removeCredentials, writeCredentials } from './write-credentials.js';
 import { hasSecret, refuseSecretless, secretChanges, shownSecret, type SecretChanges } from './secrets.js';
 
 type Create = NonNullable<Resource['create']>;
@@ -84,6 +85,7 @@ function written(call: Call, item: Item, row: Row, before: LiveRecord | null): L
     }),
     ...(kind.type === 'client' && {
       connections: item.connections ? [...new Set(item.connections)].sort() : (before?.attributes['connections'] ?? []),
+      federated_credentials: before?.attributes['federated_credentials'] ?? [],
     }),
   };
   const attributes = { ...documentAttributes(call, kind, row), ...links };
@@ -123,7 +125,7 @@ async function create(run: Run, item: Item): Promise<LiveRecord | null> {
 }
 
 /** The attributes, and what else of the record, the document manages. */
-export const namesOf = ({ attributes, permissions, connections }: Item): string[] => [
+const namesOf = ({ attributes, permissions, connections }: Item): string[] => [
   ...Object.keys(attributes),
   ...(permissions ? ['permissions'] : []),
   ...(connections ? ['connections'] : []),
@@ -157,7 +159,11 @@ const changedBetween = (before: Row, after: Row): Change['attributes'] =>
 async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown): Promise<LiveRecord | null> {
   const { kind } = item;
   const secrets = secretChanges(run, item, found);
-  const differing = await attempt(run, item, (call) => differences({ ...run, call }, item, found));
+  // Of what is as the document says, nothing is asked: a document may have thousands of records.
+  const differing =
+    unsaidIn(item).size === 0
+      ? await differences(run, item, found)
+      : await attempt(run, item, (call) => differences({ ...run, call }, item, found));
   if (!differing) return null;
   const { attributes, links } = differing;
   const relationships = relationshipsOf(run, { ...item, permissions: undefined, connections: undefined, ...links } as Item, false);
@@ -190,11 +196,20 @@ async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown
 /** Makes the record of an item what the document says. @returns whether that was refused */
 export async function writeItem(run: Run, item: Item, found: LiveRecord | null, prepared?: unknown): Promise<boolean> {
   const before = run.problems.length;
+  if (found) await removeCredentials(run, item);
   const record = found ? await change(run, item, found, prepared) : await create(run, item);
   if (record) remember(run.live, record);
-  const now = record ?? found;
+  const client = record ?? found;
+  const proven = client && (await writeCredentials(run, item, client));
+  if (proven) remember(run.live, proven);
+  const now = proven ?? client;
   if (run.problems.length > before || !now) return true;
-  const managed = Object.fromEntries(namesOf(item).map((name) => [name, now.attributes[name] ?? null]));
+  const managed = Object.fromEntries(
+    [...namesOf(item), ...(item.federated_credentials ? ['federated_credentials'] : [])].map((name) => [
+      name,
+      now.attributes[name] ?? null,
+    ]),
+  );
   run.managed.push({ type: item.kind.type, id: now.id, key: item.key, attributes: managed });
   return false;
 }

@@ -140,6 +140,7 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       to: 'federated_credential',
       by: { foreign: 'client_id' },
       description: 'Which workloads are the client without a secret.',
+      include: true,
     },
     connections: {
       kind: 'many',

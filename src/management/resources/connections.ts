@@ -49,12 +49,11 @@ const claimMapping = z
 const settable = z
   .strictObject({
     status,
-    provider_client_secret: z
-      .string()
-      .min(1)
-      .max(8192)
-      .nullable()
-      .meta({ writeOnly: true, description: 'Sealed; never shown. null takes it away.' }),
+    provider_client_secret: z.string().min(1).max(8192).nullable().meta({
+      writeOnly: true,
+      description:
+        'Sealed; never shown. null takes it away. A change of `issuer` or `token_endpoint` that would send it to another server says it anew: 422 without.',
+    }),
     issuer: url,
     authorization_endpoint: url,
     token_endpoint: url,

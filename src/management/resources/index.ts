@@ -12,7 +12,9 @@ import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
+import { logos } from './logos.js';
 import { mail_templates } from './mail_templates.js';
+import { page_texts } from './page_texts.js';
 import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
 import { request_traces } from './request_traces.js';
@@ -52,6 +54,8 @@ export const resources = [
   security_events,
   log_streams,
   mail_templates,
+  page_texts,
+  logos,
   request_traces,
 ] as const;
 

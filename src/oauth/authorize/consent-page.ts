@@ -8,6 +8,7 @@ import { basePage, formActionSource, type ConsentPage } from '../../http/pages/p
 import { sealPending } from '../../http/request/return-to.js';
 import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
+import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { toPending, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
 import { shownClient, unverifiedNotice } from './shown-client.js';
@@ -16,7 +17,7 @@ import { wordsOf, type Words } from '../../http/pages/words.js';
 /** Where the consent page posts to. */
 export const consentPath = '/oauth/consent';
 
-/** Scopes in words: the standard ones in ours, permissions in their description's. */
+/** Scopes in words: the standard ones in ours, permissions in their description's; what reads the same is told apart by its name. */
 export async function scopeTexts(
   ctx: Context,
   words: Words,
@@ -26,13 +27,19 @@ export async function scopeTexts(
   const permissions = resource === null ? [] : await listPermissionsOfResource(ctx.scope, resource.id);
   const described = new Map(permissions.map((permission) => [permission.name, permission.description]));
   const texts = question.scopes.map((name) => ({ name, text: scopeText(words, name, described.get(name)) }));
-  return resource === null ? texts : [...texts, { name: resource.identifier, text: words.t('scope.act_at', { resource: resource.name }) }];
+  const all =
+    resource === null ? texts : [...texts, { name: resource.identifier, text: words.t('scope.act_at', { resource: resource.name }) }];
+  return all.map((one) => ({ ...one, is_repeated: all.some(({ name, text }) => name !== one.name && text === one.text) }));
 }
 
-/** The host, or for a private-use scheme (RFC 8252 7.1) the scheme, that the browser goes on to. */
-function hostOf(redirect_uri: string): string {
+/**
+ * Where the browser goes on to: the host; an application on the device by its name, with its address beside it, a private-use scheme or a loopback
+ * port (RFC 8252 7.1, 7.3), for an address like `cursor:` says little to people.
+ */
+function destinationOf(redirect_uri: string, client: ConsentPage['client']): ConsentPage['destination'] {
   const { host, protocol } = new URL(redirect_uri);
-  return /^https?:$/.test(protocol) ? host : protocol;
+  if (!isNativeRedirectUri(redirect_uri)) return { name: host, address: null };
+  return { name: client.name, address: protocol === 'http:' ? host : protocol };
 }
 
 /** The consent page. The request is sealed into its form; the client's origin is a form action, because Chromium applies that to redirects too. */
@@ -56,7 +63,7 @@ export async function renderConsent(
       ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
       client,
       unverified: unverifiedNotice(words, request.client, redirect_uri),
-      redirect_host: hostOf(redirect_uri),
+      destination: destinationOf(redirect_uri, client),
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, words, request, question),
       action: consentPath,

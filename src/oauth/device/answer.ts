@@ -8,7 +8,7 @@ import type { Web } from '../../http/web.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { shownNameOf } from '../authorize/shown-client.js';
 import { sessionOf } from './page.js';
-import { devicePath } from './paths.js';
+import { devicePath } from '../../http/request/return-to.js';
 import { openQuestion } from './question.js';
 import { isSignInMet } from './sign-in-met.js';
 import { wordsOf } from '../../http/pages/words.js';

@@ -3,7 +3,7 @@ import type { ApiResource, Client } from '../../domain/clients/clients.js';
 import { PageError } from '../../errors.js';
 import { interactionFor } from '../authorize/interaction.js';
 import type { AuthorizationRequest } from '../authorize/request.js';
-import { devicePath } from './paths.js';
+import { devicePath } from '../../http/request/return-to.js';
 import { message } from '../../lib/languages/messages.js';
 
 /** What a device asks a person for, and since when, in milliseconds. */

@@ -12,7 +12,7 @@ import type { ScopeRuling } from '../../lib/refusal-rules.js';
 import { showUserCode } from '../../lib/user-code.js';
 import { askedTarget } from '../authorize/asked-target.js';
 import { goesBeyondClient, granted, judgeScopes } from '../authorize/granted-scopes.js';
-import { devicePath } from './paths.js';
+import { devicePath } from '../../http/request/return-to.js';
 
 /** The resource that the device wants tokens for (RFC 8707 2); null without one. @throws {OAuthError} `invalid_target` */
 async function targetOf(ctx: Context, client: Client, identifier: string | undefined): Promise<Target | null> {

@@ -11,7 +11,7 @@ import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch/fetch.js';
-import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
+import { originsOf, isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { grants } from '../grants/index.js';
 import { named } from '../../lib/named.js';
 
@@ -98,14 +98,6 @@ function readClientMetadata(body: unknown, policy: Policy): ClientMetadata {
 
 /** Those that can be read; the rules refuse the others. */
 const parsedUris = (uris: readonly string[]) => uris.filter((uri) => URL.canParse(uri)).map((uri) => new URL(uri));
-
-const originsOf = (redirect_uris: readonly string[]) => [
-  ...new Set(
-    parsedUris(redirect_uris)
-      .filter(({ protocol }) => /^https?:$/.test(protocol))
-      .map((url) => url.origin),
-  ),
-];
 
 /** The metadata as columns. Whoever registers itself is never first-party: people are asked before it sees anything. */
 function clientColumns(metadata: ClientMetadata, allowedGrants: readonly string[]) {

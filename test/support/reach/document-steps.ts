@@ -1,3 +1,5 @@
+import { credentialPermissions } from '../../../src/management/configuration/described-credentials.js';
+import { federated_credentials } from '../../../src/management/resources/federated_credentials.js';
 import {
   collections,
   kinds,
@@ -93,7 +95,15 @@ const linkSets: Partial<Readonly<Record<KindName, readonly Document[]>>> = {
     { permissions: [{ api_resource: 'https://api.example/near', names: ['near'] }] },
     { permissions: [] },
   ],
-  client: [{ connections: ['far'] }, { connections: [] }],
+  client: [
+    { connections: ['far'] },
+    { connections: [] },
+    {
+      federated_credentials: [{ trusted_issuer: 'https://far.platform.example', claims: { sub: 'walked' } }],
+      token_endpoint_auth_method: 'private_key_jwt',
+    },
+    { federated_credentials: [] },
+  ],
 };
 
 /** Attributes, secrets and links that a document can say of a record. @throws when nobody said how a secret of it looks */
@@ -109,14 +119,18 @@ function setsOf(kind: Kind, schema: Document | undefined): [name: string, sets: 
       .filter(({ name }) => name !== kind.key && Object.hasOwn(schema ?? {}, name))
       .map(({ name, schema: one }): [string, Document[]] => [name, attributeSets(kind, name, one)]),
     ...named,
-    ...(links.length > 0 ? [[Object.keys(links[0] ?? {}).join(' '), [...links]] as [string, Document[]]] : []),
+    ...[...new Set(links.map((set) => Object.keys(set)[0] ?? ''))].map((name): [string, Document[]] => [
+      name,
+      links.filter((set) => Object.keys(set)[0] === name),
+    ]),
   ];
 }
 
 function stepOf(kind: Kind, what: string, document: Document, more: Document = {}): Step {
   const around = kind.type === 'permission' ? [kinds.api_resource] : kind.type === 'client_grant' ? [kinds.client] : [];
   const body = { meta: { document, secrets: shopSecrets, ...more } };
-  const needs = ['environments:read', ...permissionsToRead([kind, ...around]), writeOf(kind.resource)];
+  const proofs = what.endsWith('federated_credentials') ? [...credentialPermissions, writeOf(federated_credentials)] : [];
+  const needs = ['environments:read', ...permissionsToRead([kind, ...around]), writeOf(kind.resource), ...proofs];
   return { pair: `${what} in a document`, resource: kind.resource, method: 'POST', path: '/config/apply', body, needs };
 }
 
@@ -126,8 +140,8 @@ function stepsOfKind(kind: Kind, exported: Document, world: World, random: () =>
   const reaches = (name: string) => resource.reach.attributes[name]?.startsWith('reach') === true;
   const updates = setsOf(kind, resource.update?.schema.shape).flatMap(([name, sets]) =>
     sets.flatMap((set) =>
-      (reaches(name) || kind.secrets.includes(name) ? records : nearAndFar(records, random)).map(({ saying }) =>
-        stepOf(kind, `update ${type}.${name}`, saying(set)),
+      (reaches(name) || kind.secrets.includes(name) || name === 'federated_credentials' ? records : nearAndFar(records, random)).map(
+        ({ saying }) => stepOf(kind, `update ${type}.${name}`, saying(set)),
       ),
     ),
   );

@@ -1,3 +1,4 @@
+import { png } from '../images.js';
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeCBOR } from '@levischuck/tiny-cbor';
 import type { Document } from '../management.js';
@@ -112,6 +113,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'trusted_issuer.jwks': [{ jwks: sampleKeys(2), jwks_uri: null }, { jwks: null }],
   'trusted_issuer.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }, { jwks_uri: null }],
   'federated_credential.claims': [{ claims: { sub: 'walked' } }],
+  // Where its secret goes already.
+  'connection.issuer': [{ issuer: 'https://provider.example/walked' }],
+  'connection.token_endpoint': [{ token_endpoint: 'https://provider.example/token' }],
   'connection.strategy': [{ strategy: 'oidc' }, { strategy: 'google' }],
   'connection.name': [{ name: 'walked' }],
   'connection.claim_mapping': [{ claim_mapping: { email: 'upn' } }],
@@ -135,6 +139,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
   'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
+  'page_text.key': [{ key: 'forgot.title' }],
+  'page_text.text': [{ text: 'Walked' }],
+  'logo.image': [{ image: png(4, 4).toString('base64') }],
   'mail_template.name': [{ name: 'sign_in_code' }],
   'mail_template.text': [{ text: 'Walked: {{code}}' }],
   'mail_template.html': [{ html: '<p>Walked: {{code}}</p>' }],
@@ -207,6 +214,8 @@ export function creations(type: string, world: World): { attributes: Document; r
       return [{ attributes: { name: 'New', url: 'https://new.example/', format: 'ecs', sources: ['security_events'], status: 'paused' } }];
     case 'mail_template':
       return [{ attributes: { name: 'register_code', locale: 'fr', subject: 'New', text: '{{code}}' } }];
+    case 'page_text':
+      return [{ attributes: { key: 'register.title', locale: 'fr', text: 'Bienvenue' } }];
     case 'webhook':
       return [{ attributes: { name: 'New', url: 'https://new.example/', events: ['role.created'] } }];
     case 'environment':
@@ -215,6 +224,8 @@ export function creations(type: string, world: World): { attributes: Document; r
       return [{ attributes: { domain: 'new.example.com' } }];
     case 'signing_key':
       return [{ attributes: {} }];
+    case 'logo':
+      return [{ attributes: { image: png(8, 8).toString('base64') } }];
     default:
       throw new Error(`a new ${type} must be described in test/support/reach/interesting.ts`);
   }

@@ -1,5 +1,6 @@
 import type { Context } from '../../../src/domain/context.js';
 import { uuidv7 } from '../../../src/lib/random.js';
+import { png } from '../images.js';
 import { link, links, type Api, type Document } from '../management.js';
 import { sampleKeys } from './interesting.js';
 
@@ -183,6 +184,16 @@ async function mailTemplates(maker: Maker): Promise<void> {
   await make(maker, 'mail template far', 'mail_templates', 'mail_template', { ...words, locale: 'de' });
 }
 
+async function pageTexts(maker: Maker): Promise<void> {
+  await make(maker, 'page text near', 'page_texts', 'page_text', { key: 'login.title', locale: 'en', text: 'Welcome' });
+  await make(maker, 'page text far', 'page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' });
+}
+
+async function logos(maker: Maker): Promise<void> {
+  await make(maker, 'logo near', 'logos', 'logo', { image: png().toString('base64') });
+  await make(maker, 'logo far', 'logos', 'logo', { image: png(16, 16).toString('base64') });
+}
+
 async function deliveries(maker: Maker): Promise<void> {
   const { ctx } = maker;
   const now = ctx.clock.now();
@@ -269,6 +280,8 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await deliveries(maker);
   await logStreams(maker);
   await mailTemplates(maker);
+  await pageTexts(maker);
+  await logos(maker);
   await surroundings(maker);
   ctx.cache.clear();
   const id = (name: string) => {

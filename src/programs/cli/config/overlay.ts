@@ -7,10 +7,12 @@ const collections: ReadonlyMap<string, Keyed> = new Map([
   ['api_resources', { key: ['identifier'], inner: { permissions: { key: ['name'] } } }],
   ['roles', { key: ['name'] }],
   ['connections', { key: ['name'] }],
+  ['trusted_issuers', { key: ['issuer'] }],
   ['clients', { key: ['client_id'], inner: { grants: { key: ['api_resource', 'subject_type'] } } }],
   ['webhooks', { key: ['name'] }],
   ['log_streams', { key: ['name'] }],
   ['mail_templates', { key: ['name', 'locale'] }],
+  ['page_texts', { key: ['key', 'locale'] }],
 ]);
 
 const textOf = (value: Located | undefined, name: string): string =>

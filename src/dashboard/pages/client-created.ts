@@ -1,0 +1,110 @@
+import type { ResourceObject } from '../../management/documents.js';
+import type { Part, Row, Value } from '../page-parts.js';
+import { recordPath, type ViewContext } from '../presentation.js';
+import { may } from '../resource-objects.js';
+import { duration, lines, stack, tags, text, words } from '../values.js';
+import { grantLabels, kinds, methodLabels } from './client-kinds.js';
+import { fill, sentences, terms } from '../words.js';
+
+const change = (about: string, path: string): Value => ({ kind: 'link', text: terms.change, about, path });
+
+/** A setting with the way to change it: the field of the client's form. */
+const setting = (id: string, label: string, value: Value, field: string): Row => ({
+  label,
+  attribute: field,
+  value: stack(value, change(label, `${recordPath('clients', id)}/edit#${field}`)),
+});
+
+/** How long its tokens last, where it says nothing itself. */
+function lifetimes({ req }: ViewContext, a: ResourceObject['attributes']): Value {
+  const { default_access_token_lifetime: access, refresh_token_lifetime: refresh } = req.ctx.environment;
+  const both = [duration(access), duration(a['refresh_token_lifetime'] ?? refresh)].map((value) => ('text' in value ? value.text : ''));
+  const hasRefresh = (a['grant_types'] as string[]).includes('refresh_token');
+  return text(fill(hasRefresh ? terms.valid_for_and_renewed_for : terms.valid_for, { access: both[0] ?? '', refresh: both[1] ?? '' }));
+}
+
+/** What was chosen for the client by its type. */
+function chosenPart(look: ViewContext, { id, attributes: a }: ResourceObject): Part {
+  const grants = a['grant_types'] as string[];
+  const people = a['application_type'] !== 'machine';
+  const signsIn = grants.includes('authorization_code');
+  const origins = a['allowed_origins'] as string[];
+  const rows: Row[] = [
+    { label: terms.application_type, value: text(kinds[words(a['application_type'])]?.label) },
+    setting(id, terms.grant_types, tags(grants.map((grant) => grantLabels[grant]?.[0] ?? grant)), 'grant_types'),
+    setting(id, terms.authentication_method, text(methodLabels[words(a['token_endpoint_auth_method'])]), 'token_endpoint_auth_method'),
+    ...(signsIn ? [setting(id, terms.pkce, text(a['require_pkce'] === true ? terms.required : terms.optional), 'require_pkce')] : []),
+    ...(people
+      ? [setting(id, terms.consent, text(a['first_party'] === true ? terms.consent_not_asked : terms.consent_asked), 'first_party')]
+      : []),
+    ...(origins.length > 0 ? [setting(id, terms.allowed_origins_cors, lines(origins), 'allowed_origins')] : []),
+    setting(
+      id,
+      terms.access_tokens,
+      stack(text(a['access_token_format'] === 'jwt' ? terms.jwt : terms.opaque), lifetimes(look, a)),
+      'access_token_format',
+    ),
+    ...(signsIn && may(look.req.call, 'connections', 'read')
+      ? [{ label: terms.connections, value: stack(text(terms.connections_all), change(terms.connections, `${recordPath('clients', id)}/connections`)) }] // prettier-ignore
+      : []),
+  ];
+  return { kind: 'summary', title: terms.chosen_for_you, rows };
+}
+
+/** What the application is given: nothing else is needed to find the rest. */
+function variablesPart({ req }: ViewContext, { id, attributes: a }: ResourceObject, secret: unknown): Part {
+  const [redirect_uri] = (a['redirect_uris'] ?? []) as string[];
+  const said = [
+    ['ISSUER', req.ctx.environment.issuer],
+    ['CLIENT_ID', id],
+    ...(typeof secret === 'string' ? [['CLIENT_SECRET', secret]] : []),
+    ...(redirect_uri === undefined ? [] : [['REDIRECT_URI', redirect_uri]]),
+  ];
+  return {
+    kind: 'code',
+    id: 'snippet-variables',
+    title: terms.environment_variables,
+    text: sentences.put_these_into,
+    code: said.map(([name, value]) => `${name}=${value}`).join('\n'),
+  };
+}
+
+/** What a machine lacks before it can get a token. */
+function grantNotice({ req }: ViewContext, { id, attributes: a }: ResourceObject): Part[] {
+  if (a['application_type'] !== 'machine') return [];
+  const notice: Part = { kind: 'notice', tone: 'info', text: sentences.without_a_grant_no_token };
+  const path = `/dashboard/client_grants/new?client=${encodeURIComponent(id)}`;
+  if (!may(req.call, 'client_grants', 'write')) return [notice];
+  return [notice, { kind: 'buttons', links: [{ label: terms.create_client_grant, path }], posts: [] }];
+}
+
+/** Where the service is, and the client's id. */
+export const addressesPart = ({ req }: ViewContext, { id }: ResourceObject): Part => ({
+  kind: 'summary',
+  title: terms.addresses,
+  rows: [
+    { label: terms.issuer, value: { kind: 'code', text: req.ctx.environment.issuer, copy: true } },
+    { label: terms.discovery, value: { kind: 'code', text: `${req.ctx.environment.issuer}/.well-known/openid-configuration`, copy: true } },
+    { label: terms.client_id, value: { kind: 'code', text: id, copy: true } },
+  ],
+});
+
+/** The last step of making a client: what to copy, what was chosen, and what is left to do. `once` holds the secret, if it has one. */
+export async function clientCreatedParts(
+  look: ViewContext,
+  record: ResourceObject,
+  once?: Readonly<Record<string, unknown>>,
+): Promise<readonly Part[]> {
+  const secret = once?.['client_secret'];
+  return [
+    ...(secret === undefined ? [{ kind: 'text' as const, title: null, paragraphs: [sentences.step_three] }] : []),
+    addressesPart(look, record),
+    variablesPart(look, record, secret),
+    ...grantNotice(look, record),
+    chosenPart(look, record),
+  ];
+}
+
+/** Whether the page is the one that a new client leads to. */
+export const isJustCreated = ({ req }: ViewContext): boolean =>
+  new URL(req.originalUrl, 'http://own.invalid').searchParams.get('done') === 'created';

@@ -1,0 +1,18 @@
+/** Rules that ask about the window or the program alone. Others load styles or fonts, or ask how wide the text is. */
+const harmlessRules = new Set(['media', 'supports', 'keyframes', '-webkit-keyframes', 'charset']);
+
+/** Attributes that mail programs set, or that hold no variables: what is asked about them tells nothing of the mail. */
+const harmlessAttribute = /^\[\s*(?:class|id|style|lang|dir|owa|x-apple-data-detectors|data-[a-z-]+)\s*[\]~|^$*=]/i;
+
+/**
+ * What speaks against the content of a style element; null for nothing. Styles that load something depending on what an attribute or a text says tell it
+ * to the server that they load from: a link brings a code along, and opening the mail would be enough.
+ */
+export function findStyleProblem(css: string): string | null {
+  if (css.includes('\\')) return 'has a \\ in <style>: write the character itself.';
+  const rule = [...css.matchAll(/@([\w-]*)/g)].map(([, name = '']) => name.toLowerCase()).find((name) => !harmlessRules.has(name));
+  if (rule !== undefined) return `has @${rule.slice(0, 60)} in <style>: only @media, @supports and @keyframes, which load nothing.`;
+  const selector = [...css.matchAll(/\[/g)].map(({ index }) => css.slice(index, index + 200)).find((one) => !harmlessAttribute.test(one));
+  if (selector === undefined) return null;
+  return `has ${selector.slice(0, 60).split('\n')[0]} in <style>: selectors go by class, id, style, lang, dir or data-..., since other attributes may hold a code.`;
+}

@@ -1,0 +1,56 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { findLogoImage, type LogoImage } from '../db/tables/logos.js';
+import type { Deps } from '../domain/context.js';
+import { PageError } from '../errors.js';
+import { message } from '../lib/languages/messages.js';
+import { logoPath } from '../domain/logos/logos.js';
+
+/** A name that an image of ours can have; nothing else is looked up. */
+const shape = /^([0-9a-f]{64})\.(?:png|webp|svg)$/;
+
+/** So many images are remembered, each for so long: whoever asks again and again costs the database little. */
+const maxKept = 32;
+const keptMs = 60_000;
+
+type Kept = { readonly image: LogoImage; readonly until: number };
+
+/**
+ * GET /logos/{sha256}.{png|webp|svg}: a logo of the environment of the host. Its bytes are those that the address is the digest of, so it is kept for
+ * good; opened by itself an SVG can run and load nothing.
+ * @throws {PageError} 404
+ */
+export function logoImage({ clock }: Pick<Deps, 'clock'>): RequestHandler {
+  const kept = new Map<string, Kept>();
+
+  async function find({ ctx }: Request, id: string): Promise<LogoImage | null> {
+    const key = `${ctx.environment.id} ${id}`;
+    const now = clock.now().getTime();
+    const known = kept.get(key);
+    if (known && known.until > now) return known.image;
+    kept.delete(key);
+    const image = await findLogoImage(ctx.scope, id);
+    if (!image) return null;
+    const [oldest] = kept.keys();
+    if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
+    kept.set(key, { image, until: now + keptMs });
+    return image;
+  }
+
+  return async (req: Request, res: Response): Promise<void> => {
+    const file = String(req.params['file']);
+    const id = shape.exec(file)?.[1];
+    const found = id === undefined ? null : await find(req, id);
+    if (id === undefined || !found || logoPath({ id, ...found }) !== `/logos/${file}`)
+      throw new PageError(404, 'not_found', message('refusal.nothing_here'));
+    res.set({
+      'Content-Type': found.content_type,
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
+      // Mails and pages of clients show it too.
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      ETag: `"${id}"`,
+    });
+    res.send(found.image);
+  };
+}

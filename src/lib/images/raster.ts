@@ -1,0 +1,61 @@
+/** Pixels of an image, as its header says them. */
+export type Pixels = { readonly width: number; readonly height: number };
+
+const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+/** Length, type, checksum. */
+const pngFrame = 12;
+
+export const isPng = (bytes: Buffer): boolean => bytes.subarray(0, pngSignature.length).equals(pngSignature);
+
+/**
+ * What the header of a PNG says (Portable Network Graphics 11.2.2). Null: it isn't one from its first byte to its last, so that nothing else hides
+ * behind it. Nothing is decompressed.
+ */
+export function readPng(bytes: Buffer): Pixels | null {
+  let at = pngSignature.length;
+  let pixels: Pixels | null = null;
+  while (at + pngFrame <= bytes.length) {
+    const length = bytes.readUInt32BE(at);
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    const end = at + pngFrame + length;
+    if (end > bytes.length) return null;
+    if (pixels === null) {
+      if (type !== 'IHDR' || length !== 13) return null;
+      pixels = { width: bytes.readUInt32BE(at + 8), height: bytes.readUInt32BE(at + 12) };
+    }
+    if (type === 'IEND') return end === bytes.length ? pixels : null;
+    at = end;
+  }
+  return null;
+}
+
+export const isWebp = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP';
+
+/** Pixels by the first chunk of a WebP file (RFC 9649 2.5, 2.6, 2.7); null for another one. */
+function webpPixels(type: string, data: Buffer): Pixels | null {
+  if (type === 'VP8X' && data.length >= 10) return { width: data.readUIntLE(4, 3) + 1, height: data.readUIntLE(7, 3) + 1 };
+  if (type === 'VP8L' && data.length >= 5 && data[0] === 0x2f) {
+    const bits = data.readUInt32LE(1);
+    return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+  }
+  // A key frame (RFC 6386 9.1).
+  if (type === 'VP8 ' && data.length >= 10 && data.readUIntBE(3, 3) === 0x9d012a)
+    return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff };
+  return null;
+}
+
+/** What the header of a WebP file says (RFC 9649 2.3). Null: it isn't one from its first byte to its last. Nothing is decompressed. */
+export function readWebp(bytes: Buffer): Pixels | null {
+  if (bytes.length < 20 || bytes.readUInt32LE(4) + 8 !== bytes.length) return null;
+  let at = 12;
+  let pixels: Pixels | null = null;
+  while (at + 8 <= bytes.length) {
+    const length = bytes.readUInt32LE(at + 4);
+    const data = bytes.subarray(at + 8, at + 8 + length);
+    if (data.length < length) return null;
+    pixels ??= webpPixels(bytes.toString('latin1', at, at + 4), data);
+    if (pixels === null) return null;
+    at += 8 + length + (length % 2);
+  }
+  return at === bytes.length ? pixels : null;
+}

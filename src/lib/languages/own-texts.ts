@@ -1,0 +1,148 @@
+import { TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
+import type { IntlMessageFormat } from 'intl-messageformat';
+import { nearestName } from '../nearest.js';
+import { own } from '../named.js';
+import { holdsInvisible } from '../plain-words.js';
+import type { Language } from './languages.js';
+import { catalogueOf, createFormat, type MessageKey, type OwnTexts } from './messages.js';
+
+/** At most so many characters; the longest built-in text has half of that. */
+export const maxOwnText = 500;
+
+/** A placeholder is shown so often at most: what stands for it may be long. */
+const mostShown = 2;
+
+/** What a text names, and how often each is shown at most. */
+type Shape = { readonly plurals: ReadonlySet<string>; readonly shown: ReadonlyMap<string, number>; readonly odd: string | null };
+
+export type TextProblem = {
+  readonly code: 'invalid_text' | 'unknown_variable' | 'variable_required' | 'markup_not_allowed' | 'invalid_characters';
+  readonly detail: string;
+};
+
+/** What tells a line its direction where it begins with a number, and shows nothing itself (UAX 9): texts from right to left need it. */
+const marks = /[\u200e\u200f\u061c]/g;
+
+const add = (one: number, other: number) => one + other;
+
+/** One shape of several, in which what is shown is added up (one after the other), or of which one alone is shown (`Math.max`). */
+function joined(shapes: readonly Shape[], count: (one: number, other: number) => number): Shape {
+  const shown = new Map<string, number>();
+  for (const shape of shapes) for (const [name, times] of shape.shown) shown.set(name, count(shown.get(name) ?? 0, times));
+  const plurals = new Set(shapes.flatMap((shape) => [...shape.plurals]));
+  return { plurals, shown, odd: shapes.find(({ odd }) => odd !== null)?.odd ?? null };
+}
+
+const nothing: Shape = { plurals: new Set(), shown: new Map(), odd: null };
+
+/** @param within whether it stands in a plural */
+function shapeOf(elements: readonly MessageFormatElement[], within = false): Shape {
+  const shapes = elements.map((element): Shape => {
+    if (element.type === TYPE.literal || element.type === TYPE.pound) return nothing;
+    if (element.type === TYPE.argument) return { ...nothing, shown: new Map([[element.value, 1]]) };
+    if (element.type !== TYPE.plural) return { ...nothing, odd: 'has another form than a placeholder or a plural' };
+    if (within) return { ...nothing, odd: 'has a plural within another one' };
+    if (element.offset !== 0 || element.pluralType !== 'cardinal') return { ...nothing, odd: 'has an offset, or counts by rank' };
+    const options = Object.values(element.options).map(({ value }) => shapeOf(value, true));
+    return joined(
+      [joined(options, Math.max), { ...nothing, plurals: new Set([element.value]), shown: new Map([[element.value, 1]]) }],
+      add,
+    );
+  });
+  return joined(shapes, add);
+}
+
+const english = new Map<MessageKey, Shape>();
+
+/** What the English text of the key has: those of all languages have the same. */
+function originalOf(key: MessageKey): Shape {
+  let shape = english.get(key);
+  if (!shape) english.set(key, (shape = shapeOf(createFormat('en', catalogueOf('en')[key]).getAst())));
+  return shape;
+}
+
+/** Whether it is the key of a text of the pages; the words of mails are those of their templates. */
+export const isPageTextKey = (key: string): key is MessageKey => !key.startsWith('mail.') && own(catalogueOf('en'), key) !== undefined;
+
+/** The keys of all texts of the pages, in the order of the catalogue. */
+export const pageTextKeys = (): MessageKey[] => Object.keys(catalogueOf('en')).filter(isPageTextKey);
+
+/** A placeholder of a text; `counts`: it is a number that plurals go by. `needed`: every text of the key has it. */
+export type Placeholder = { readonly name: string; readonly counts: boolean; readonly needed: boolean };
+
+/** Where people decide whom they let in, the text says whom, and where it leads. */
+const decisions: ReadonlySet<string> = new Set(['consent', 'scope', 'unverified', 'device', 'device_answer']);
+
+/** What the text of the key can name. */
+export function placeholdersOf(key: MessageKey): Placeholder[] {
+  const { shown, plurals } = originalOf(key);
+  const needed = decisions.has(key.slice(0, key.indexOf('.')));
+  return [...shown.keys()].map((name) => ({ name, counts: plurals.has(name), needed }));
+}
+
+const invalid = (detail: string): TextProblem => ({ code: 'invalid_text', detail });
+
+function shapeProblem(key: MessageKey, { shown, plurals, odd }: Shape): TextProblem | null {
+  if (odd !== null) return invalid(`${odd}.`);
+  const known = placeholdersOf(key);
+  const names = known.map(({ name }) => name);
+  for (const [name, times] of shown) {
+    const original = known.find((one) => one.name === name);
+    if (!original) {
+      const nearest = nearestName(name, names);
+      const ending = nearest === null ? '.' : `: did you mean {${nearest}}?`;
+      return { code: 'unknown_variable', detail: `has {${name.slice(0, 60)}}, which is no placeholder of this text${ending}` };
+    }
+    if (plurals.has(name) && !original.counts) return invalid(`has a plural of {${name}}, which is no number.`);
+    if (times > mostShown + (plurals.has(name) ? 1 : 0)) return invalid(`shows {${name}} more than ${mostShown} times.`);
+  }
+  const missing = known.find(({ name, needed }) => needed && !shown.has(name));
+  if (missing) return { code: 'variable_required', detail: `must have {${missing.name}}: people decide by it.` };
+  return null;
+}
+
+/** What speaks against a text of the key in the language; null for nothing. Texts longer than {@link maxOwnText} are not looked at. */
+export function textProblem(key: MessageKey, language: Language, text: string): TextProblem | null {
+  if (text.length > maxOwnText) return invalid(`has more than ${maxOwnText} characters.`);
+  if (text.trim() !== text || text === '') return invalid('must neither be empty nor begin or end with a space.');
+  if (holdsInvisible(text.replaceAll(marks, '')))
+    return { code: 'invalid_characters', detail: 'must not hold line ends, invisible characters or directions of writing.' };
+  if (/[<>]|&#?\w+;/.test(text)) return { code: 'markup_not_allowed', detail: 'must be plain text: no tags or entities, neither < nor >.' };
+  let shape: Shape;
+  try {
+    shape = shapeOf(createFormat(language, text).getAst());
+  } catch (error) {
+    return invalid(`can not be read as ICU MessageFormat: ${(error as Error).message.slice(0, 200)}.`);
+  }
+  return shapeProblem(key, shape);
+}
+
+/** A text of an environment as it is stored. */
+export type StoredText = { readonly id: string; readonly key: string; readonly locale: Language; readonly text: string };
+
+/**
+ * Texts before the built-in ones. Each is read when it is first shown; one that doesn't fit its key, as after a release that took a placeholder away,
+ * is passed over for the built-in one.
+ * @param onUnusable hears of such a text, once
+ */
+export function createOwnTexts(stored: readonly StoredText[], onUnusable: (text: StoredText, problem: TextProblem) => void): OwnTexts {
+  const texts = new Map(stored.map((text) => [`${text.locale} ${text.key}`, text]));
+  const formats = new Map<StoredText, IntlMessageFormat | null>();
+
+  function read(language: Language, key: MessageKey, text: StoredText): IntlMessageFormat | null {
+    const problem = textProblem(key, language, text.text);
+    if (problem === null) return createFormat(language, text.text);
+    onUnusable(text, problem);
+    return null;
+  }
+
+  return {
+    formatOf(language, key) {
+      const text = texts.get(`${language} ${key}`);
+      if (text === undefined) return null;
+      let format = formats.get(text);
+      if (format === undefined) formats.set(text, (format = read(language, key, text)));
+      return format;
+    },
+  };
+}

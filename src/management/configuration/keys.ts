@@ -1,0 +1,14 @@
+import type { KindName } from './kinds.js';
+
+/** One name for each record of an environment. */
+export const nameOf = (type: KindName, key: string): string => `${type} ${key}`;
+
+/** What a permission is called: `{identifier}#{name}`. */
+export const permissionKey = (api_resource: string, name: string): string => `${api_resource}#${name}`;
+
+/** What a grant is called: `{client_id} -> {identifier}`. */
+export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
+  `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
+
+/** What words of an environment are called, a mail template or a text of pages: the name of what they say, with their language where they have one. */
+export const wordsKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);

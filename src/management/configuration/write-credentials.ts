@@ -1,0 +1,76 @@
+import { createRecord, deleteRecord } from '../operations.js';
+import { federated_credentials } from '../resources/federated_credentials.js';
+import type { Row } from '../resource.js';
+import { sortedCredentials, without } from './described-credentials.js';
+import type { DescribedCredential } from './document.js';
+import { recordsNamed, type LiveRecord } from './live.js';
+import type { Item } from './read-document.js';
+import { attempt, note, type Change, type Run } from './run.js';
+
+/** As documents are compared: without the audience that is there by itself. */
+const normalized = (run: Run, one: DescribedCredential): DescribedCredential => {
+  const { audience, ...rest } = one;
+  return audience === undefined || audience === run.call.ctx.environment.issuer ? rest : one;
+};
+
+function creationOf(run: Run, item: Item, { trusted_issuer, ...attributes }: DescribedCredential) {
+  const [issuer] = recordsNamed(run.live, 'trusted_issuer', trusted_issuer);
+  if (!issuer) return null;
+  const relationships = {
+    client: { data: { type: 'client', id: item.key } },
+    trusted_issuer: { data: { type: 'trusted_issuer', id: issuer.id } },
+  };
+  const links = { client: relationships.client.data, trusted_issuer: relationships.trusted_issuer.data };
+  return {
+    attributes: attributes as Row,
+    relationships: links,
+    document: { data: { type: 'federated_credential', attributes, relationships } },
+  };
+}
+
+/** Takes away what the document doesn't have: before the client may change into one that can have none. */
+export async function removeCredentials(run: Run, item: Item): Promise<void> {
+  if (!item.federated_credentials) return;
+  const wanted = item.federated_credentials.map((one) => normalized(run, one));
+  const live = run.live.credentials.get(item.key) ?? [];
+  const gone = new Set(without(live.map(({ described }) => described), wanted)); // prettier-ignore
+  for (const { id } of live.filter(({ described }) => gone.has(described)))
+    await attempt(run, { ...item, path: [...item.path, 'federated_credentials'] }, async (call) => {
+      await deleteRecord(call, federated_credentials, id);
+      return true;
+    });
+}
+
+async function addCredential(run: Run, item: Item, one: DescribedCredential, path: Item['path']): Promise<void> {
+  const input = creationOf(run, item, one);
+  if (input) {
+    await attempt(run, { ...item, path }, (call) => createRecord(call, federated_credentials, () => input));
+    return;
+  }
+  const detail = `There is no trusted issuer "${one.trusted_issuer.slice(0, 200)}".`;
+  if (!run.declared.has(`trusted_issuer ${one.trusted_issuer}`)) note(run, [...path, 'trusted_issuer'], 'related_not_found', detail);
+}
+
+/** Adds the credentials to what is told of the client. */
+function tell(run: Run, key: string, before: readonly DescribedCredential[], after: readonly DescribedCredential[]): void {
+  const at = run.changes.findIndex((one) => one.kind === 'client' && one.key === key);
+  const { action, attributes } = run.changes[at] ?? { action: 'update' as const, attributes: {} };
+  const federated_credentials = [action === 'create' ? null : before, after] as const;
+  const told: Change = { action, kind: 'client', key, attributes: { ...attributes, federated_credentials } };
+  if (at === -1) run.changes.push(told);
+  else run.changes[at] = told;
+}
+
+/** Makes the federated credentials of a client those of the document, and tells the change; null: they were so already, or the document doesn't say. */
+export async function writeCredentials(run: Run, item: Item, client: LiveRecord): Promise<LiveRecord | null> {
+  if (!item.federated_credentials) return null;
+  const wanted = item.federated_credentials.map((one) => normalized(run, one));
+  const had = (run.live.credentials.get(item.key) ?? []).map(({ described }) => described);
+  const [before, after] = [sortedCredentials(had), sortedCredentials(wanted)];
+  const added = new Set(without(after, before));
+  if (added.size === 0 && before.length === after.length) return null;
+  for (const [index, one] of wanted.entries())
+    if (added.has(one)) await addCredential(run, item, one, [...item.path, 'federated_credentials', index]);
+  tell(run, item.key, before, after);
+  return { ...client, attributes: { ...client.attributes, federated_credentials: after } };
+}

@@ -1,0 +1,168 @@
+// An application is created by what it is, its name and its redirect URI, and gets a logo: with and without scripts, on desktops and phones.
+import { join } from 'node:path';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { permit } from '../support/administrators.js';
+import { axeViolations } from '../support/axe.js';
+import { picture, sharedChromium, signInAt } from '../support/chromium.js';
+import { addUser, password } from '../support/data.js';
+import { svg } from '../support/images.js';
+import { needs } from '../support/programs.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
+
+const test = needs('chromium');
+const browser = sharedChromium();
+const service = sharedService();
+const ctx = contextOf(service);
+let page: Page;
+
+async function signedInPage(javaScriptEnabled: boolean): Promise<Page> {
+  const admin = await addUser(ctx);
+  await permit(ctx, admin.id, ...managementPermissions);
+  const made = await (await browser.newContext({ viewport: { width: 1280, height: 860 }, javaScriptEnabled })).newPage();
+  await signInAt(made, service.url, admin.email, password);
+  await made.waitForURL('**/account');
+  return made;
+}
+
+beforeAll(async () => {
+  page = await signedInPage(true);
+});
+afterAll(() => page?.context().close());
+
+/** The page as desktops and phones show it, in the light and in the dark. */
+async function look(name: string): Promise<void> {
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [390, 'dark'],
+    [390, 'light'],
+    [1280, 'dark'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 860 });
+    await page.emulateMedia({ colorScheme });
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+    await picture(page, `${name}-${width}-${colorScheme}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+test('a web application: three things are asked, and the last page says what was chosen, with the secret once', async () => {
+  await page.goto(`${service.url}/dashboard/clients/new`);
+  await look('wizard-1');
+  await page.getByRole('link', { name: 'Web application' }).click();
+  await page.getByLabel('Name').fill('Acme Notes');
+  await page.getByRole('textbox', { name: 'Redirect URIs' }).first().fill('https://notes.example/callback');
+  // All else is there, and folded away.
+  expect(await page.getByRole('checkbox', { name: 'Authorization code' }).isVisible()).toBe(false);
+  await look('wizard-2');
+  await page.getByText('More settings').click();
+  expect(await page.getByRole('checkbox', { name: 'Authorization code' }).isChecked()).toBe(true);
+  await look('wizard-2-open');
+  await page.getByRole('button', { name: 'Create client' }).click();
+  const secret = (await page.locator('#secret-client_secret').textContent()) ?? '';
+  const id =
+    (await page
+      .getByText(/^[0-9a-f-]{36}$/)
+      .first()
+      .textContent()) ?? '';
+  expect(await page.locator('#snippet-variables').textContent()).toBe(
+    `ISSUER=${ctx.environment.issuer}\nCLIENT_ID=${id}\nCLIENT_SECRET=${secret}\nREDIRECT_URI=https://notes.example/callback`,
+  );
+  await look('wizard-3');
+  expect(await page.getByRole('link', { name: 'Change PKCE' }).getAttribute('href')).toBe(`/dashboard/clients/${id}/edit#require_pkce`);
+  await page.getByRole('link', { name: 'Change PKCE' }).click();
+  await page.waitForURL('**/edit#require_pkce');
+  expect(await page.locator('#require_pkce').isVisible()).toBe(true);
+  expect(await page.content()).not.toContain(secret);
+  await page.goto(`${service.url}/dashboard/clients/${id}/quick_start`);
+  expect(await page.content()).not.toContain('Chosen for you');
+});
+
+test('a single-page application, whose origins follow from its redirect URIs; a device without any', async () => {
+  await page.goto(`${service.url}/dashboard/clients/new?application_type=spa`);
+  await page.getByLabel('Name').fill('Board');
+  await page.getByRole('textbox', { name: 'Redirect URIs' }).first().fill('https://board.example/callback');
+  await page.getByRole('button', { name: 'Create client' }).click();
+  await page.waitForURL('**/quick_start?done=created');
+  await look('wizard-3-spa');
+  expect(await ctx.knex('clients').where({ name: 'Board' }).first()).toMatchObject({
+    allowed_origins: ['https://board.example'],
+    token_endpoint_auth_method: 'none',
+    first_party: true,
+  });
+  await page.goto(`${service.url}/dashboard/clients/new`);
+  await page.getByRole('link', { name: 'Device or command line' }).click();
+  expect(await page.getByRole('textbox', { name: 'Redirect URIs' }).first().isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Create client' }).click();
+  await page.locator('#error-summary').waitFor();
+  expect(await page.getByRole('textbox', { name: 'Redirect URIs' }).first().isVisible()).toBe(false);
+  await page.getByLabel('Name').fill('Television');
+  await page.getByRole('button', { name: 'Create client' }).click();
+  await page.waitForURL('**/quick_start?done=created');
+  expect(await ctx.knex('clients').where({ name: 'Television' }).first()).toMatchObject({
+    application_type: 'native',
+    grant_types: ['refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    redirect_uris: [],
+  });
+});
+
+test('a machine, without scripts: its name alone, and what it still lacks', async () => {
+  const plain = await signedInPage(false);
+  await plain.goto(`${service.url}/dashboard/clients/new`);
+  await plain.getByRole('link', { name: 'Machine to machine' }).click();
+  expect(await plain.getByRole('textbox', { name: 'Redirect URIs' }).count()).toBe(0);
+  await plain.getByLabel('Name').fill('Nightly');
+  await plain.getByRole('button', { name: 'Create client' }).click();
+  expect(await plain.locator('#secret-client_secret').textContent()).toMatch(/^cs_/);
+  await plain.getByRole('link', { name: 'Create client grant' }).click();
+  await plain.waitForURL('**/client_grants/new?client=*');
+  const file = join(mkdtempSync(join(tmpdir(), 'logo-')), 'logo.svg');
+  writeFileSync(file, svg('<circle cx="16" cy="16" r="12" fill="#2b5fc7"/>'));
+  await plain.goto(`${service.url}/dashboard/settings/logo`);
+  await plain.getByLabel('Image').first().setInputFiles(file);
+  await plain.getByRole('button', { name: 'Upload' }).first().click();
+  await plain.getByText('Saved.').waitFor();
+  await plain.getByRole('button', { name: 'Remove' }).click();
+  await plain.getByText('None yet: the name is shown.').first().waitFor();
+  await plain.context().close();
+});
+
+test('a logo is uploaded, replaced and removed, and the sign-in page shows it', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'logo-'));
+  const drawn = (name: string, fill: string) => {
+    const path = join(directory, name);
+    const text = `<text x="38" y="23" font-family="sans-serif" font-size="20" font-weight="700" fill="${fill}">Acme</text>`;
+    writeFileSync(path, svg(`<circle cx="16" cy="16" r="12" fill="#b3261e"/>${text}`, 'width="120" height="32" viewBox="0 0 120 32"'));
+    return path;
+  };
+  await page.goto(`${service.url}/dashboard/settings`);
+  await page.getByRole('link', { name: 'Upload an image' }).first().click();
+  await look('logo-none');
+  await page.getByRole('button', { name: 'Upload' }).first().click();
+  await page.locator('#error-summary').waitFor();
+  await look('logo-error');
+  await page.getByLabel('Image').first().setInputFiles(drawn('light.svg', '#1b1d22'));
+  await page.getByRole('button', { name: 'Upload' }).first().click();
+  await page.getByText('Saved.').waitFor();
+  await page.getByLabel('Image').last().setInputFiles(drawn('dark.svg', '#ffffff'));
+  await page.getByRole('button', { name: 'Upload' }).click();
+  await page.getByRole('button', { name: 'Replace' }).nth(1).waitFor();
+  const loaded = () =>
+    page.evaluate('[...document.images].every((image) => image.complete && image.naturalWidth > 0) && document.images.length');
+  expect(await loaded()).toBe(2);
+  await look('logo');
+  await page.goto(`${service.url}/dashboard/settings#branding.logo_url`);
+  await picture(page, 'settings-logo');
+  const fresh = await (await browser.newContext({ viewport: { width: 390, height: 700 } })).newPage();
+  await fresh.goto(`${service.url}/login`);
+  expect(await fresh.evaluate('document.images[0].naturalWidth')).toBe(120);
+  await picture(fresh, 'login-logo');
+  await fresh.emulateMedia({ colorScheme: 'dark' });
+  await picture(fresh, 'login-logo-dark');
+  await fresh.context().close();
+});

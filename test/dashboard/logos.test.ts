@@ -1,0 +1,122 @@
+// A logo is uploaded in the dashboard by a form with a file, with or without scripts.
+import { describe, expect, test } from 'vitest';
+import { signedInWith } from '../support/administrators.js';
+import { Browser, csrfOf } from '../support/browser.js';
+import { addClient } from '../support/data.js';
+import { png, svg } from '../support/images.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
+
+const service = sharedService();
+const ctx = contextOf(service);
+const permissions = ['environments:read', 'environments:write', 'clients:read', 'clients:write', 'logos:read', 'logos:write'];
+const admin = shared(() => signedInWith(service, ...permissions).then((made) => ({ made })));
+const settings = '/dashboard/settings/logo';
+
+const pageOf = async (path: string, browser = admin.made) => (await browser.get(path)).text();
+type Fields = Record<string, string>;
+
+/** Posts a form with a file as a browser does. */
+async function send(path: string, fields: Fields, file: Buffer | string | null, browser = admin.made): Promise<Response> {
+  const form = new FormData();
+  form.set('_csrf', csrfOf(await pageOf(path, browser)));
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  // A name and a type that say something else: neither counts.
+  form.set('image', new File(file === null ? [] : [file as string], file === null ? '' : '../../x.html', { type: 'text/html' }));
+  return browser.request(path, { method: 'POST', body: form, headers: { origin: service.url } });
+}
+const brandingOf = async (table: string, id: string) => (await ctx.knex(table).where({ id }).first('branding')).branding;
+
+describe('the logo', () => {
+  test('of the environment is uploaded for light and dark schemes, seen on both, used by the sign-in page, and removed', async () => {
+    const { id } = ctx.environment;
+    await ctx
+      .knex('environments')
+      .where({ id })
+      .update({ branding: { primary_color: '#b3261e' } });
+    expect(await pageOf('/dashboard/settings')).toContain(`href="${settings}"`);
+    const answer = await send(settings, { slot: 'light' }, png());
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${settings}?done=updated`]);
+    const { logo_url, ...rest } = await brandingOf('environments', id);
+    expect(rest).toEqual({ primary_color: '#b3261e' });
+    const shown = await fetch(logo_url);
+    expect(Buffer.from(await shown.arrayBuffer()).equals(png())).toBe(true);
+    // Until there is one for dark schemes that for light ones is shown.
+    expect((await pageOf(settings)).match(new RegExp(`<img src="${logo_url}"`, 'g'))).toHaveLength(2);
+    expect((await send(settings, { slot: 'dark' }, png(16, 16))).status).toBe(303);
+    const { dark_logo_url } = await brandingOf('environments', id);
+    expect(dark_logo_url).not.toBe(logo_url);
+    const login = await new Browser(service.url).get('/login');
+    const html = await login.text();
+    expect(html).toContain(`<source srcset="${dark_logo_url}" media="(prefers-color-scheme: dark)">`);
+    expect(html).toContain(`<img class="brand-logo" src="${logo_url}"`);
+    expect(login.headers.get('content-security-policy')).toContain("img-src 'self' ");
+    const removed = await admin.made.post(settings, { _csrf: csrfOf(await pageOf(settings)), slot: 'light', remove: 'on' });
+    expect(removed.status).toBe(303);
+    expect(await brandingOf('environments', id)).toMatchObject({ logo_url: null, dark_logo_url });
+  });
+
+  test('of a client is uploaded from its form', async () => {
+    const client = await addClient(ctx, { name: 'Notes', first_party: false, branding: { name: 'Acme Notes' } });
+    const path = `/dashboard/clients/${client.id}/logo`;
+    expect(await pageOf(`/dashboard/clients/${client.id}/edit`)).toContain(`href="${path}"`);
+    expect(await pageOf('/dashboard/clients/new?application_type=web')).not.toContain('/logo"');
+    const answer = await send(path, { slot: 'light' }, svg('<script/><path d="M0 0h9"/>'));
+    // What was left out is told.
+    expect(answer.headers.get('location')).toBe(`${path}?done=image_cleaned`);
+    expect(await pageOf(answer.headers.get('location') ?? '')).toContain('were left out');
+    expect(await brandingOf('clients', client.id)).toMatchObject({ name: 'Acme Notes', logo_url: expect.stringContaining('/logos/') });
+    expect((await admin.made.get(`/dashboard/clients/${client.id}x/logo`)).status).toBe(404);
+  });
+
+  test('that is none, or too large, or was not chosen, is refused at its field, and nothing is kept (attack 42.823)', async () => {
+    await ctx.knex('logos').delete();
+    const refused = async (file: Buffer | string | null) => {
+      const answer = await send(settings, { slot: 'dark' }, file);
+      const error = /id="image-dark-error">[\s\S]*?<\/span>([^<]*)<\/span>/.exec(await answer.text())?.[1];
+      return [answer.status, error];
+    };
+    expect(await refused(null)).toEqual([422, 'Choose an image first.']);
+    expect(await refused('GIF89a')).toEqual([422, 'The image must be PNG, WebP or SVG.']);
+    expect(await refused(png(1, 1, { width: 9_999, height: 1 }))).toEqual([422, 'The image is more than 4096 pixels wide or high.']);
+    expect(await refused(Buffer.alloc(600 * 1024, 60))).toEqual([422, 'The image is larger than 512 KiB.']);
+    expect((await send(settings, { slot: 'dark' }, Buffer.alloc(17 * 1024 * 1024))).status).toBe(413);
+    expect((await send(settings, { slot: 'other' }, png())).status).toBe(404);
+    expect(await ctx.knex('logos')).toEqual([]);
+  });
+
+  test('comes by a form of our own page, from somebody who may change what it is the logo of', async () => {
+    const form = new FormData();
+    form.set('slot', 'light');
+    form.set('image', new File([Buffer.from(png())], 'x.png'));
+    const post = (browser: Browser, headers: Record<string, string> = { origin: service.url }) =>
+      browser.request(settings, { method: 'POST', body: form, headers });
+    expect((await post(admin.made)).status).toBe(403);
+    form.set('_csrf', csrfOf(await pageOf(settings)));
+    expect((await post(admin.made, { origin: 'https://evil.example' })).status).toBe(403);
+    const stranger = await post(new Browser(service.url));
+    expect([stranger.status, stranger.headers.get('location')]).toEqual([303, expect.stringContaining('/login')]);
+    for (const lacking of ['environments:write', 'logos:write']) {
+      const browser = await signedInWith(service, ...permissions.filter((name) => name !== lacking));
+      expect([lacking, (await browser.get(settings)).status]).toEqual([lacking, 403]);
+      expect(await pageOf('/dashboard/settings', browser)).not.toContain(settings);
+      form.set('_csrf', csrfOf(await pageOf('/dashboard', browser)));
+      expect([lacking, (await post(browser)).status]).toEqual([lacking, 403]);
+    }
+  });
+
+  test('a body that is no form, or breaks off, is 400', async () => {
+    const post = (body: string, type: string) =>
+      admin.made.request(settings, { method: 'POST', body, headers: { origin: service.url, 'content-type': type } });
+    const part = (name: string, more = '') => `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\nx\r\n`;
+    const multipart = 'multipart/form-data; boundary=b';
+    expect((await post('x', 'multipart/form-data')).status).toBe(400);
+    expect((await post('', multipart)).status).toBe(400);
+    expect((await post(part('slot'), multipart)).status).toBe(400);
+    expect((await post(`${part('image', '; filename="a"')}${part('other', '; filename="b"')}--b--\r\n`, multipart)).status).toBe(413);
+    expect((await post(`${Array.from({ length: 30 }, (_, at) => part(`f${at}`)).join('')}--b--\r\n`, multipart)).status).toBe(413);
+    expect(
+      (await post(`--b\r\ncontent-disposition: form-data; name="slot"\r\n\r\n${'x'.repeat(9_000)}\r\n--b--\r\n`, multipart)).status,
+    ).toBe(413);
+    expect((await post(`${part('__proto__')}--b--\r\n`, multipart)).status).toBe(403);
+  });
+});
