@@ -26,7 +26,7 @@ const unit = [
   'test/programs/doctor.test.ts',
 ];
 
-/** With processes of their own (browsers, proxies, replicas, a second PostgreSQL), or for long waiting and measuring; from whatever folder. */
+/** With processes of their own (browsers, proxies, replicas, a second PostgreSQL), or for long walks, waiting and measuring; from whatever folder. */
 const slow = [
   'test/browser/**',
   'test/faults/**',
@@ -37,7 +37,8 @@ const slow = [
   'test/db/postgres/embedded-postgres.test.ts',
   'test/docs/{configuration,webhooks}-guide.test.ts',
   'test/flows/{behind-a-pooler,behind-a-proxy,doctor,read-replica,secret-key-rotations}.test.ts',
-  'test/invariants/{replicas,two-processes}.test.ts',
+  'test/invariants/{reach,reach-documents,replicas,two-processes}.test.ts',
+  'test/management/fuzz.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',
   'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
@@ -53,6 +54,8 @@ export default defineConfig({
     pool: 'forks',
     // The files of a project take turns in the same processes, which load the service once.
     isolate: false,
+    // Sources that were compiled once are kept below node_modules, by a digest of what they contain.
+    experimental: { fsModuleCache: true },
     // Two more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
     maxWorkers: Math.min(4, availableParallelism() + 2),
     sequence: { sequencer: LongestFirst },

@@ -1,6 +1,10 @@
 import { parseArgs } from 'node:util';
 import type { Plan } from './measure.js';
 import { scenarios } from './scenarios.js';
+import { signInScenarios } from './sign-in-scenarios.js';
+
+/** What is measured of every target. */
+const compared = [...scenarios, ...signInScenarios];
 
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
                    [--grown] [--concurrency N] [--profile DIR] [--events N]
@@ -11,7 +15,7 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
-scenarios: ${scenarios.map(({ name }) => name).join(', ')}
+scenarios: ${compared.map(({ name }) => name).join(', ')}
            logins   signing while sixteen people sign in
            webhook  an outbox full of deliveries, beside a bare client and job queues (bench/peers)
   --quick  shorter cells and fewer rounds
@@ -60,7 +64,7 @@ export function readArguments(argv: readonly string[]) {
       rate: { type: 'string' },
     },
   });
-  const known = [...scenarios.map(({ name }) => name), ...extras];
+  const known = [...compared.map(({ name }) => name), ...extras];
   const unknown = positionals.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`unknown scenario ${unknown.join(', ')}; there are ${known.join(', ')}`);
   const number = (text: string | undefined, fallback: number) => {
@@ -89,7 +93,7 @@ export function readArguments(argv: readonly string[]) {
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),
-    scenarios: positionals.length > 0 ? scenarios.filter(({ name }) => positionals.includes(name)) : scenarios,
+    scenarios: positionals.length > 0 ? compared.filter(({ name }) => positionals.includes(name)) : compared,
     logins: positionals.length === 0 || positionals.includes('logins'),
     webhook: positionals.length === 0 || positionals.includes('webhook'),
   };

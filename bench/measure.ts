@@ -1,5 +1,5 @@
 import { closedLoop, type Operation } from './driver.js';
-import { familyTime, processorTime, residentMiB, usedBetween } from './processor-time.js';
+import { familyTime, processorTime, ranOnProcessor, residentMiB, usedBetween } from './processor-time.js';
 import type { Scenario } from './scenarios.js';
 import type { Target } from './targets/target.js';
 
@@ -9,6 +9,8 @@ export type Cell = {
   readonly p50_ms: number;
   readonly p99_ms: number;
   readonly server_us: number;
+  /** Of the server's event loop alone: without the threads beside it, which hash passwords, sign and write the log. */
+  readonly loop_us: number;
   readonly postgres_us: number;
   /** Share of one processor that the load generator and PostgreSQL used: near 1, `per_second` is a lower bound. */
   readonly other_share: number;
@@ -42,9 +44,15 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 async function measureCell(target: Target, operations: readonly Operation[], seconds: number, postgres: number): Promise<Cell> {
-  const before = { server: processorTime(target.pid), postgres: familyTime(postgres), own: processorTime(process.pid) };
+  const before = {
+    server: processorTime(target.pid),
+    loop: ranOnProcessor(target.pid),
+    postgres: familyTime(postgres),
+    own: processorTime(process.pid),
+  };
   const load = await closedLoop(target.port, operations, seconds);
   const server = processorTime(target.pid) - before.server;
+  const loop = ranOnProcessor(target.pid) - before.loop;
   const database = usedBetween(before.postgres, familyTime(postgres));
   const own = processorTime(process.pid) - before.own;
   const sorted = load.latencies.sort((one, other) => one - other);
@@ -54,6 +62,7 @@ async function measureCell(target: Target, operations: readonly Operation[], sec
     p50_ms: at(0.5),
     p99_ms: at(0.99),
     server_us: server / 1000 / load.operations,
+    loop_us: loop / 1000 / load.operations,
     postgres_us: database / 1000 / load.operations,
     other_share: (database + own) / 1e9 / load.seconds,
   };
@@ -68,6 +77,7 @@ const summed = (target: Target, cells: readonly Cell[]): Result => {
     p50_ms: of('p50_ms'),
     p99_ms: of('p99_ms'),
     server_us: of('server_us'),
+    loop_us: of('loop_us'),
     postgres_us: of('postgres_us'),
     other_share: of('other_share'),
     spread: (Math.max(...speeds) - Math.min(...speeds)) / of('per_second'),

@@ -38,7 +38,9 @@ const two = (value: number) => value.toFixed(2);
 /** Ratios first, then what each target did. Markdown. */
 export function reportText(results: readonly ScenarioResult[]): string {
   const ratioRows = [['scenario', 'vs oidc-provider', 'by processor time', 'goal', 'share of ceiling', 'by processor time', 'aim']];
-  const cellRows = [['scenario', 'target', 'per s', 'p50 ms', 'p99 ms', 'server us', 'postgres us', 'others', 'spread', 'RSS MiB']];
+  const cellRows = [
+    ['scenario', 'target', 'per s', 'p50 ms', 'p99 ms', 'server us', 'event loop us', 'postgres us', 'others', 'spread', 'RSS MiB'],
+  ];
   for (const { scenario, ratios, results: cells } of results) {
     const peer = ratios.find(({ to }) => to === 'oidc-provider');
     const ceiling = ratios.find(({ to }) => to === 'ceiling');
@@ -59,6 +61,7 @@ export function reportText(results: readonly ScenarioResult[]): string {
         two(cell.p50_ms),
         two(cell.p99_ms),
         cell.server_us.toFixed(0),
+        cell.loop_us.toFixed(0),
         cell.postgres_us.toFixed(0),
         `${(cell.other_share * 100).toFixed(0)} %`,
         `${(cell.spread * 100).toFixed(0)} %`,

@@ -20,11 +20,13 @@ import { renderErrors } from './http/pages/render-errors.js';
 import { requestId } from './http/request/request-id.js';
 import { traceRequests } from './http/request/span.js';
 import { createAssets } from './http/pages/static.js';
+import type { AnswerAhead } from './http/server.js';
 import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
 import { crossOriginPaths, endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
+import { rememberedDocuments } from './oauth/remembered-documents.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
 import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
@@ -32,8 +34,14 @@ import { spans } from './platform/spans/tracer.js';
 import { ssoRouter } from './sso/router.js';
 import { message } from './lib/languages/messages.js';
 
-/** The service as an Express app, and what must be closed after it. */
-export type Service = { readonly app: Express; readonly web: Web; readonly admission: Admission; close(): Promise<void> };
+/** The service as an Express app, what stands before it, and what must be closed after it. */
+export type Service = {
+  readonly app: Express;
+  readonly web: Web;
+  readonly admission: Admission;
+  readonly answerAhead: AnswerAhead;
+  close(): Promise<void>;
+};
 
 /** Builds the app: the order of middleware and routers is the map of the service. */
 export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }): Service {
@@ -85,7 +93,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', message('refusal.nothing_here'))));
   app.use(renderErrors(web));
-  return { app, web, admission: createDoor(deps), close: () => limiter.close() };
+  return { app, web, admission: createDoor(deps), answerAhead: rememberedDocuments(deps), close: () => limiter.close() };
 }
 
 /** So many on their way are never too many, however slow the machine is. */

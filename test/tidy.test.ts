@@ -71,6 +71,7 @@ const partOf: Readonly<Record<string, string>> = {
   secret_key_holders: 'secret_keys',
   log_stream_entries: 'log_streams',
   webhook_delivery_attempts: 'webhook_deliveries',
+  troubled_deliveries: 'webhook_deliveries',
 };
 
 /** Files that write more than their own table, each for a reason: what is written must be one statement with the rest of it. */

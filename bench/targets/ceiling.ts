@@ -10,7 +10,7 @@ export async function startCeiling(options: ServerOptions): Promise<Target> {
     pid: started.pid,
     port: started.port,
     // What they add to others is measured against those of the product itself; it checks no proofs.
-    lacks: ['cc_jwt_es256', 'cc_jwt_eddsa', 'cc_jwt_dpop', 'code_par', 'device_poll'],
+    lacks: ['cc_jwt_es256', 'cc_jwt_eddsa', 'cc_jwt_dpop', 'code_par', 'device_poll', 'sign_in_page', 'sign_in', 'session', 'consent'],
     paths: {
       token: '/token',
       par: '/par',

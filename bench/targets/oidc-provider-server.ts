@@ -87,10 +87,12 @@ const configuration: Configuration = {
       token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code', 'refresh_token'],
     },
+    { ...common, client_id: fixtures.othersClient.id, token_endpoint_auth_method: 'none', grant_types: ['authorization_code'] },
   ],
   claims: { openid: ['sub'], profile: ['name', 'given_name', 'family_name'], email: ['email', 'email_verified'] },
   features: {
-    devInteractions: { enabled: false },
+    // Its own pages, which take any password for the right one: nothing is hashed.
+    devInteractions: { enabled: true },
     clientCredentials: { enabled: true },
     introspection: { enabled: true },
     revocation: { enabled: true },
@@ -106,6 +108,17 @@ const configuration: Configuration = {
           : { accessTokenFormat: 'opaque' }),
       }),
     },
+  },
+  // Nobody is asked about the operator's own application.
+  loadExistingGrant: async (ctx) => {
+    const { client, session, account, result, provider: own } = ctx.oidc;
+    const id = result?.consent?.grantId ?? (client && session?.grantIdFor(client.clientId));
+    if (id !== undefined) return own.Grant.find(id);
+    if (client?.clientId !== fixtures.client.id || !account) return undefined;
+    const grant = new own.Grant({ accountId: account.accountId, clientId: client.clientId });
+    grant.addOIDCScope('openid profile email');
+    await grant.save();
+    return grant;
   },
   issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
   rotateRefreshToken: true,
@@ -129,7 +142,7 @@ const provider = new Provider(`http://localhost:${port}`, configuration);
 async function signIn(): Promise<string> {
   const session = new provider.Session();
   session.loginAccount({ accountId: 'bench-user', transient: false });
-  for (const clientId of [fixtures.client.id, fixtures.publicClient.id]) {
+  for (const clientId of [fixtures.client.id, fixtures.publicClient.id, fixtures.othersClient.id]) {
     const grant = new provider.Grant({ accountId: 'bench-user', clientId });
     grant.addOIDCScope('openid profile email');
     session.ensureClientContainer(clientId);

@@ -58,6 +58,16 @@ async function seed(ctx: Context): Promise<string> {
     token_endpoint_auth_method: 'none',
     require_pkce: true,
   });
+  await insertClient(ctx.scope, {
+    ...base,
+    id: fixtures.othersClient.id,
+    name: 'Bench of others',
+    application_type: 'spa',
+    grant_types: ['authorization_code'],
+    token_endpoint_auth_method: 'none',
+    require_pkce: true,
+    first_party: false,
+  });
   const { environment } = ctx;
   const signing_algorithms = ['RS256', 'ES256', 'EdDSA'] as const;
   const keys = await generateKeysFor(ctx, signing_algorithms, environment.signing_algorithms);
@@ -75,7 +85,7 @@ async function seed(ctx: Context): Promise<string> {
     const grant = { client_id: fixtures.client.id, api_resource_id: resource.id, scopes: ['read', 'write'] };
     await insertClientGrant(ctx.scope, { ...stamp(ctx), ...grant });
   }
-  const email = 'bench@example.com';
+  const { email, password } = fixtures.person;
   const user = await insertUser(ctx.scope, {
     ...stamp(ctx),
     email,
@@ -83,7 +93,7 @@ async function seed(ctx: Context): Promise<string> {
     email_verified: true,
     first_name: 'Grace',
     last_name: 'Hopper',
-    password_hash: await ctx.passwords.hash('a password of the bench'),
+    password_hash: await ctx.passwords.hash(password),
   });
   return user.id;
 }

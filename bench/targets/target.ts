@@ -11,6 +11,8 @@ export type Target = {
   readonly paths: Readonly<Record<'token' | 'par' | 'introspect' | 'authorize' | 'userinfo' | 'jwks' | 'discovery', string>>;
   readonly client: { readonly id: string; readonly secret: string };
   readonly publicClient: { readonly id: string };
+  /** Of others than the service's operator: people are asked. */
+  readonly othersClient: { readonly id: string };
   /** By token format, or by the algorithm of its JWTs. */
   readonly resources: Readonly<Record<'jwt' | 'opaque' | 'ES256' | 'EdDSA', string>>;
   readonly redirect_uri: string;
@@ -25,6 +27,8 @@ export type Target = {
 export const fixtures = {
   client: { id: 'bench', secret: 'cs_0123456789012345678901234567890123456789012' },
   publicClient: { id: 'bench-public' },
+  othersClient: { id: 'bench-others' },
+  person: { email: 'bench@example.com', password: 'a password of the bench' },
   resources: {
     jwt: 'https://jwt.bench.example',
     opaque: 'https://opaque.bench.example',

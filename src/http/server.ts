@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import express, { type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import type { Admission } from './limits/admission.js';
 
 /** How long a caller may take to send a request, in milliseconds; Node answers 408 up to a second later, before the request's deadline. */
@@ -48,30 +48,33 @@ function limitPipelining(handle: Handler): Handler {
   };
 }
 
+/** Answers a request for which nothing has to be waited or looked up; false, with nothing done, for one that the app must answer. */
+export type AnswerAhead = (req: Request, res: Response) => boolean;
+
 /**
  * The HTTP server. Its request and response objects are made with Express's prototypes from the start, so that the
  * `Object.setPrototypeOf` that Express does on every request finds nothing to change: on Node 20 that call alone costs more than
  * the rest of a short request. Time-outs close slow senders and those that read nothing of their answer. What `admission` refuses never
- * reaches the app.
+ * reaches the app, and neither does what `answerAhead` answers.
  */
-export function createServer(app: Express, admission?: Admission): Server {
-  const Request = derive(IncomingMessage, express.request, app);
-  const Response = derive(ServerResponse, express.response, app);
+export function createServer(app: Express, admission?: Admission, answerAhead?: AnswerAhead): Server {
+  const AppRequest = derive(IncomingMessage, express.request, app);
+  const AppResponse = derive(ServerResponse, express.response, app);
   // Without a proxy the caller is whoever is connected; Express would read and parse headers to find the same.
   if (app.get('trust proxy') === false) {
-    Object.defineProperty(Request.prototype, 'ip', {
+    Object.defineProperty(AppRequest.prototype, 'ip', {
       get(this: IncomingMessage) {
         return this.socket.remoteAddress;
       },
       configurable: true,
     });
   }
-  app.request = Request.prototype as unknown as Express['request'];
-  app.response = Response.prototype as unknown as Express['response'];
+  app.request = AppRequest.prototype as unknown as Express['request'];
+  app.response = AppResponse.prototype as unknown as Express['response'];
   const server = createHttpServer(
     {
-      IncomingMessage: Request,
-      ServerResponse: Response,
+      IncomingMessage: AppRequest,
+      ServerResponse: AppResponse,
       headersTimeout: senderMs,
       requestTimeout: senderMs,
       keepAliveTimeout: 65_000,
@@ -79,7 +82,8 @@ export function createServer(app: Express, admission?: Admission): Server {
       maxHeaderSize: 32_768,
     },
     limitPipelining((req, res) => {
-      if (!admission || admission.admits(req, res)) app(req, res);
+      if (admission && !admission.admits(req, res)) return;
+      if (!answerAhead?.(req as Request, res as Response)) app(req, res);
     }),
   );
   // Of a connection with a request on which nothing moves: longer than any handler is silent (a request's deadline), so the caller isn't reading. One

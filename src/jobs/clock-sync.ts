@@ -29,7 +29,7 @@ export async function syncClock({ knex, clock, logger }: ClockDeps): Promise<voi
 export function startClockSync(deps: ClockDeps): Loop {
   const pass = async () => {
     await syncClock(deps);
-    return false;
+    return 'done' as const;
   };
   return startLoop({ name: 'clock', pauseMs, logger: deps.logger, pass });
 }

@@ -86,6 +86,6 @@ export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise
 
 /** Runs passes until stopped. */
 export function startDomainChecks(deps: Deps): Loop {
-  const pass = async (signal: AbortSignal) => (await domainCheckPass(deps, signal)) === batch;
+  const pass = async (signal: AbortSignal) => ((await domainCheckPass(deps, signal)) === batch ? 'more' : 'done');
   return startLoop({ name: 'domain_checks', pauseMs, logger: deps.logger, pass });
 }

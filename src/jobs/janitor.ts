@@ -51,17 +51,24 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>)
 
 /** Runs passes until stopped. */
 export function startJanitor(deps: Deps): Loop {
-  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass: () => inBackground('janitor pass', () => janitorPass(deps)) });
+  const pass = async () => {
+    await inBackground('janitor pass', () => janitorPass(deps));
+    return 'done' as const;
+  };
+  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass });
 }
 
 const statisticsPauseMs = 3_000;
 
 /** Runs ANALYZE on tables that have grown, so that the planner has current statistics; one replica at a time (advisory lock). */
-export function startStatistics({ knex, logger }: Deps): Loop {
+export function startStatistics({ knex, logger }: Pick<Deps, 'knex' | 'logger'>): Loop {
   const renew = async () => {
     const analyzed = await analyzeGrownTables(knex);
     if (analyzed.length > 0) logger.debug({ event: 'statistics.renewed', tables: analyzed }, 'statistics of grown tables were renewed');
   };
-  const pass = () => tryAdvisoryLock(knex, 'statistics', renew);
+  const pass = async () => {
+    await tryAdvisoryLock(knex, 'statistics', renew);
+    return 'done' as const;
+  };
   return startLoop({ name: 'statistics', pauseMs: statisticsPauseMs, logger, pass });
 }

@@ -84,5 +84,9 @@ export async function rotationPass(deps: Deps): Promise<Rotation> {
 
 /** Runs passes until stopped. */
 export function startSigningKeyRotation(deps: Deps): Loop {
-  return startLoop({ name: 'signing_keys', pauseMs, logger: deps.logger, pass: () => rotationPass(deps) });
+  const pass = async () => {
+    await rotationPass(deps);
+    return 'done' as const;
+  };
+  return startLoop({ name: 'signing_keys', pauseMs, logger: deps.logger, pass });
 }

@@ -27,6 +27,7 @@ export function startProcessReports(deps: Deps, loops: Readonly<Record<string, P
     const states = named(Object.fromEntries(Object.entries(loops).map(([name, loop]) => [name, reportOf(loop.state())])));
     const own = { base_url: config.baseUrl, pool_max: config.databasePoolMax, loops: states, forwarded: forwarded.report() };
     await reportProcess(knex, { ...fixed, ...own });
+    return 'done' as const;
   };
   const loop = startLoop({ name: 'processes', pauseMs, logger, pass });
   return {

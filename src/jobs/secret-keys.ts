@@ -62,7 +62,8 @@ export function startSecretKeys(deps: Deps): Loop {
   const holder_id = randomUUID();
   const memory = createResealMemory();
   logger.info({ event: 'secret_key.in_use', key_id: sealer.key_id, opening_keys: sealer.key_ids }, `sealing with key ${sealer.key_id}`);
-  const loop = startLoop({ name: 'secret_keys', pauseMs, logger, pass: (signal) => secretKeyPass(deps, holder_id, { signal, memory }) });
+  const pass = async (signal: AbortSignal) => ((await secretKeyPass(deps, holder_id, { signal, memory })) ? 'more' : 'done');
+  const loop = startLoop({ name: 'secret_keys', pauseMs, logger, pass });
   return {
     state: loop.state,
     wake: () => loop.wake(),

@@ -42,6 +42,6 @@ export function startUnusedClients(deps: Deps): Loop {
     name: 'unused_clients',
     pauseMs,
     logger: deps.logger,
-    pass: async (signal) => (await unusedClientPass(deps, signal)) === batch,
+    pass: async (signal) => ((await unusedClientPass(deps, signal)) === batch ? 'more' : 'done'),
   });
 }

@@ -19,5 +19,9 @@ export async function unusedLogoPass({ knex, clock }: Pick<Deps, 'knex' | 'clock
 
 /** Runs passes until stopped. */
 export function startUnusedLogos(deps: Deps): Loop {
-  return startLoop({ name: 'unused_logos', pauseMs, logger: deps.logger, pass: async () => void (await unusedLogoPass(deps)) });
+  const pass = async () => {
+    await unusedLogoPass(deps);
+    return 'done' as const;
+  };
+  return startLoop({ name: 'unused_logos', pauseMs, logger: deps.logger, pass });
 }

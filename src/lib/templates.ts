@@ -14,6 +14,13 @@ export type Templates = {
   render(view: string, locals: object): string;
 };
 
+/**
+ * EJS copies all locals for every template and every include, lest a name be found in what they inherit: a fifth of what a page costs. Those handed to it here inherit
+ * nothing, and an include's are a copy that inherits nothing by itself.
+ */
+const asTheyAre: object = { unsafePrototypeLocals: true };
+const inheritingNothing = (locals: object): ejs.Data => Object.assign(Object.create(null) as ejs.Data, locals);
+
 /** A set of compiled templates, each read and compiled once; with `cache: false` (while designing) on every call. */
 export function createTemplates(options: { viewsDir?: string; cache?: boolean } = {}): Templates {
   const { viewsDir = defaultViewsDir, cache = true } = options;
@@ -28,6 +35,7 @@ export function createTemplates(options: { viewsDir?: string; cache?: boolean } 
       strict: true,
       _with: false,
       localsName: 'page',
+      ...asTheyAre,
       ...(view.endsWith('.txt') ? { escape: String } : {}),
     });
   }
@@ -39,7 +47,7 @@ export function createTemplates(options: { viewsDir?: string; cache?: boolean } 
         template = compile(view);
         compiled.set(view, template);
       }
-      return template(locals);
+      return template(inheritingNothing(locals));
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { etagOf, type Document } from './documents.js';
 import { jsonApi } from './media-type.js';
+import { isKnown, listedTags, strongTag } from '../http/request/entity-tags.js';
 import { named } from '../lib/named.js';
 
 /** An answer before it is sent, so that it can be stored and sent again. `body` is empty for 204 and 304. */
@@ -29,16 +30,10 @@ export function send(res: Response, reply: Reply): void {
   res.end(reply.body);
 }
 
-const listed = (header: string) => header.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];
-const bare = (tag: string) => tag.replace(/^W\//, '');
-
 /** 304 when the caller has this very answer (RFC 9110 13.1.2), else the reply. */
 export function unlessKnown(req: Request, reply: Reply): Reply {
-  const header = req.headers['if-none-match'];
   const etag = reply.headers['ETag'];
-  if (header === undefined || etag === undefined) return reply;
-  const known = listed(header).some((tag) => tag === '*' || bare(tag) === bare(etag));
-  if (!known) return reply;
+  if (etag === undefined || !isKnown(req, etag)) return reply;
   // What the 200 would say about caching (RFC 9110 15.4.5).
   const caching = reply.headers['Cache-Control'];
   return { status: 304, headers: { ETag: etag, Vary: 'Accept', ...(caching === undefined ? {} : { 'Cache-Control': caching }) }, body: '' };
@@ -51,5 +46,5 @@ export function unlessKnown(req: Request, reply: Reply): Reply {
 export function expectedVersions(req: Request): number[] | null {
   const header = req.headers['if-match'];
   if (header === undefined || header.trim() === '*') return null;
-  return listed(header).map((tag) => Number(/^"(\d{1,9})-/.exec(bare(tag))?.[1] ?? -1));
+  return listedTags(header).map((tag) => Number(/^"(\d{1,9})-/.exec(strongTag(tag))?.[1] ?? -1));
 }

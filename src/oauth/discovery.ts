@@ -9,7 +9,7 @@ import { clientAuthMethods } from '../http/auth/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from '../domain/tokens/claims.js';
 import { languageTags } from '../lib/languages/languages.js';
-import { sendDocument } from './document.js';
+import { ageHeader, publicDocumentOf, sendDocument, type PublicDocument } from './document.js';
 import { endpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
 
@@ -61,14 +61,18 @@ export function metadata(environment: Environment): Record<string, unknown> {
   };
 }
 
-const documents = new WeakMap<Environment, string>();
+const documents = new WeakMap<Environment, PublicDocument>();
 
-/**
- * GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server: built once per version of the environment. Waits for nobody, as the JWKS doesn't.
- */
-export function discovery({ ctx }: Request, res: Response): void {
-  const { cache, environment } = ctx;
-  let text = documents.get(environment);
-  if (text === undefined) documents.set(environment, (text = JSON.stringify(metadata(environment))));
-  sendDocument(res, text, cache.recallPublic(environment.id, 'environments', environment.id, publicMaxAgeMs)?.age_ms);
+/** The metadata of the environment as it is sent, built once per version of it. */
+export function discoveryDocument(environment: Environment): PublicDocument {
+  let document = documents.get(environment);
+  if (document === undefined) documents.set(environment, (document = publicDocumentOf(JSON.stringify(metadata(environment)))));
+  return document;
+}
+
+/** GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server. Waits for nobody, as the JWKS doesn't. */
+export function discovery(req: Request, res: Response): void {
+  const { cache, environment } = req.ctx;
+  const age_ms = cache.recallPublic(environment.id, 'environments', environment.id, publicMaxAgeMs)?.age_ms ?? 0;
+  sendDocument(req, res, discoveryDocument(environment), ageHeader(age_ms));
 }

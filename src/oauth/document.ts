@@ -1,16 +1,42 @@
-import type { Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { publicMaxAgeMs } from '../domain/environments/environments.js';
+import { isKnown } from '../http/request/entity-tags.js';
+import { digest } from '../lib/digest.js';
 
-const cacheControl = `public, max-age=${publicMaxAgeMs / 1000}`;
+/** A public JSON document as it is sent: nothing is left to do for a request. */
+export type PublicDocument = {
+  readonly body: Buffer;
+  readonly etag: string;
+  /** Names and values in turn, as `writeHead` takes them. */
+  readonly headers: readonly string[];
+  /** The same for whoever has it already (RFC 9110 15.4.5). */
+  readonly knownHeaders: readonly string[];
+};
+
+/** CORS for every origin, `Cache-Control: public, max-age=300`, and an entity tag that follows from the text. */
+export function publicDocumentOf(text: string): PublicDocument {
+  const body = Buffer.from(text);
+  const etag = `"${digest(text).subarray(0, 16).toString('base64url')}"`;
+  const knownHeaders = ['Access-Control-Allow-Origin', '*', 'Cache-Control', `public, max-age=${publicMaxAgeMs / 1000}`, 'ETag', etag];
+  const headers = [...knownHeaders, 'Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  return { body, etag, headers, knownHeaders };
+}
 
 /**
- * Sends a public JSON document: CORS for every origin, `Cache-Control: public, max-age=300`.
- * @param age_ms how long ago it was last known to be right, when that couldn't be found out now: `Age` takes it off what others may keep (RFC 9111 5.1)
+ * Sends a public document, or 304 to whoever has it.
+ * @param more further headers, names and values in turn
  */
-export function sendDocument(res: Response, text: string, age_ms = 0): void {
-  if (age_ms > 0) res.setHeader('Age', String(Math.ceil(age_ms / 1000)));
-  res.setHeader('Access-Control-Allow-Origin', '*');
-  res.setHeader('Cache-Control', cacheControl);
-  res.setHeader('Content-Type', 'application/json');
-  res.end(text);
+export function sendDocument(req: IncomingMessage, res: ServerResponse, document: PublicDocument, more: readonly string[] = []): void {
+  if (isKnown(req, document.etag)) {
+    res.writeHead(304, [...more, ...document.knownHeaders]).end();
+    return;
+  }
+  res.writeHead(200, [...more, ...document.headers]);
+  res.end(document.body);
 }
+
+/**
+ * How long ago what is sent was last known to be right, when that couldn't be found out now: it comes off what others may keep (RFC 9111 5.1).
+ * @param age_ms 0 when it is right
+ */
+export const ageHeader = (age_ms: number): readonly string[] => (age_ms > 0 ? ['Age', String(Math.ceil(age_ms / 1000))] : []);

@@ -27,3 +27,9 @@ export const registrationPath = '/oauth/register';
 
 /** Where the documents about the service are published (OIDC Discovery 4, RFC 8414 3). */
 export const metadataPaths = { openid: '/.well-known/openid-configuration', oauth: '/.well-known/oauth-authorization-server' } as const;
+
+/**
+ * All addresses of the metadata. Clients that know the address of the Management API alone look beside it: behind the name (RFC 8414 3.1) and below it
+ * (OIDC Discovery 4).
+ */
+export const allMetadataPaths: readonly string[] = Object.values(metadataPaths).flatMap((path) => [path, `${path}/api`, `/api${path}`]);

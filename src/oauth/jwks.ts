@@ -1,15 +1,25 @@
 import type { Request, Response } from 'express';
-import { keyRing, recallPublicKeyRing } from '../domain/signing-keys/signing-keys.js';
-import { sendDocument } from './document.js';
+import { keyRing, recallPublicKeyRing, type KeyRing } from '../domain/signing-keys/signing-keys.js';
+import { ageHeader, publicDocumentOf, sendDocument, type PublicDocument } from './document.js';
+
+const documents = new WeakMap<KeyRing, PublicDocument>();
+
+/** The JWKS of the keys, built once for as long as they stay the same. */
+export function jwksDocument(ring: KeyRing): PublicDocument {
+  let document = documents.get(ring);
+  if (document === undefined) documents.set(ring, (document = publicDocumentOf(ring.jwks)));
+  return document;
+}
 
 /**
- * GET /.well-known/jwks.json (RFC 7517 5): a text that is ready, cacheable for five minutes. It waits for nobody: what is remembered is answered at once, with its
+ * GET /.well-known/jwks.json (RFC 7517 5), cacheable for five minutes. It waits for nobody: what is remembered is answered at once, with its
  * `Age` when the database can't be asked, and read again beside that once it may not be trusted any more.
  */
-export function jwks({ ctx }: Request, res: Response): void | Promise<void> {
+export function jwks(req: Request, res: Response): void | Promise<void> {
+  const { ctx } = req;
   const known = recallPublicKeyRing(ctx);
-  if (!known) return keyRing(ctx).then((loaded) => sendDocument(res, loaded.jwks));
-  sendDocument(res, known.value.jwks, known.age_ms);
+  if (!known) return keyRing(ctx).then((loaded) => sendDocument(req, res, jwksDocument(loaded)));
+  sendDocument(req, res, jwksDocument(known.value), ageHeader(known.age_ms));
   // Its failure is told to those who can't be answered without.
   if (!known.fresh) keyRing(ctx).catch(() => undefined);
 }

@@ -3,8 +3,7 @@ import { apiResourceById, apiResourceOf, type ApiResource } from '../domain/clie
 import { proofAlgorithms } from '../domain/dpop/proof.js';
 import type { Environment } from '../domain/environments/environment.js';
 import { OAuthError } from '../errors.js';
-import { digest } from '../lib/digest.js';
-import { sendDocument } from './document.js';
+import { publicDocumentOf, sendDocument, type PublicDocument } from './document.js';
 
 /** The metadata of an API resource (RFC 9728 2). */
 function resourceMetadata(environment: Environment, resource: ApiResource): Record<string, unknown> {
@@ -21,31 +20,22 @@ function resourceMetadata(environment: Environment, resource: ApiResource): Reco
   };
 }
 
-type Document = { readonly environment: Environment; readonly text: string; readonly etag: string };
+type Remembered = { readonly environment: Environment; readonly document: PublicDocument };
 
 /** Documents by the remembered resource that they tell of. */
-const documents = new WeakMap<ApiResource, Document>();
+const documents = new WeakMap<ApiResource, Remembered>();
 
-function documentOf(environment: Environment, resource: ApiResource): Document {
+function documentOf(environment: Environment, resource: ApiResource): PublicDocument {
   const known = documents.get(resource);
-  if (known?.environment === environment) return known;
-  const text = JSON.stringify(resourceMetadata(environment, resource));
-  const made = { environment, text, etag: `"${digest(text).subarray(0, 16).toString('base64url')}"` };
-  documents.set(resource, made);
-  return made;
+  if (known?.environment === environment) return known.document;
+  const document = publicDocumentOf(JSON.stringify(resourceMetadata(environment, resource)));
+  documents.set(resource, { environment, document });
+  return document;
 }
 
-/** Whether the caller has it already (RFC 9110 13.1.2). */
-const isKnown = ({ headers }: Request, etag: string): boolean =>
-  (headers['if-none-match'] ?? '').split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
-
 function answer(req: Request, res: Response, resource: ApiResource | null): void {
-  const { environment } = req.ctx;
   if (!resource) throw new OAuthError(404, 'not_found', 'there is no such API resource');
-  const { text, etag } = documentOf(environment, resource);
-  res.setHeader('ETag', etag);
-  if (isKnown(req, etag)) res.statusCode = 304;
-  sendDocument(res, res.statusCode === 304 ? '' : text);
+  sendDocument(req, res, documentOf(req.ctx.environment, resource));
 }
 
 /** GET /.well-known/oauth-protected-resource/api: the Management API. No statement once it is remembered. */

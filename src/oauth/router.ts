@@ -23,7 +23,7 @@ import { devicePath } from '../http/request/return-to.js';
 import { deviceAnswerPath } from './device/paths.js';
 import { startDevice } from './device/start.js';
 import { discovery } from './discovery.js';
-import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
+import { allMetadataPaths, endpoints, jwksPath, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
 import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
@@ -120,9 +120,6 @@ export function registrationRouter(web: Web): Router {
 
 /** The documents that everybody reads and caches. */
 export function addMetadataRoutes(routes: RouteList): void {
-  for (const path of Object.values(metadataPaths)) {
-    // Clients that know the address of the Management API alone look beside it: behind the name (RFC 8414 3.1) and below it (OIDC Discovery 4).
-    for (const form of [path, `${path}/api`, `/api${path}`]) routes.add(form, { ...publicDocument, get: [discovery] });
-  }
+  for (const path of allMetadataPaths) routes.add(path, { ...publicDocument, get: [discovery] });
   routes.add(jwksPath, { ...publicDocument, get: [jwks] });
 }

@@ -21,17 +21,19 @@ export type Loop = {
   stop(): Promise<void>;
 };
 
+/** What follows a pass: the next one at once, or the pause. Words, since a boolean with another meaning would make a loop that never rests. */
+export type PassEnd = 'more' | 'done';
+
 type LoopOptions = {
   /** As the log calls it. */
   readonly name: string;
   readonly pauseMs: number;
   readonly logger: Logger;
-  /** @returns true when there may be more to do at once. */
-  readonly pass: (signal: AbortSignal) => Promise<unknown>;
+  readonly pass: (signal: AbortSignal) => Promise<PassEnd>;
 };
 
 /**
- * Runs `pass` again and again: at once while it answers true, else after `pauseMs` (spread by a quarter, so that
+ * Runs `pass` again and again: at once while it answers `more`, else after `pauseMs` (spread by a quarter, so that
  * replicas don't move in step) or when woken. A pass that throws is logged and tried again after the pause.
  */
 export function startLoop(options: LoopOptions): Loop {
@@ -60,10 +62,10 @@ export function startLoop(options: LoopOptions): Loop {
   const run = async () => {
     while (!stopping.signal.aborted) {
       woken = false;
-      let busy = false;
+      let end: PassEnd = 'done';
       turn(true);
       try {
-        busy = (await pass(stopping.signal)) === true;
+        end = await pass(stopping.signal);
         failures = 0;
       } catch (error) {
         failures += 1;
@@ -71,7 +73,7 @@ export function startLoop(options: LoopOptions): Loop {
           logger.warn({ event: 'loop.failed', err: error, loop: name }, 'work in the background failed and is tried again');
       }
       turn(false);
-      if (!busy) await wait();
+      if (end === 'done') await wait();
       endWait = null;
     }
   };
@@ -100,7 +102,11 @@ export function startLoop(options: LoopOptions): Loop {
  * @param options.lost is told why the last time failed, when what was collected goes with the process
  */
 export function startFlushing(options: Omit<LoopOptions, 'pass'> & { flush: () => Promise<void>; lost: (error: unknown) => void }): Loop {
-  const loop = startLoop({ ...options, pass: options.flush });
+  const pass = async () => {
+    await options.flush();
+    return 'done' as const;
+  };
+  const loop = startLoop({ ...options, pass });
   return {
     state: loop.state,
     wake: loop.wake,

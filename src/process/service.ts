@@ -190,7 +190,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     },
   });
   const service = createApp(deps, lifecycle);
-  const server = createServer(service.app, service.admission);
+  const server = createServer(service.app, service.admission, service.answerAhead);
   deps.metrics.watchQueues(() => queuesOf(deps, service.admission));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,34 +1,23 @@
 // An administrator resets somebody who lost everything: by the Management API, and the person's way back in Chromium.
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { updateEnvironment } from '../../src/db/tables/environments.js';
 import { addUser, password } from '../support/data.js';
-import { launchChromium, signInAt } from '../support/chromium.js';
+import { sharedChromium, signInAt } from '../support/chromium.js';
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
-import { manage, startManagedService } from '../support/management.js';
+import { manage } from '../support/management.js';
 import { needs } from '../support/programs.js';
 import { giveTotp, totpCode } from '../support/factors.js';
-import type { TestService } from '../support/service.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
 import { VirtualAuthenticator } from '../support/virtual-authenticator.js';
 
 const test = needs('chromium');
 /** A browser beside other work is slow. */
 const patience = { timeout: 120_000 };
 
-let service: TestService;
-let ctx: Context;
-let chromium: Browser;
-
-beforeAll(async () => {
-  service = await startManagedService();
-  ctx = await service.context();
-  chromium = await launchChromium();
-});
-afterAll(async () => {
-  await chromium?.close();
-  await service?.stop();
-});
+const service = sharedManagedService();
+const ctx = contextOf(service);
+const chromium = sharedChromium();
 
 const signIn = (page: Page, email: string, secret = password) => signInAt(page, service.url, email, secret);
 

@@ -1,34 +1,23 @@
 // People and what signs them in beside a password, at /account: in Chromium with an authenticator of its own, and without JavaScript.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { describe, expect } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { rememberBrowser } from '../../src/domain/sign-ins/devices.js';
 import { addUser, password } from '../support/data.js';
-import { launchChromium, picture, signInAt } from '../support/chromium.js';
+import { picture, sharedChromium, signInAt } from '../support/chromium.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { needs } from '../support/programs.js';
 import { totpCode } from '../support/factors.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { VirtualAuthenticator } from '../support/virtual-authenticator.js';
 
 const test = needs('chromium');
 /** A browser beside other work is slow. */
 const patience = { timeout: 120_000 };
 
-let service: TestService;
-let ctx: Context;
-let chromium: Browser;
-
-beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-  chromium = await launchChromium();
-});
-afterAll(async () => {
-  await chromium?.close();
-  await service?.stop();
-});
+const service = sharedService();
+const ctx = contextOf(service);
+const chromium = sharedChromium();
 
 const signIn = (page: Page, email: string, secret = password) => signInAt(page, service.url, email, secret);
 

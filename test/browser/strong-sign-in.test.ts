@@ -1,31 +1,21 @@
 // Passkeys and second steps in Chromium, with its virtual authenticator (WebAuthn L3 11).
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
 import { axeViolations } from '../support/axe.js';
-import { launchChromium, picture } from '../support/chromium.js';
+import { picture, sharedChromium } from '../support/chromium.js';
 import { addUser, password } from '../support/data.js';
 import { addTwoStepUser, setEnvironment, totpCode, wrongTotpCode } from '../support/factors.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { needs } from '../support/programs.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const test = needs('chromium');
 /** A browser beside other work is slow. */
 const patience = { timeout: 120_000 };
 
-let service: TestService;
-let ctx: Context;
-let chromium: Browser;
-
-beforeAll(async () => {
-  [service, chromium] = await Promise.all([startTestService(), launchChromium()]);
-  ctx = await service.context();
-});
-afterAll(async () => {
-  await chromium?.close();
-  await service?.stop();
-});
+const service = sharedService();
+const ctx = contextOf(service);
+const chromium = sharedChromium();
 
 /** Looks at the page with axe, in both themes, as narrow as a small phone. */
 async function inspect(page: Page, name: string): Promise<void> {

@@ -1,54 +1,34 @@
 // What a sign-in costs the database: for somebody without factors nothing more than a password does, whatever else the environment offers.
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createApp, type Service } from '../../src/app.js';
-import { statementObserver } from '../../src/db/scope.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { addTwoStepUser } from '../support/factors.js';
+import { observeApp, type ObservedApp } from '../support/observed-app.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-/** The statements of the request that runs in this asynchronous context; background loops run in none. */
-const request = new AsyncLocalStorage<string[]>();
-const observe = (text: string) => void request.getStore()?.push(text);
-
 let service: TestService;
-let app: Service;
-let server: Server;
+let app: ObservedApp;
 let origin: string;
-let statements: string[];
 
 beforeAll(async () => {
   service = await startTestService();
-  statementObserver.observe = observe;
-  service.deps.knex.on('query', ({ sql }: { sql: string }) => observe(sql));
-  app = createApp(service.deps);
-  server = createServer((req, res) => request.run(statements, () => app.app(req, res)));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // The address that forms are posted from must be that of the host.
-  origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  app = await observeApp(service.deps);
+  origin = app.origin;
 });
 afterAll(async () => {
-  statementObserver.observe = null;
-  server?.close();
   await app?.close();
   await service?.stop();
-});
-beforeEach(() => {
-  statements = [];
 });
 
 /** Tables that only factors have. */
 const ofFactors = /\b(authenticators|recovery_codes|second_step_tries|sign_ins|devices|spent_challenges)\b/;
-const written = () => statements.filter((text) => !/^(begin|commit)/i.test(text));
+const written = () => app.take().filter((text) => !/^(begin|commit)/i.test(text));
 
 /** Runs it until the process remembers what it needs. */
 async function statementsOf(run: () => Promise<Response>, status: number): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     service.deps.cache.synced(service.clock.elapsed());
-    statements = [];
+    app.take();
     expect((await run()).status).toBe(status);
     if (attempt === 3) return written();
   }

@@ -1,14 +1,9 @@
 // How many statements each hot endpoint sends to the database: the part of its speed that no machine's noise touches.
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createApp, type Service } from '../../src/app.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { approveDevice } from '../../src/domain/device-codes/answer.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { findBrowserSession, startSession } from '../../src/domain/sessions/sessions.js';
-import { statementObserver } from '../../src/db/scope.js';
 import { clientDigest } from '../../src/domain/clients/document-clients.js';
 import { addConsent } from '../../src/db/tables/consents.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
@@ -22,18 +17,14 @@ import { addClient, addGrant, addResource, addUser, type TestClient } from '../s
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
+import { observeApp, type ObservedApp } from '../support/observed-app.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
-/** The statements of the request that runs in this asynchronous context; background loops run in none. */
-const request = new AsyncLocalStorage<string[]>();
-
 let service: TestService;
-let app: Service;
-let server: Server;
+let app: ObservedApp;
 let origin: string;
-let statements: string[];
 let client: TestClient;
 let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
@@ -46,8 +37,6 @@ let cookie: string;
 let proofKey: ProofKey;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
-
-const observe = (text: string) => void request.getStore()?.push(text);
 
 beforeAll(async () => {
   service = await startManagedService();
@@ -100,22 +89,13 @@ beforeAll(async () => {
   const allowed = { user_id: user.id, client_id: documented.id, resource: '', scopes: ['openid', 'profile', 'email'] };
   await addConsent(ctx.scope, { ...allowed, id: uuidv7(read_at.getTime()), client_digest: clientDigest(documented), at: read_at });
 
-  statementObserver.observe = observe;
-  service.deps.knex.on('query', ({ sql }: { sql: string }) => observe(sql));
-  app = createApp(service.deps);
-  server = createServer((req, res) => request.run(statements, () => app.app(req, res)));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  app = await observeApp(service.deps);
+  origin = app.origin;
   management = await managementToken(service.url);
 });
 afterAll(async () => {
-  statementObserver.observe = null;
-  server?.close();
   await app?.close();
   await service?.stop();
-});
-beforeEach(() => {
-  statements = [];
 });
 
 const machineToken = (resource: ApiResourceRow) =>
@@ -383,8 +363,9 @@ async function statementsOf(name: string): Promise<string[]> {
   for (let attempt = 1; attempt <= 6; attempt++) {
     const prepared = (await operation.prepare?.()) ?? '';
     service.deps.cache.synced(service.clock.elapsed());
-    statements = [];
+    app.take();
     expect(await operation.run(prepared)).toBe(operation.status ?? 200);
+    const statements = app.take();
     if (fewest === null || statements.length < fewest.length) fewest = statements;
     if (fewest.length <= operation.limit) break;
   }

@@ -37,6 +37,22 @@ test('locals have no other names: a word that is misspelt is an error, not an em
   expect(() => templates.render('missing', {})).toThrow(TypeError);
 });
 
+test('what locals inherit is not found, in includes neither', async () => {
+  await put('inherits', '[<%= page.toString %><%= page.constructor %><%= page.hidden %>]');
+  await put('outer', "<%- include('/inherits', { text: '' }) %><%- include('/inherits') %>");
+  const templates = createTemplates({ viewsDir });
+  const locals: object = Object.create({ hidden: 'inherited' }) as object;
+  expect([templates.render('inherits', locals), templates.render('outer', locals)]).toEqual(['[]', '[][]']);
+});
+
+test('an include changes nothing for what includes it', async () => {
+  await put('changes', '<% page.text = "theirs" -%>');
+  await put('keeps', "<%- include('/changes') %><%= page.text %>");
+  const locals = { text: 'ours' };
+  expect(createTemplates({ viewsDir }).render('keeps', locals)).toBe('ours');
+  expect(locals.text).toBe('ours');
+});
+
 test('a template is read once; without the cache on every call', async () => {
   await put('changing', 'one');
   const [cached, designing] = [createTemplates({ viewsDir }), createTemplates({ viewsDir, cache: false })];

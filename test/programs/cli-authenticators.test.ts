@@ -2,10 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createProgram } from '../../src/programs/cli/program.js';
 import { findUser } from '../../src/db/tables/users.js';
+import { runCli } from '../support/cli.js';
 import { addUser } from '../support/data.js';
-import { managementClient } from '../support/management.js';
 import { sampleCoseKey } from '../support/reach/interesting.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
@@ -19,14 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-async function cli(...words: string[]): Promise<string> {
-  const printed: string[] = [];
-  const access = ['--url', service.url, '--client-id', managementClient.id, '--client-secret', managementClient.client_secret];
-  await createProgram((text) => printed.push(text))
-    .exitOverride()
-    .parseAsync([...access, ...words], { from: 'user' });
-  return printed.join('\n');
-}
+const cli = (...words: string[]) => runCli(service.url, ...words);
 
 async function fileOf(...lines: (object | string)[]): Promise<string> {
   const file = join(directory, `${Math.random()}.jsonl`);

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CliError } from '../../src/programs/cli/api.js';
 import { createProgram } from '../../src/programs/cli/program.js';
+import { accessTo, runCli } from '../support/cli.js';
 import { shopDocument, shopSecrets } from '../support/configuration.js';
-import { manage, managementClient, type Document } from '../support/management.js';
+import { manage, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import type {} from '../support/service.js';
 
@@ -26,12 +27,11 @@ async function cli(words: string[], variables: NodeJS.ProcessEnv = {}, access = 
   const printed: string[] = [];
   let code = 0;
   const address = ['--url', service.url];
-  const client = [...address, '--client-id', managementClient.id, '--client-secret', managementClient.client_secret];
   try {
     await createProgram((text) => printed.push(text), { exit: (given) => (code = given), variables })
       .exitOverride()
       .configureOutput({ writeErr: (text) => printed.push(text) })
-      .parseAsync([...(access ? client : address), 'config', ...words], { from: 'user' });
+      .parseAsync([...(access ? accessTo(service.url) : address), 'config', ...words], { from: 'user' });
   } catch (error) {
     printed.push((error as Error).message);
     code = 1;
@@ -56,12 +56,12 @@ test('plan ends with 2 and says what there is to do, apply does it and ends with
   const planned = await cli(['plan', '-f', file], variables);
   expect(planned.code).toBe(2);
   expect(planned.out.split('\n')).toEqual(
-    expect.arrayContaining(['~ environment default', '+ client shop', '+ role clerk', '    client_secret: "[secret]"', '14 to create, 1 to change, 0 to delete']), // prettier-ignore
+    expect.arrayContaining(['~ environment default', '+ client shop', '+ role clerk', '    client_secret: "[secret]"', '16 to create, 1 to change, 0 to delete']), // prettier-ignore
   );
   expect(await cli(['drift'])).toMatchObject({ out: 'no document was applied yet', code: 0 });
   expect(await cli(['apply', '-f', file], variables)).toMatchObject({
     code: 0,
-    out: expect.stringContaining('14 created, 1 changed, 0 deleted'),
+    out: expect.stringContaining('16 created, 1 changed, 0 deleted'),
   });
   expect(await cli(['plan', '-f', file], variables)).toEqual({ out: 'nothing to do', code: 0 });
   expect(await cli(['drift'])).toEqual({ out: 'as it was applied', code: 0 });
@@ -85,12 +85,7 @@ test('export prints YAML that applies again, with references for secrets; --json
   expect(JSON.parse(access)).toEqual(parse(out));
 });
 
-async function createJson(): Promise<string> {
-  const printed: string[] = [];
-  const words = ['--url', service.url, '--client-id', managementClient.id, '--client-secret', managementClient.client_secret, '--json'];
-  await createProgram((text) => printed.push(text)).parseAsync([...words, 'config', 'export'], { from: 'user' });
-  return printed.join('\n');
-}
+const createJson = () => runCli(service.url, '--json', 'config', 'export');
 
 test('a second file is laid over the first by key; attributes are replaced as a whole', async () => {
   const base = await put('base.yaml', {

@@ -1,19 +1,12 @@
 import { expect, test } from 'vitest';
-import { createProgram } from '../../src/programs/cli/program.js';
-import { managementClient, manage } from '../support/management.js';
+import { runCli } from '../support/cli.js';
+import { manage } from '../support/management.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 
-async function cli(...words: string[]): Promise<string> {
-  const printed: string[] = [];
-  const access = ['--url', service.url, '--client-id', managementClient.id, '--client-secret', managementClient.client_secret];
-  await createProgram((text) => printed.push(text))
-    .exitOverride()
-    .parseAsync([...access, ...words], { from: 'user' });
-  return printed.join('\n');
-}
+const cli = (...words: string[]) => runCli(service.url, ...words);
 
 test('the first hour: a client, a user, a rotated secret, the deliveries', async () => {
   const client = await cli('create-client', 'Shop', '--redirect-uri', 'https://shop.example/cb');

@@ -24,13 +24,16 @@ export function launchChromium(): Promise<Browser> {
 }
 
 /** One Chromium for all tests of a file, from the first hook that comes after this on. */
-export function sharedChromium(): Pick<Browser, 'newContext'> {
+export function sharedChromium(): Pick<Browser, 'newContext' | 'newPage'> {
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await launchChromium();
   });
   afterAll(() => browser?.close());
-  return { newContext: (options) => (browser as Browser).newContext(options) };
+  return {
+    newContext: (options) => (browser as Browser).newContext(options),
+    newPage: (options) => (browser as Browser).newPage(options),
+  };
 }
 
 /** Fills the login page at that URL as a person does, and sends it. */

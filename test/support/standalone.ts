@@ -10,6 +10,7 @@ import type { Context } from '../../src/domain/context.js';
 import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 import { createDeps, prepareDatabase } from '../../src/process/service.js';
 import { addressOf, administer } from './database.js';
+import { keyPairsInTurn } from './key-pairs.js';
 
 export type Standalone = { readonly url: string; readonly secretKey: string; readonly ctx: Context; close(): Promise<void> };
 
@@ -39,14 +40,14 @@ export async function openStandalone(environment: Record<string, string> = {}, d
   };
 }
 
-/** A context on a database without anything running: no server, no loops. */
+/** A context on a database without anything running: no server, no loops. Its key pairs are from the worker's stock. */
 export async function openContext(
   url: string,
   secretKey: string,
   environment: Record<string, string> = {},
 ): Promise<{ ctx: Context; close(): Promise<void> }> {
   const config = readConfig({ LOG_LEVEL: 'warn', LOG_FORMAT: 'json', ...environment });
-  const deps = createDeps(config, pino({ level: 'warn' }), { url, directUrl: url, secretKey });
+  const deps = createDeps(config, pino({ level: 'warn' }), { url, directUrl: url, secretKey }, { newKeyPair: keyPairsInTurn() });
   await prepareDatabase(deps, url);
   const ctx = await defaultContext(deps);
   return {

@@ -173,7 +173,7 @@ export function startReplicaChecks(replica: Replica, logger: Logger): Loop {
     logger,
     async pass() {
       await replica.check();
-      return false;
+      return 'done';
     },
   });
 }

@@ -3,9 +3,16 @@ import type { Config } from '../../config.js';
 
 /**
  * A table whose rows expire: `column` is indexed, rows older than `keepSeconds` beyond it are deleted; of all rows, or of those whose
- * boolean column `only` is true (which the index is limited to).
+ * boolean column `only` is true (which the index is limited to). Where `column` isn't indexed, rows are looked for by a column that is, within each
+ * environment, and that is never later: `madeBefore`.
  */
-export type ExpiringTable = { readonly name: string; readonly column: string; readonly keepSeconds: number; readonly only?: string };
+export type ExpiringTable = {
+  readonly name: string;
+  readonly column: string;
+  readonly keepSeconds: number;
+  readonly only?: string;
+  readonly madeBefore?: string;
+};
 
 const day = 86_400;
 
@@ -24,7 +31,7 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'authenticators', column: 'expires_at', keepSeconds: 0 },
   { name: 'sso_flows', column: 'expires_at', keepSeconds: 0 },
   { name: 'sessions', column: 'expires_at', keepSeconds: 7 * day },
-  { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day },
+  { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day, madeBefore: 'created_at' },
   { name: 'events', column: 'occurred_at', keepSeconds: 31 * day },
   { name: 'passcodes', column: 'created_at', keepSeconds: 2 * day },
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
@@ -49,9 +56,27 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
 /** Deletes up to `limit` expired rows, skipping locked ones. @returns how many */
 export async function deleteExpired(knex: Knex, table: ExpiringTable, now: Date, limit: number): Promise<number> {
   const before = new Date(now.getTime() - table.keepSeconds * 1000);
+  if (table.madeBefore !== undefined) return deleteLongEnded(knex, { ...table, madeBefore: table.madeBefore }, before, limit);
   const result = await knex.raw<{ rowCount: number }>(
     `delete from ?? where ctid = any (array(select ctid from ?? where ?? < ? ${table.only === undefined ? '' : 'and ??'} order by ?? limit ? for update skip locked))`,
     [table.name, table.name, table.column, before, ...(table.only === undefined ? [] : [table.only]), table.column, limit],
+  );
+  return result.rowCount;
+}
+
+/** {@link deleteExpired} of a table whose `column` isn't indexed, environment by environment. */
+async function deleteLongEnded(
+  knex: Knex,
+  { name, column, madeBefore }: ExpiringTable & { readonly madeBefore: string },
+  before: Date,
+  limit: number,
+): Promise<number> {
+  const result = await knex.raw<{ rowCount: number }>(
+    `delete from ?? where ctid = any (array(
+       select old.row from environments e cross join lateral (
+         select t.ctid as row from ?? t where t.environment_id = e.id and t.?? < ? and t.?? < ? order by t.??, t.id limit ? for update skip locked) old
+       limit ?))`,
+    [name, name, madeBefore, before, column, before, madeBefore, limit, limit],
   );
   return result.rowCount;
 }

@@ -1,4 +1,4 @@
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, insertMissing, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `permissions`; `name` is the scope of its API resource. */
 export type PermissionRow = {
@@ -21,6 +21,11 @@ export async function listPermissionsOfResource(scope: Scope, api_resource_id: s
 /** Stores a permission. */
 export async function insertPermission(scope: Scope, row: Partial<PermissionRow>): Promise<PermissionRow> {
   return insert<PermissionRow>(scope, 'permissions', row);
+}
+
+/** Stores permissions of one resource in one statement; those whose name it has already stay as they are. */
+export async function insertPermissions(scope: Scope, rows: readonly Partial<PermissionRow>[]): Promise<void> {
+  await insertMissing<PermissionRow>(scope, 'permissions', rows);
 }
 
 /** Names of a resource's permissions that the user holds through roles. */

@@ -29,11 +29,16 @@ export async function deleteRemovedDeliveries(knex: Knex, limit: number): Promis
                where exists (select from webhook_deliveries d where d.environment_id = r.environment_id and d.webhook_id = r.webhook_id)
                   or r.removed_at < now() - interval '1 minute'
                limit 1 for update skip locked),
+             -- First what waits, by its row in the queue, which whoever records an attempt locks first too.
              deleted as (
                delete from webhook_deliveries d using removed r
-               where d.environment_id = r.environment_id and d.id = any (array(
-                 select p.id from webhook_deliveries p where p.environment_id = r.environment_id and p.webhook_id = r.webhook_id
-                 limit $1 for update skip locked))
+               where d.environment_id = r.environment_id and d.id = any (coalesce(
+                 nullif(array(
+                   select q.delivery_id from webhook_queue q where q.environment_id = r.environment_id and q.webhook_id = r.webhook_id
+                   limit $1 for update skip locked), '{}'),
+                 array(
+                   select p.id from webhook_deliveries p where p.environment_id = r.environment_id and p.webhook_id = r.webhook_id
+                   limit $1 for update skip locked)))
                returning d.id),
              done as (
                delete from removed_webhooks n using removed r

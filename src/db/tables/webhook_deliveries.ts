@@ -39,7 +39,9 @@ export type WebhookDeliveryRow = {
   /** Of the last attempt; null while there was none and after a success. */
   failure_reason: FailureReason | null;
   attempt_count: number;
+  /** Triggers keep `webhook_queue` in step with it. */
   next_attempt_at: Date | null;
+  /** Written by processes of the release before only: leases are in `webhook_queue`. */
   lease_id: string | null;
   leased_until: Date | null;
   last_response_status: number | null;
@@ -62,6 +64,15 @@ export type WebhookDeliveryAttemptRow = {
   response_truncated: boolean;
   failure_reason: FailureReason | null;
 };
+
+/** True of what failed for good or was refused once, and of little else: leads to such deliveries, whose own columns then decide. `d` names webhook_deliveries. */
+export const inTroubleSql = (d: string): string =>
+  `(${d}.environment_id, ${d}.webhook_id, ${d}.created_at, ${d}.id) in (select t.environment_id, t.webhook_id, t.created_at, t.delivery_id from troubled_deliveries t)`;
+
+/** True of what waits for an attempt, or is being attempted. */
+export const isWaitingSql = (d: string): string =>
+  `(${d}.environment_id, ${d}.webhook_id, ${d}.next_attempt_at, ${d}.id) in
+     (select q.environment_id, q.webhook_id, q.next_attempt_at, q.delivery_id from webhook_queue q)`;
 
 /** The delivery of the id, or null. */
 export async function findDelivery(scope: Scope, id: string): Promise<WebhookDeliveryRow | null> {
@@ -108,6 +119,7 @@ export async function insertRedeliveries(
              from (select distinct on (f.event_id) f.*
                    from webhook_deliveries f
                    where f.environment_id = $1 and f.webhook_id = $2 and f.status = 'failed' and f.created_at >= $3 and f.created_at < $4
+                     and ${inTroubleSql('f')}
                      and not exists (select from webhook_deliveries o
                                      where o.environment_id = $1 and o.event_id = f.event_id and o.webhook_id = $2 and o.status <> 'failed')
                    order by f.event_id, f.created_at
@@ -134,9 +146,8 @@ export async function failPendingDeliveries(scope: Scope, webhook_id: string, at
       text: `update webhook_deliveries d
              set ${failedAsDisabledSql('$3')}
              where d.environment_id = $1 and d.id = any (array(
-               select p.id from webhook_deliveries p
-               where p.environment_id = $1 and p.webhook_id = $2 and p.next_attempt_at is not null
-                 and (p.leased_until is null or p.leased_until <= now())
+               select q.delivery_id from webhook_queue q
+               where q.environment_id = $1 and q.webhook_id = $2 and (q.leased_until is null or q.leased_until <= now())
                limit $4 for update skip locked))
              returning d.id`,
     },

@@ -40,9 +40,9 @@ export async function failEventDeliveries(
       text: `update webhook_deliveries d
              set ${failedAsDisabledSql('$4')}
              where d.environment_id = $1 and d.id = any (array(
-               select p.id from webhook_deliveries p
-               where p.environment_id = $1 and p.webhook_id = $2 and p.next_attempt_at is not null and p.trigger = 'event'
-                 and (p.leased_until is null or p.leased_until <= now() or p.lease_id = $3)
+               select q.delivery_id from webhook_queue q
+               where q.environment_id = $1 and q.webhook_id = $2 and q.by_event
+                 and (q.leased_until is null or q.leased_until <= now() or q.lease_id = $3)
                limit $5 for update skip locked))
              returning d.id`,
     },

@@ -3,7 +3,8 @@ import { runSystem } from '../system.js';
 import type { WebhookRow } from './webhooks.js';
 import type { FailureReason, WebhookDeliveryRow } from './webhook_deliveries.js';
 
-// The outbox works for all environments together, so these statements go through the unscoped door. Leases and due times follow the database's
+// The queue of webhook deliveries: what is due, apart from the history (`webhook_deliveries`), whose triggers fill and empty it. It works for all
+// environments together, so these statements go through the unscoped door. Leases and due times follow the database's
 // clock: replicas whose clocks differ still agree on who holds what.
 
 /** A webhook that has something due, and since when. */
@@ -83,7 +84,7 @@ export async function oldestDueSeconds(knex: Knex): Promise<number> {
 
 /**
  * Claims due deliveries, the oldest of each webhook first: `room` of them, from `due_at` on. The claim is a lease of `leaseMs` under `lease_id`
- * (the fencing token); rows that another replica is claiming are skipped. (Functions of migrations/0041.)
+ * (the fencing token); rows that another replica is claiming are skipped. (Functions of migrations/0280.)
  */
 export async function claimDeliveries(
   knex: Knex,
@@ -94,7 +95,7 @@ export async function claimDeliveries(
     knex,
     {
       name: 'webhook_queue.claim',
-      text: 'select * from claim_webhook_deliveries($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[], $5, $6)',
+      text: 'select * from lease_webhook_deliveries($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[], $5, $6)',
     },
     [
       wanted.map((one) => one.environment_id),
@@ -108,6 +109,9 @@ export async function claimDeliveries(
   return rows.sort((one, other) => one.next_attempt_at.getTime() - other.next_attempt_at.getTime() || (one.id < other.id ? -1 : 1));
 }
 
+/** The row `q` of the queue that belongs to the delivery `d`. */
+const placeSql = `q.environment_id = d.environment_id and q.webhook_id = d.webhook_id and q.next_attempt_at = d.next_attempt_at and q.delivery_id = d.id`;
+
 /** The key of a claimed delivery, and its lease. */
 export type Held = { readonly environment_id: string; readonly id: string; readonly lease_id: string };
 
@@ -118,10 +122,11 @@ export async function releaseDeliveries(knex: Knex, held: readonly Held[]): Prom
     {
       name: 'webhook_queue.release',
       text: `with released as (
-               update webhook_deliveries d set lease_id = null, leased_until = null
+               update webhook_queue q set lease_id = null, leased_until = null
                from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as h (environment_id, id, lease_id)
-               where d.environment_id = h.environment_id and d.id = h.id and d.lease_id = h.lease_id
-               returning d.id)
+                 join webhook_deliveries d on d.environment_id = h.environment_id and d.id = h.id
+               where ${placeSql} and q.lease_id = h.lease_id
+               returning q.delivery_id)
              select pg_notify('outbox', 'webhook') from (select count(*) from released) r (n) where n > 0`,
     },
     [held.map((one) => one.environment_id), held.map((one) => one.id), held.map((one) => one.lease_id)],
@@ -175,6 +180,11 @@ const recordText = `
   results as materialized (
     select g.*, l.status is distinct from 'enabled' and g.by_event as is_over
     from given g left join locked l on l.environment_id = g.environment_id and l.id = g.webhook_id),
+  -- Whoever's lease it is records: nobody takes it over from here on.
+  held as materialized (
+    select r.* from results r join webhook_deliveries d on d.environment_id = r.environment_id and d.id = r.id
+      cross join lateral (select from webhook_queue q where ${placeSql} and q.lease_id = r.lease_id for update) q),
+  -- That what has ended leaves the queue, and what is tried again moves in it, is its trigger's part. No indexed column changes.
   recorded as (
     update webhook_deliveries d
     set attempt_count = d.attempt_count + 1,
@@ -185,8 +195,8 @@ const recordText = `
         next_attempt_at = case when not r.is_over then now() + make_interval(secs => r.retry_in_ms / 1000) end,
         lease_id = null, leased_until = null,
         completed_at = case when r.retry_in_ms is null or r.is_over then r.ended_at end, updated_at = r.ended_at, version = d.version + 1
-    from results r
-    where d.environment_id = r.environment_id and d.id = r.id and d.lease_id = r.lease_id
+    from held r
+    where d.environment_id = r.environment_id and d.id = r.id
     returning d.environment_id, d.id, d.webhook_id, d.attempt_count, d.status, d.trigger, d.updated_at),
   attempts as (
     insert into webhook_delivery_attempts (environment_id, id, delivery_id, attempt_number, started_at, duration_ms, response_status,

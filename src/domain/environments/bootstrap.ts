@@ -4,7 +4,7 @@ import { insertClientGrant, findClientGrant, updateClientGrant, widenSystemGrant
 import { listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { findDefaultEnvironment, insertEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
-import { insertPermission, listPermissionsOfResource } from '../../db/tables/permissions.js';
+import { insertPermissions, listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { addRolePermissions, addUserRoles, findRoleByName, insertRole } from '../../db/tables/roles.js';
 import { findUserByEmailKey, insertUser } from '../../db/tables/users.js';
 import { ConfigError } from '../../config.js';
@@ -71,15 +71,11 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
       await updateApiResource(tx.scope, resource.id, { identifier, user_access: 'granted', updated_at: times.updated_at });
     const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
     const added = managementPermissions.filter((name) => !known.has(name));
-    for (const name of added)
-      await insertPermission(tx.scope, {
-        id: id(),
-        api_resource_id: resource.id,
-        name,
-        description: describe(name),
-        is_system: true,
-        ...times,
-      });
+    const api_resource_id = resource.id;
+    await insertPermissions(
+      tx.scope,
+      added.map((name) => ({ id: id(), api_resource_id, name, description: describe(name), is_system: true, ...times })),
+    );
     // Who held everything before an upgrade holds everything after it.
     if (added.length > 0 && known.size > 0)
       await widenSystemGrants(tx.scope, resource.id, { held: [...known], wanted: managementPermissions, at: times.updated_at });

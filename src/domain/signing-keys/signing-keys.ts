@@ -4,6 +4,7 @@ import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { listPublishedSigningKeys, type SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { remembered, type Context } from '../context.js';
 import type { PublicEntry } from '../cache/cache.js';
+import type { Environment } from '../environments/environment.js';
 import { publicMaxAgeMs } from '../environments/environments.js';
 
 /** A published key, imported once and kept as a KeyObject. Its algorithm alone verifies with it (RFC 8725 3.1). */
@@ -16,7 +17,7 @@ export type Signer = Pick<SigningKeyRow, 'kid' | 'algorithm'> & { readonly priva
 export type KeyRing = {
   readonly signers: ReadonlyMap<SigningAlgorithm, Signer>;
   readonly byKid: ReadonlyMap<string, ImportedKey>;
-  /** The JWKS document (RFC 7517 5) as it is sent. A string goes out in one write with its headers, a buffer in two. */
+  /** The JWKS document (RFC 7517 5). */
   readonly jwks: string;
 };
 
@@ -60,6 +61,10 @@ export async function keyRing(ctx: Context): Promise<KeyRing> {
   if (!ring) throw new Error(`environment ${ctx.environment.slug} has no primary signing key`);
   return ring;
 }
+
+/** The keys from memory alone, if they may be trusted now. */
+export const recallKeyRing = ({ cache }: Pick<Context, 'cache'>, environment: Environment): KeyRing | undefined =>
+  cache.recall(environment.id, 'signing_keys', 'ring');
 
 /** The keys for the JWKS, which everybody may keep for {@link publicMaxAgeMs}. */
 export const recallPublicKeyRing = (ctx: Context): PublicEntry<KeyRing> | undefined =>

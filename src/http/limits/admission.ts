@@ -135,15 +135,17 @@ function createShares(maxEach: number, callerOf: (req: IncomingMessage) => strin
       const caller = callerOf(req);
       return caller !== null && (held.get(caller) ?? 0) >= maxEach;
     },
-    hold(req: IncomingMessage, res: ServerResponse): void {
+    /** @returns whose it is, to be released */
+    hold(req: IncomingMessage): string | null {
       const caller = callerOf(req);
+      if (caller !== null) held.set(caller, (held.get(caller) ?? 0) + 1);
+      return caller;
+    },
+    release(caller: string | null): void {
       if (caller === null) return;
-      held.set(caller, (held.get(caller) ?? 0) + 1);
-      res.once('close', () => {
-        const left = (held.get(caller) ?? 1) - 1;
-        if (left > 0) held.set(caller, left);
-        else held.delete(caller);
-      });
+      const left = (held.get(caller) ?? 1) - 1;
+      if (left > 0) held.set(caller, left);
+      else held.delete(caller);
     },
   };
 }
@@ -163,9 +165,6 @@ export function createAdmission(options: AdmissionOptions): Admission {
   let lastRefused = 0;
   let turn = 0;
   let admitted = 0;
-  const left = () => {
-    inFlight -= 1;
-  };
 
   /** Whether load is shed now, and this turn has taken its share of requests. */
   function isOverloaded(elapsed: number): boolean {
@@ -192,19 +191,22 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   return {
     admits(req, res) {
-      const overloaded = isOverloaded(turns.elapsed());
+      const elapsed = turns.elapsed();
       const path = pathOf(req);
-      const isOpen = open.has(path);
-      if (!isOpen && (overloaded || inFlight >= maxInFlight || shares.isTaken(req) || waitMs(path) > maxWaitMs)) {
+      // Not counted either: what every turn and every caller may have of the others isn't theirs, however many of them come.
+      if (open.has(path)) return true;
+      if (isOverloaded(elapsed) || inFlight >= maxInFlight || shares.isTaken(req) || waitMs(path) > maxWaitMs) {
         count();
         refuse(req, res, path, options);
         return false;
       }
       inFlight += 1;
-      // What every turn takes of the others isn't theirs, however many of them come.
-      if (!isOpen) admitted += 1;
-      shares.hold(req, res);
-      res.once('close', left);
+      admitted += 1;
+      const caller = shares.hold(req);
+      res.on('close', () => {
+        inFlight -= 1;
+        shares.release(caller);
+      });
       return true;
     },
     state: () => ({ queue: 'requests', length: inFlight, wait: turns.lastMs() / 1000, refused }),

@@ -1,19 +1,11 @@
 import type { NextFunction, Request, Response } from 'express';
+import type { Config } from '../../config.js';
 import { createContext, type Deps } from '../../domain/context.js';
 import type { ForwardedSample } from '../../domain/diagnostics/forwarded-notes.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { findEnvironmentForHost, recallEnvironmentForHost } from '../../domain/environments/environments.js';
 import { BodyError } from '../../errors.js';
-
-/** Node keeps the first of several Host fields; a proxy in front may have chosen another (RFC 9112 3.2: refused). */
-function namesOneHost({ rawHeaders }: Request): boolean {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] as string;
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  return hosts < 2;
-}
+import { soleHost } from './headers.js';
 
 const twoHosts = () => new BodyError(400, 'the request must name one host');
 
@@ -27,6 +19,13 @@ function forwardedAddressOf(req: Request): ForwardedSample {
   return { host: textOf(host), proto: textOf(proto), peer, trusted: isTrusted(peer, 0) };
 }
 
+/** What tells caches that a response was selected by X-Forwarded-Host, where that is believed: they key by Host. */
+export const variesBy = (trustProxy: Config['trustProxy']): string | null => (trustProxy === false ? null : 'X-Forwarded-Host');
+
+/** The host that the request is for; a proxy that is trusted may name it. */
+export const hostOf = (req: Request, trustProxy: Config['trustProxy']): string =>
+  (trustProxy === false ? req.headers.host : req.host) ?? '';
+
 type Recall = (deps: Deps, host: string) => Environment | undefined;
 
 /**
@@ -36,15 +35,15 @@ type Recall = (deps: Deps, host: string) => Environment | undefined;
 export function environment(deps: Deps, recall: Recall = recallEnvironmentForHost) {
   const { trustProxy } = deps.config;
   const { forwarded } = deps;
+  const varies = variesBy(trustProxy);
 
   return (req: Request, res: Response, next: NextFunction): void | Promise<void> => {
-    // A shared cache keys by Host, so a response that was selected by X-Forwarded-Host must vary by it.
-    if (trustProxy !== false) res.vary('X-Forwarded-Host');
+    if (varies !== null) res.vary(varies);
     if (forwarded.isDue()) forwarded.note(forwardedAddressOf(req));
     const host = (trustProxy === false ? req.headers.host : req.host) ?? '';
     const enter = (found: Environment) => {
       req.ctx = createContext(deps, found, req.deadline);
-      next(namesOneHost(req) ? undefined : twoHosts());
+      next(soleHost(req) === null ? twoHosts() : undefined);
     };
     const known = recall(deps, host);
     return known ? enter(known) : findEnvironmentForHost(deps, host).then(enter);

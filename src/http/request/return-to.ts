@@ -5,6 +5,8 @@ declare module 'express-serve-static-core' {
   interface Request {
     /** Where the request returns to after sign-in, once that is known from elsewhere than its own parameters. */
     return_to?: string | null;
+    /** What was found at the return path that was looked at last: a page asks for it several times, and opening it costs more than most of the page. */
+    opened_pending?: { readonly return_to: string; readonly pending: PendingAuthorization | null };
     /** The client that pages look like: whose sign-in or sign-out is under way. */
     branded_for?: BrandedClient | null;
   }
@@ -74,8 +76,11 @@ export function openPending(req: Request, handle: string): PendingAuthorization 
 /** The pending request that a return path leads to, or null when it leads somewhere else. */
 export function pendingOf(req: Request, return_to: string | null): PendingAuthorization | null {
   if (return_to === null || !return_to.startsWith(`${resumePath}?`)) return null;
+  if (req.opened_pending?.return_to === return_to) return req.opened_pending.pending;
   const handle = new URLSearchParams(return_to.slice(resumePath.length + 1)).get('request');
-  return handle === null ? null : openPending(req, handle);
+  const pending = handle === null ? null : openPending(req, handle);
+  req.opened_pending = { return_to, pending };
+  return pending;
 }
 
 /** The return path as it was sent: the body's, else the query's. */

@@ -53,6 +53,9 @@ function canonical(range: string): string | null {
 
 /** The language for the ranges that somebody asks for, the best first (RFC 4647 3.4, lookup); null when it is none of them. */
 export function lookUp(ranges: readonly string[]): Language | null {
+  // As nearly everybody's first one is, and the environment's always: it ends at itself.
+  const first = ends.get(ranges[0] ?? '');
+  if (first !== undefined) return first;
   const asked = ranges.slice(0, maxRanges).flatMap((range) => canonical(range) ?? []);
   if (asked.length === 0) return null;
   return ends.get(match(asked, [...ends.keys()], none, { algorithm: 'lookup' })) ?? null;

@@ -10,6 +10,8 @@ import {
   deliveryStatuses,
   deliveryTriggers,
   failureReasons,
+  inTroubleSql,
+  isWaitingSql,
   type WebhookDeliveryAttemptRow,
   type WebhookDeliveryRow,
 } from '../../db/tables/webhook_deliveries.js';
@@ -25,16 +27,23 @@ function respondedWith(values: readonly string[]) {
   const ranges = values.map((value) =>
     value.endsWith('xx') ? [Number(value[0]) * 100, Number(value[0]) * 100 + 99] : [Number(value), Number(value)],
   );
-  return matches(`(${ranges.map(() => 'webhook_deliveries.last_response_status between ? and ?').join(' or ')})`, ranges.flat());
+  const condition = `(${ranges.map(() => 'webhook_deliveries.last_response_status between ? and ?').join(' or ')})`;
+  const rare = ranges.every(([from = 0]) => from >= 300) ? ` and ${inTroubleSql('webhook_deliveries')}` : '';
+  return matches(condition + rare, ranges.flat());
 }
 
-/** What is under way has a next attempt, and is found by it: there is little of that among all that is over. */
+/** What is under way, and what failed, is little among all that is over, and is found by where that is noted. */
 function havingStatus(values: readonly string[]): Condition {
-  const [status, waiting] = [isOneOf('status', values), matches('webhook_deliveries.next_attempt_at is not null', [])];
-  if (values.some((value) => value === 'succeeded' || value === 'failed')) return status;
+  const status = isOneOf('status', values);
+  const place = values.every((value) => value === 'failed')
+    ? inTroubleSql('webhook_deliveries')
+    : values.every((value) => value === 'pending' || value === 'retrying')
+      ? isWaitingSql('webhook_deliveries')
+      : null;
+  if (place === null) return status;
   return (query, source) => {
     status(query, source);
-    waiting(query, source);
+    matches(place)(query, source);
   };
 }
 

@@ -31,46 +31,45 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
   const aborting = new AbortController();
   // Every attempt in flight listens.
   setMaxListeners(0, aborting.signal);
-  const inFlight = new Set<Promise<void>>();
+  const name = `${queue.name} attempt`;
   const most = queue.limits.inFlight;
+  let inFlight = 0;
   let stopping = false;
+  let onIdle: (() => void) | null = null;
 
   function start(which: Iterable<Destination<J>>): void {
     const late: J[] = [];
     for (const destination of which) {
-      while (!stopping && destination.waiting.length > 0 && inFlight.size < most && mayStart(destination, performance.now())) {
+      while (!stopping && destination.waiting.length > 0 && inFlight < most && mayStart(destination, performance.now())) {
         const job = destination.waiting.shift() as J;
         // Started this late, it might end after its lease.
         if (performance.now() - job.claimedAt > queue.leaseMs * 0.9 - queue.timeoutMs) late.push(job);
-        else work(destination, job);
+        else void work(destination, job);
       }
     }
     releases.give(late);
   }
 
-  function work(destination: Destination<J>, job: J): void {
+  async function work(destination: Destination<J>, job: J): Promise<void> {
     destination.inFlight += 1;
-    const working = inBackground(`${queue.name} attempt`, () => queue.attempt(job, aborting.signal))
-      .then(
-        (result) => {
-          noteOutcome(destination, { ...result, now: performance.now(), retryBaseMs: queue.retryBaseMs });
-          onResult(job, result);
-        },
-        () => releases.give([job]),
-      )
-      .finally(() => {
-        destination.inFlight -= 1;
-        inFlight.delete(working);
-        ended(destination);
-      });
-    inFlight.add(working);
+    inFlight += 1;
+    const result = await inBackground(name, () => queue.attempt(job, aborting.signal)).catch(() => null);
+    destination.inFlight -= 1;
+    inFlight -= 1;
+    if (result === null) releases.give([job]);
+    else {
+      noteOutcome(destination, result, performance.now(), queue.retryBaseMs);
+      onResult(job, result);
+    }
+    ended(destination);
+    if (inFlight === 0) onIdle?.();
   }
 
   function ended(destination: Destination<J>): void {
     // Jobs that a slow or failing destination can't start soon are given back to the queue.
     const excess = surplus(destination);
     if (excess > 0) releases.give(destination.waiting.splice(-excess));
-    if (inFlight.size >= most - 1) start(destinations.all());
+    if (inFlight >= most - 1) start(destinations.all());
     else start([destination]);
     onEnd(destination);
   }
@@ -83,7 +82,7 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
     async stop() {
       for (const destination of destinations.all()) releases.give(destination.waiting.splice(0));
       const timeUp = setTimeout(() => aborting.abort(), queue.limits.stopMs);
-      while (inFlight.size > 0) await Promise.all(inFlight);
+      if (inFlight > 0) await new Promise<void>((resolve) => (onIdle = resolve));
       clearTimeout(timeUp);
       await releases.settled();
     },

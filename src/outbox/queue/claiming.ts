@@ -5,7 +5,7 @@ import type { Destinations } from './destinations.js';
 import { divide } from './fair-share.js';
 import type { Due, Job, AttemptOutcome, Queue } from './queue.js';
 
-const maxClaim = 200;
+const maxClaim = 400;
 const slowClaimMs = 50;
 
 /** Dependencies of a queue's loop. */
@@ -45,8 +45,15 @@ export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, d
       room,
     }));
     const jobs = await claimTimed(queue, deps, wanted);
+    const byDestination = new Map<Destination<J>, J[]>();
+    for (const job of jobs) {
+      const destination = destinations.of(job.destination);
+      const own = byDestination.get(destination);
+      if (own) own.push(job);
+      else byDestination.set(destination, [job]);
+    }
     for (const { destination, room } of shares) {
-      const own = jobs.filter((job) => destinations.of(job.destination) === destination);
+      const own = byDestination.get(destination) ?? [];
       destination.waiting.push(...own);
       destination.due_at = own.length < room ? null : (own.at(-1)?.due_at ?? null);
     }

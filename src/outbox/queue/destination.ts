@@ -87,9 +87,10 @@ export function mayStart(destination: Destination<unknown>, now: number): boolea
  */
 export function noteOutcome(
   destination: Destination<unknown>,
-  result: { ok: boolean; durationMs: number; now: number; retryBaseMs: number },
+  { ok, durationMs }: { ok: boolean; durationMs: number },
+  now: number,
+  retryBaseMs: number,
 ): void {
-  const { ok, durationMs, now, retryBaseMs } = result;
   destination.averageMs = Math.max(0.5, destination.averageMs * (1 - smoothing) + durationMs * smoothing);
   if (ok) {
     destination.slots = isOpen(destination) ? 1 : Math.min(destination.maxSlots, destination.slots + 1);

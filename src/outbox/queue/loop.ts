@@ -54,12 +54,12 @@ export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(que
       attempts.start(destinations.all());
       const claimed = await claim(recorder.pending());
       if (claimed) attempts.start(claimed.asked);
-      if (claimed?.some && destinations.someDue()) return true;
+      if (claimed?.some && destinations.someDue()) return 'more';
       // The loop wakes when the next job falls due, or the next probe may start.
       for (const ms of untilProbes(destinations)) timer.in(ms);
       const ms = await queue.nextDueIn();
       if (ms !== null) timer.in(ms);
-      return false;
+      return 'done';
     },
   });
 

@@ -12,11 +12,11 @@ export type Recorder<J, Result> = {
   flushed(): Promise<void>;
 };
 
-const batch = 200;
+const batch = 300;
 const retryMs = 250;
 /** So many results aren't kept waiting for more; fewer are, so long, when others have just been written. */
-const worthWriting = 50;
-const lingerMs = 5;
+const worthWriting = 150;
+const lingerMs = 20;
 
 type Entry<J, Result> = { readonly job: J; readonly result: Result };
 

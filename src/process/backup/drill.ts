@@ -110,7 +110,7 @@ async function compareKeys(deps: Deps, { signing_keys }: Manifest): Promise<void
 /** Answers requests on this machine alone. No loop runs: no mail, no delivery, no logout token, no rotation. */
 async function serve(deps: Deps, stops: ShutdownHooks): Promise<string> {
   const service = createApp(deps);
-  const server: Server = createServer(service.app, service.admission);
+  const server: Server = createServer(service.app, service.admission, service.answerAhead);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   stops.add(async () => {

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKnex } from '../../../src/db/knex.js';
+import { startStatistics } from '../../../src/jobs/janitor.js';
+import { silentLogger } from '../../../src/platform/log/logger.js';
 import { analyzeGrownTables } from '../../../src/db/postgres/statistics.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
@@ -41,6 +43,15 @@ test('a table is looked at when it has doubled, and not again before', async () 
   expect(await analyzeGrownTables(knex)).not.toContain('revocations');
   await grow(301, 600);
   expect(await analyzeGrownTables(knex)).toContain('revocations');
+});
+
+test('between two looks a process rests, though it had the lock and nothing to do', async () => {
+  const loop = startStatistics({ knex, logger: silentLogger });
+  try {
+    await expect.poll(() => loop.state().idleMs ?? 0, { interval: 20, timeout: 10_000 }).toBeGreaterThan(500);
+  } finally {
+    await loop.stop();
+  }
 });
 
 test.each(['authorization_codes', 'access_tokens', 'refresh_tokens'])(

@@ -10,10 +10,9 @@ import {
   type Destination,
 } from '../../../src/outbox/queue/destination.js';
 
-const fail = (destination: Destination<unknown>, now: number) =>
-  noteOutcome(destination, { ok: false, durationMs: 10, now, retryBaseMs: 5000 });
+const fail = (destination: Destination<unknown>, now: number) => noteOutcome(destination, { ok: false, durationMs: 10 }, now, 5000);
 const succeed = (destination: Destination<unknown>, now: number, durationMs = 10) =>
-  noteOutcome(destination, { ok: true, durationMs, now, retryBaseMs: 5000 });
+  noteOutcome(destination, { ok: true, durationMs }, now, 5000);
 
 describe('a destination', () => {
   test('starts with five slots and holds no more than these until it is known to be fast', () => {
