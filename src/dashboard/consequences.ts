@@ -3,7 +3,7 @@ import { countDependents, type Counted, type DependedOn, type DependentOf } from
 import { scopeOf } from '../db/scope.js';
 import { sessionBounds } from '../domain/sessions/sessions.js';
 import { createFormat } from '../lib/languages/messages.js';
-import { own } from '../lib/named.js';
+import { named, own } from '../lib/named.js';
 import type { Call } from '../management/call.js';
 import { counts, fill, sentences, terms } from './words.js';
 
@@ -64,7 +64,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
 };
 
 /** Numbers of things in words, as ICU MessageFormat; what is counted by several of its owners may be called otherwise by one of them. */
-const texts: Readonly<Record<string, string>> = {
+const texts: Readonly<Record<string, string>> = named({
   api_resources: counts.api_resources,
   authenticators: counts.authenticators,
   client_grants: counts.client_grants,
@@ -93,7 +93,7 @@ const texts: Readonly<Record<string, string>> = {
   'roles/permissions': counts.permissions_given_by_it,
   'roles/users': counts.users_who_hold_it,
   'users/roles': counts.role_assignments,
-};
+});
 
 const formats = new Map<string, IntlMessageFormat>();
 
