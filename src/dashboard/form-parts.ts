@@ -54,6 +54,8 @@ export type FormPart = {
   readonly id: string;
   readonly title?: string | null;
   readonly text?: readonly string[];
+  /** What becomes of other things when it is sent; without items a title alone. */
+  readonly consequences?: readonly { readonly title: string; readonly items: readonly string[] }[];
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly sections: readonly FieldSection[];

@@ -4,6 +4,7 @@ import { requirePermissions } from '../management/authorize.js';
 import { actOnRecord, deleteRecord, type WriteResult } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { idOf, permissionFor } from '../management/resource.js';
+import { consequencesOf } from './consequences.js';
 import { passwordLabels, proofOf, confirmInForm } from './confirmation.js';
 import { once, onceField } from './once.js';
 import type { Field, Part } from './page-parts.js';
@@ -23,6 +24,8 @@ import { fill, sentences, terms } from './words.js';
 export type Question = {
   readonly title: string;
   readonly text: readonly string[];
+  /** The act, as `consequences` know it: what it takes along is told with numbers. */
+  readonly verb: string;
   readonly action: string;
   readonly button: string;
   readonly danger: boolean;
@@ -68,6 +71,7 @@ export async function ask(
     kind: 'form',
     id: 'confirm',
     text: question.text,
+    consequences: proof?.instead ? [] : await consequencesOf(req.call, presentation.path, record.id, question.verb),
     action: question.action,
     hidden: onceField(),
     sections: fields.length > 0 ? [{ title: null, text: null, fields }] : [],
@@ -119,6 +123,7 @@ async function findAction(req: Request, presentation: Presentation) {
   const question: Question = {
     title: spec.label,
     text: [...(note === null ? [] : [note]), ...(spec.confirm ?? [])],
+    verb,
     action: `${recordPath(presentation.path, record.id)}/${verb}`,
     button: spec.label,
     danger: spec.danger ?? false,
@@ -194,6 +199,7 @@ async function removal(req: Request, presentation: Presentation) {
   const question: Question = {
     title: `${remove.label}: ${presentation.name(record)}`,
     text: [...(note === null ? [] : [note]), remove.text],
+    verb: 'delete',
     action: `${recordPath(presentation.path, record.id)}/delete`,
     button: remove.label,
     danger: true,

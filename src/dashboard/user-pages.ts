@@ -15,6 +15,7 @@ import { fill, sentences, terms } from './words.js';
 const endSessions = (id: string): Question => ({
   title: terms.end_all_sessions,
   text: [sentences.this_person_is_signed_out],
+  verb: 'end_sessions',
   action: `${recordPath('users', id)}/end_sessions`,
   button: terms.end_all_sessions,
   danger: true,
@@ -50,6 +51,7 @@ export async function endUserSessions(req: Request, res: Response): Promise<void
 const verifyEmail = (record: ResourceObject): Question => ({
   title: terms.mark_email_as_verified,
   text: [fill(sentences.from_then_on_email_counts, { email: words(record.attributes['email']) }), sentences.do_it_only_if_you],
+  verb: 'verify_email',
   action: `${recordPath('users', record.id)}/verify_email`,
   button: terms.mark_as_verified,
   danger: false,

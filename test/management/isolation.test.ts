@@ -1,12 +1,7 @@
 // A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (attack 15.169).
 import { beforeAll, expect, test } from 'vitest';
-import { giveConsent } from '../../src/domain/grants/consents.js';
-import { linkIdentity } from '../../src/domain/connections/identities.js';
-import { png } from '../support/images.js';
 import { link, links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
-import { addUser, password } from '../support/data.js';
-import { Browser } from '../support/browser.js';
-import { findTrace } from '../support/request-traces.js';
+import { oneOfEach } from '../support/one-of-each.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
@@ -14,47 +9,13 @@ const service = sharedManagedService();
 let api: Api;
 let other: Api;
 /** One record of every collection of the first environment. */
-const records = new Map<string, Document>();
+let records: ReadonlyMap<string, Document>;
 const unknownId = '00000000-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
   api = await manage(service.url);
   other = (await secondEnvironment(api)).api;
-  const ctx = await service.context();
-  const keep = async (path: string, record: Promise<Document>) => records.set(path, await record);
-  await keep('api_resources', api.create('api_resources', 'api_resource', { identifier: 'https://one.example', name: 'One' }));
-  const resource = link('api_resource', records.get('api_resources')?.['id']);
-  await keep('permissions', api.create('permissions', 'permission', { name: 'read' }, { api_resource: resource }));
-  await keep('roles', api.create('roles', 'role', { name: 'One' }));
-  await addUser(ctx, { email: 'one@example.com' });
-  await new Browser(service.url).login('one@example.com', password);
-  records.set('users', (await api.get('/users?filter[email]=one@example.com')).body['data'][0]);
-  records.set('sessions', (await api.get('/sessions')).body['data'][0]);
-  await keep('clients', api.create('clients', 'client', { name: 'One', application_type: 'machine' }));
-  const relationships = { client: link('client', records.get('clients')?.['id']), api_resource: resource };
-  await keep('client_grants', api.create('client_grants', 'client_grant', { scopes: ['read'] }, relationships));
-  await keep('webhooks', api.create('webhooks', 'webhook', { name: 'One', url: 'http://127.0.0.1:49151/', events: ['role.created'] }));
-  records.set('webhook_deliveries', (await api.post(`/webhooks/${records.get('webhooks')?.['id']}/test`)).body['data']);
-  const connection = { name: 'one', display_name: 'One', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example' };
-  await keep('connections', api.create('connections', 'connection', connection));
-  const user_id = records.get('users')?.['id'] as string;
-  const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {}, generation: 1 };
-  await linkIdentity(ctx, user_id, account);
-  await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
-  for (const path of ['identities', 'consents']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
-  await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
-  await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
-  records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
-  const refused = await fetch(`${service.url}/oauth/authorize?client_id=nobody`);
-  records.set('request_traces', (await findTrace(service, api, refused.headers.get('x-request-id'))).body['data']);
-  records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
-  const stream = { name: 'One', url: 'http://127.0.0.1:49151/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
-  await keep('log_streams', api.create('log_streams', 'log_stream', stream));
-  const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
-  await keep('mail_templates', api.create('mail_templates', 'mail_template', template));
-  await keep('page_texts', api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }));
-  await keep('logos', api.create('logos', 'logo', { image: png().toString('base64') }));
-  records.set('security_events', (await api.get('/security_events')).body['data'][0]);
+  records = await oneOfEach(service, api);
 });
 
 const comparable = (answer: { status: number; body: Document }) => [
