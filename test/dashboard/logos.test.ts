@@ -104,7 +104,7 @@ describe('the logo', () => {
     }
   });
 
-  test('a body that is no form, or breaks off, is 400', async () => {
+  test('a body that is no form, or ends within its file, is 400, and nothing else comes of it (attack 42.840)', async () => {
     const post = (body: string, type: string) =>
       admin.made.request(settings, { method: 'POST', body, headers: { origin: service.url, 'content-type': type } });
     const part = (name: string, more = '') => `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\nx\r\n`;
@@ -112,6 +112,11 @@ describe('the logo', () => {
     expect((await post('x', 'multipart/form-data')).status).toBe(400);
     expect((await post('', multipart)).status).toBe(400);
     expect((await post(part('slot'), multipart)).status).toBe(400);
+    expect((await post(part('image', '; filename="a"'), multipart)).status).toBe(400);
+    expect((await post(`${part('image', '; filename="a"')}--b`, multipart)).status).toBe(400);
+    expect((await post(`${part('image', '; filename="a"')}--b\r\ncontent-disp`, multipart)).status).toBe(400);
+    expect((await post(`--b\r\ncontent-disposition: form-data; name="image"; filename="a"`, multipart)).status).toBe(400);
+    expect((await post(`--b\r\nx: y\r\n\r\n`, multipart)).status).toBe(400);
     expect((await post(`${part('image', '; filename="a"')}${part('other', '; filename="b"')}--b--\r\n`, multipart)).status).toBe(413);
     expect((await post(`${Array.from({ length: 30 }, (_, at) => part(`f${at}`)).join('')}--b--\r\n`, multipart)).status).toBe(413);
     expect(

@@ -96,7 +96,26 @@ describe('an SVG', () => {
     expect(sanitiseSvg('<svg><path d="M0 0"/></svg>').text).toBe('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>\n');
   });
 
-  test('loses what runs, whatever it is wrapped in (attack 42.820)', () => {
+  test('that takes long to be counted is refused, with what was counted until then (attack 42.841)', () => {
+    const nested = (elements: number, depth: number) => {
+      const sheet = Array.from({ length: 300 }, (_, at) => `.a{fill:url(#s${at})}`).join('');
+      const begin = Array.from({ length: depth }, (_, at) => `<g id="n${at}">`).join('');
+      const uses = Array.from({ length: depth }, (_, at) => `<use href="#n${at}"/>`).join('');
+      return svg(`<style>${sheet}</style>${begin}${'<g/>'.repeat(elements)}${'</g>'.repeat(depth)}${uses}`);
+    };
+    // What a style sheet points at in vain, or paints with, costs nothing.
+    expect(problem(nested(100, 10))).toBeUndefined();
+    expect(problem(svg('<style>.a{fill:url(#a)}</style>' + '<linearGradient id="a"/>' + '<g class="a"/>'.repeat(4_000)))).toBeUndefined();
+    // 58 groups within each other, each of which is counted by itself and named where nothing is drawn of it.
+    const unseen = `<g id="open">${Array.from({ length: 58 }, (_, at) => `<g id="n${at}" mask="url(#m${at})">`).join('')}`;
+    const masks = Array.from({ length: 58 }, (_, at) => `<mask id="m${at}"><use href="#n${at}"/></mask>`).join('');
+    const before = performance.now();
+    expect(problem(svg(`${unseen}${'<g/>'.repeat(4_700)}${'</g>'.repeat(59)}${masks}`))).toMatch(/too often/);
+    expect(problem(nested(4_800, 58))).toMatch(/too often/);
+    expect(performance.now() - before).toBeLessThan(5_000);
+  });
+
+  test('loses what runs, whatever it is wrapped in (attacks 42.820, 42.842)', () => {
     const hostile = [
       '<script>alert(1)</script>',
       '<script xlink:href="https://evil.example/x.js"/>',
@@ -113,6 +132,8 @@ describe('an SVG', () => {
       '<style>@import "https://evil.example/x.css";</style><style>@font-face{src:url(https://evil.example/f)}</style>',
       '<style><![CDATA[a{fill:url(https://evil.example)}</style><script>alert(1)</script>]]></style>',
       '<style>a{background-image:image-set("https://evil.example/x" 1x)}</style>',
+      // Text that some programs take for that of the style sheet.
+      '<style><desc>@import "https://evil.example/x.css";</desc><title>a{fill:url(https://evil.example)}</title></style>',
       '<?xml-stylesheet href="https://evil.example/x.css"?>',
       '<text>&lt;script&gt;alert(1)&lt;/script&gt;</text>',
       '<title>]]&gt;&lt;script&gt;</title><desc onclick="alert(1)">&#60;img src=x onerror=alert(1)&#62;</desc>',

@@ -129,6 +129,20 @@ describe('a logo', () => {
     expect((await get(staging.host)).status).toBe(200);
   });
 
+  test('named by another environment stays for 30 days and more, and can be deleted by its own (attack 42.844)', async () => {
+    const { id, attributes } = await uploaded(png());
+    const staging = await secondEnvironment(api.made, 'logo-naming');
+    await ctx
+      .knex('environments')
+      .where({ slug: 'logo-naming' })
+      .update({ branding: { logo_url: attributes.url } });
+    await ctx.knex('logos').update({ expires_at: new Date(0) });
+    expect(await unusedLogoPass(service.deps)).toBe(0);
+    expect((await api.made.get(`/logos/${id}`)).body['data'].attributes.expires_at).toBeNull();
+    expect((await staging.api.delete(`/logos/${id}`)).status).toBe(404);
+    expect((await api.made.delete(`/logos/${id}`)).status).toBe(204);
+  });
+
   test('stays while a branding of an environment or a client names it, and goes 30 days after none does', async () => {
     const [light, dark, consent, unused] = [
       await uploaded(png(1, 1)),
@@ -187,5 +201,13 @@ describe('a logo', () => {
     await ctx.knex('logos').where({ size: 1 }).delete();
     await ctx.knex('logos').insert({ ...row, id: '0'.repeat(64), size: 64 * 1024 * 1024 });
     expect(codes(await upload(smallWebp))).toEqual([409, 'too_many']);
+  });
+
+  test('of the last place is one, however many are uploaded at the same moment (attack 42.843)', async () => {
+    const { id } = await uploaded(png());
+    const row = await ctx.knex('logos').where({ id }).first();
+    await ctx.knex('logos').insert({ ...row, id: '0'.repeat(64), size: 64 * 1024 * 1024 - row.size - png(9, 9).length });
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => upload(png(9, 9, { width: 9 + at, height: 9 }))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
   });
 });

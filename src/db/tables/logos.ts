@@ -25,6 +25,12 @@ export const logosWithoutImages = (scope: Scope): Knex.QueryBuilder =>
     scope.knex.raw(`(select ${columns} from logos where environment_id = ?) as logos`, [scope.environment_id]) as unknown as string,
   ) as unknown as Knex.QueryBuilder;
 
+/** Holds the environment's logos until the transaction ends, so that what is counted stays so. */
+export async function lockLogos(scope: Scope): Promise<void> {
+  const text = `select 1 from (select pg_advisory_xact_lock(hashtextextended('logos ' || $1::text, 0))) as held`;
+  await run(scope, { name: 'logos.lock', text }, []);
+}
+
 /** How many logos the environment has, and their bytes together. */
 export async function countLogos(scope: Scope): Promise<{ count: number; bytes: number }> {
   const query = table<LogoRow>(scope, 'logos').count('* as count').sum('size as bytes');
@@ -57,15 +63,18 @@ export async function findLogoImage(scope: Scope, id: string): Promise<LogoImage
 /** Deletes a logo. */
 export const removeLogo = async (scope: Scope, id: string): Promise<void> => void (await remove<LogoRow>(scope, 'logos', { id }));
 
-/** The ids that addresses of logos name, of all environments: what was uploaded to one may be shown by another. */
-const named = `select distinct (regexp_match(address, '/logos/([0-9a-f]{64})[.]'))[1] as id from (
-    select unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url']) as address from environments
-    union all select unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', logo_uri]) from clients
+/** The ids that addresses of logos name, and which environment does, of all of them: what was uploaded to one may be shown by another. */
+const named = `select distinct environment_id, (regexp_match(address, '/logos/([0-9a-f]{64})[.]'))[1] as id from (
+    select id as environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url']) as address from environments
+    union all select environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', logo_uri]) from clients
   ) as shown where address like '%/logos/%'`;
 
-/** Whether a branding names the logo. */
-export async function isLogoNamed({ knex }: Scope, id: string): Promise<boolean> {
-  const { rows } = await knex.raw<{ rows: unknown[] }>(`select 1 from (${named}) as named where id = ?`, [id]);
+/** Whether a branding of the environment itself names the logo. */
+export async function isLogoNamed({ knex, environment_id }: Scope, id: string): Promise<boolean> {
+  const { rows } = await knex.raw<{ rows: unknown[] }>(`select 1 from (${named}) as named where id = ? and environment_id = ?`, [
+    id,
+    environment_id,
+  ]);
   return rows.length > 0;
 }
 

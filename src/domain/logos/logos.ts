@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { countLogos, hasLogo, isLogoNamed, removeLogo, saveLogo, type LogoRow } from '../../db/tables/logos.js';
+import { countLogos, hasLogo, isLogoNamed, lockLogos, removeLogo, saveLogo, type LogoRow } from '../../db/tables/logos.js';
 import { checkImage, imageExtensions, type CheckedImage } from '../../lib/images/image.js';
 import type { Context } from '../context.js';
 import { Refusal } from '../refusal.js';
@@ -32,6 +32,7 @@ export function readLogo(bytes: Buffer): CheckedImage {
 /** Keeps an image for the environment; the same image again is the same logo. @throws {Refusal} 409 `too_many` */
 export async function keepLogo(tx: Context, { bytes, content_type }: CheckedImage): Promise<LogoRow> {
   const id = createHash('sha256').update(bytes).digest('hex');
+  await lockLogos(tx.scope);
   const there = await countLogos(tx.scope);
   const isFull = there.count >= maxLogos || there.bytes + bytes.length > maxBytes;
   if (isFull && !(await hasLogo(tx.scope, id))) {
@@ -42,9 +43,9 @@ export async function keepLogo(tx: Context, { bytes, content_type }: CheckedImag
   return saveLogo(tx.scope, { id, content_type, size: bytes.length, image: bytes, created_at: now, expires_at: logoExpiry(now) });
 }
 
-/** Removes a logo. @throws {Refusal} 409 `logo_in_use` while a branding names it */
+/** Removes a logo. @throws {Refusal} 409 `logo_in_use` while a branding of the environment names it; what others name is no concern of its owner's */
 export async function dropLogo(tx: Context, id: string): Promise<void> {
   if (await isLogoNamed(tx.scope, id))
-    throw new Refusal({ status: 409, code: 'logo_in_use', detail: 'The branding of an environment or a client names this logo.' });
+    throw new Refusal({ status: 409, code: 'logo_in_use', detail: 'The branding of the environment or of a client names this logo.' });
   await removeLogo(tx.scope, id);
 }

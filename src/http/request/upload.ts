@@ -45,6 +45,8 @@ function read(req: Request, maxFileBytes: number): Promise<Read> {
     });
     parser.on('file', (_name, stream, fileName) => {
       const chunks: Buffer[] = [];
+      // Where the body ends within the file its stream fails by itself: unheard, that would end the process.
+      stream.on('error', () => refuse(400, 'the body broke off'));
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const bytes = stream.truncated ? Buffer.alloc(0) : Buffer.concat(chunks);

@@ -67,7 +67,9 @@ class Reading {
     if (this.root === null && !(isSvg && tag.local === 'svg')) throw new SvgProblem('is no SVG: its outermost element is not svg.');
     if (++this.#count > maxElements) throw new SvgProblem(`has more than ${maxElements} elements.`);
     if (this.#open.length + this.#skipped >= maxDepth) throw new SvgProblem('is nested too deeply.');
-    if (this.#skipped > 0 || !isSvg || !svgElements.has(tag.local)) {
+    // Whether CSS goes on in elements within its own is seen differently by different programs.
+    const isInStyle = this.#open.at(-1)?.name === 'style';
+    if (this.#skipped > 0 || !isSvg || isInStyle || !svgElements.has(tag.local)) {
       if (this.#skipped === 0 && isSvg && tag.local !== 'metadata') this.note(`<${tag.local}>`);
       this.#skipped += 1;
       return;
