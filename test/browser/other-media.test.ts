@@ -1,0 +1,99 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { setupUrl } from '../../src/domain/users/setup.js';
+import { picture, sharedChromium } from '../support/chromium.js';
+import { startGallery, type Gallery } from '../support/gallery.js';
+import { needs } from '../support/programs.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const test = needs('chromium');
+
+const browser = sharedChromium();
+
+let gallery: Gallery;
+let service: TestService;
+let context: BrowserContext;
+let page: Page;
+/** Addresses by what they show: pages of people, and of the dashboard with a few records. */
+const pages = new Map<string, string>();
+
+/** The longest address that a table is likely to hold. */
+const person = 'augusta.ada.king-noel.countess-of-lovelace@analytical-engines.example.com';
+
+beforeAll(async () => {
+  [gallery, service] = await Promise.all([startGallery(), startTestService()]);
+  context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', viewport: { width: 1280, height: 860 } });
+  page = await context.newPage();
+  for (const name of ['login-client', 'register', 'consent-native', 'account', 'account-sign-in-methods', 'totp', 'recovery-codes'])
+    pages.set(name, `${gallery.url}/${name}`);
+  await page.goto(setupUrl(await service.context()));
+  await page.getByLabel('Email address').fill('root@example.com');
+  await page.getByLabel('First name').fill('Grace');
+  await page.getByLabel('Last name').fill('Hopper');
+  await page.getByLabel('Password', { exact: true }).fill('nanoseconds of wire');
+  await page.getByRole('button', { name: 'Create administrator' }).click();
+  await page.waitForURL('**/dashboard');
+  await page.goto(`${service.url}/dashboard/users/new`);
+  await page.getByLabel('Email address').fill(person);
+  await page.getByLabel('First name').fill('Ada');
+  await page.getByLabel('Last name').fill('Lovelace');
+  await page.getByLabel('Password').fill('notes on the engine');
+  await page.getByRole('button', { name: 'Create user' }).click();
+  await page.waitForURL('**/dashboard/users/*?done=created');
+  pages.set('user', page.url().replace(/\?.*/, ''));
+  for (const path of ['', '/users', '/audit_logs', '/security_events', '/settings', '/page_texts', '/clients/new'])
+    pages.set(`dashboard${path.replaceAll('/', '-')}`, `${service.url}/dashboard${path}`);
+  for (const list of ['audit_logs', 'security_events']) {
+    await page.goto(`${service.url}/dashboard/${list}`);
+    const path = await page.locator('.row-link').first().getAttribute('href');
+    pages.set(`${list}-record`, service.url + path);
+  }
+});
+
+afterAll(async () => {
+  await context?.close();
+  await gallery?.close();
+});
+
+beforeEach(() => page.emulateMedia({ media: null, forcedColors: 'none', colorScheme: 'light' }));
+
+const visit = (name: string) => page.goto(pages.get(name) as string, { waitUntil: 'load' });
+
+/** What doesn't fit: the page to the side, text that its box cuts off, and text of controls that runs over their edge. */
+const misfits = `[
+  ...(document.documentElement.scrollWidth > innerWidth ? ['the page, by ' + (document.documentElement.scrollWidth - innerWidth) + ' px'] : []),
+  ...[...document.querySelectorAll('body *')]
+    .filter((one) => one.checkVisibility() && one.clientWidth > 1 && !one.closest('.visually-hidden, .skip, svg, .scroll, iframe')
+      && one.tagName !== 'INPUT' && one.tagName !== 'SELECT'
+      && (getComputedStyle(one).overflowX !== 'visible' || one.matches('.button')) && one.scrollWidth > one.clientWidth + 2)
+    .map((one) => one.outerHTML.slice(0, 90) + ': ' + one.scrollWidth + ' in ' + one.clientWidth),
+]`;
+
+const large = ['login-client', 'register', 'consent-native', 'account', 'account-sign-in-methods', 'totp', 'recovery-codes'];
+const largeInDashboard = [
+  'dashboard',
+  'dashboard-users',
+  'user',
+  'dashboard-audit_logs',
+  'audit_logs-record',
+  'dashboard-settings',
+  'dashboard-clients-new',
+];
+
+describe.each([
+  ['text of 200 %', { width: 1280, height: 860 }, '200%'],
+  ['a zoom of 200 %', { width: 640, height: 430 }, '100%'],
+  ['text of 200 % on a tablet', { width: 768, height: 1024 }, '200%'],
+])('with %s (WCAG 2.2 1.4.4)', (_name, viewport, size) => {
+  test('nothing is cut off, and nothing scrolls sideways', async () => {
+    await page.setViewportSize(viewport);
+    const wrong: string[] = [];
+    for (const name of [...large, ...largeInDashboard]) {
+      await visit(name);
+      await page.evaluate(`document.documentElement.style.fontSize = '${size}'`);
+      await picture(page, `${viewport.width}-${size.replace('%', '')}-${name}`);
+      wrong.push(...((await page.evaluate(misfits)) as string[]).map((found) => `${name}: ${found}`));
+    }
+    expect(wrong).toEqual([]);
+  });
+});
