@@ -97,3 +97,50 @@ describe.each([
     expect(wrong).toEqual([]);
   });
 });
+
+describe('in forced colours', () => {
+  beforeEach(async () => {
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page.emulateMedia({ forcedColors: 'active', colorScheme: 'dark' });
+  });
+
+  test('the QR code stays dark on white', async () => {
+    await visit('totp');
+    await picture(page, 'forced-totp');
+    const fills = await page.locator('.qr path').evaluateAll((all) => all.map((one) => getComputedStyle(one).fill));
+    expect(fills).toEqual(['rgb(255, 255, 255)', 'rgb(0, 0, 0)']);
+    expect(await page.locator('.qr').evaluate((one) => getComputedStyle(one).forcedColorAdjust)).toBe('none');
+  });
+
+  test('icons take the reader’s colours', async () => {
+    for (const [name, icons] of [
+      ['consent-native', 'main .icon'],
+      ['dashboard', '.navigation a .icon'],
+    ] as const) {
+      await visit(name);
+      const colours = await page.locator(icons).evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).color))]);
+      expect(colours, name).toEqual([await page.locator('h1').evaluate((one) => getComputedStyle(one).color)]);
+    }
+  });
+
+  test('focus and the place in the navigation have an outline', async () => {
+    for (const name of [
+      'login-client',
+      'account-sign-in-methods',
+      'consent-native',
+      'dashboard',
+      'user',
+      'dashboard-settings',
+      'dashboard-users',
+    ]) {
+      await visit(name);
+      await picture(page, `forced-${name}`);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
+      expect(outline, name).toBe('solid');
+    }
+    const current = page.locator('.navigation [aria-current]');
+    expect(await current.evaluate((one) => getComputedStyle(one).outlineStyle)).toBe('solid');
+  });
+});
