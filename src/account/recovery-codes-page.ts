@@ -10,6 +10,9 @@ export interface RecoveryCodesPage extends BasePage {
   /** As they are typed, one a line. */
   codes: string[];
   email: string;
+  /** Where the person's account is, and when the codes were made (ISO 8601): what a sheet of paper says that lies somewhere for years. */
+  account_url: string;
+  made_at: string;
   /** A `data:` URL with the codes as a text file, and its name. */
   download: { href: string; name: string };
   next: PageLink;
@@ -46,6 +49,8 @@ export function showRecoveryCodes(web: Web, req: Request, res: Response, { statu
       ...base,
       codes,
       email,
+      account_url: `${req.ctx.environment.issuer}/account`,
+      made_at: req.ctx.clock.now().toISOString(),
       download: downloadOf(words, base.environment.name, email, codes),
       next: next ?? { href: '/account', label: words.t('recovery_codes.kept') },
     },

@@ -4,6 +4,7 @@ import { queryOf } from '../http/request/form.js';
 import type { Notice } from '../http/pages/page-models.js';
 import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
+import { dateTimeWords } from '../lib/date-words.js';
 import type { Call } from '../management/call.js';
 import { diagnostics } from '../management/calls/diagnostics.js';
 import { viewerOf } from './gate.js';
@@ -129,6 +130,7 @@ export function createRender(web: Web): Render {
       csrf_token,
       navigation: navigationFor(req),
       viewer: { email: viewer.user_email, name: [viewer.user_first_name, viewer.user_last_name].filter(Boolean).join(' ') },
+      printed: { address: req.ctx.environment.base_url + req.originalUrl, time: dateTimeWords(req.ctx.clock.now().toISOString()) },
       document_title: page.document_title ?? page.title,
       crumbs: page.crumbs ?? [],
       lead: page.lead ?? null,

@@ -195,6 +195,8 @@ export interface DashboardPage extends BasePage {
   csrf_token: string;
   navigation: Navigation;
   viewer: { email: string; name: string };
+  /** What paper says of the page: its address, and when it was asked for, in words. */
+  printed: { address: string; time: string };
   /** The document's title, the state first. */
   document_title: string;
   crumbs: readonly { label: string; path: string }[];

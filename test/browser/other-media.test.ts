@@ -69,6 +69,66 @@ const misfits = `[
     .map((one) => one.outerHTML.slice(0, 90) + ': ' + one.scrollWidth + ' in ' + one.clientWidth),
 ]`;
 
+describe('on paper', () => {
+  const left = '.navigation, .bar, .tabs, .filters, .pager, .skip, button, .button, input, select';
+
+  beforeEach(async () => {
+    await page.setViewportSize({ width: 680, height: 1000 });
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  });
+
+  test.each(['dashboard-audit_logs', 'audit_logs-record', 'dashboard-security_events', 'security_events-record', 'recovery-codes'])(
+    '%s is whole, black on white, and says where and when it was',
+    async (name) => {
+      await visit(name);
+      await picture(page, `print-${name}`);
+      const seen = await page.locator(left).evaluateAll((all) => all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML));
+      expect(seen, 'nothing to press').toEqual([]);
+      expect(await page.evaluate(misfits)).toEqual([]);
+      const cut = await page
+        .locator('.scroll, pre')
+        .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+      expect(cut, 'nothing beyond the sheet').toBe(0);
+      const main = page.locator('main');
+      expect(await main.evaluate((one) => getComputedStyle(one).color)).toBe('rgb(0, 0, 0)');
+      expect(await page.locator('body').evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
+        'rgb(255, 255, 255)',
+      );
+      const printed = page.locator('.printed');
+      expect(await printed.isVisible()).toBe(true);
+      const address = name === 'recovery-codes' ? 'https://id.acme.example/account' : (pages.get(name) as string);
+      expect(await printed.textContent()).toContain(address);
+      expect(await printed.textContent()).toMatch(/\d{1,2} \w+ 20\d\d at \d\d:\d\d(:\d\d)? UTC/);
+      expect(await page.locator('body').textContent()).toContain(name === 'recovery-codes' ? 'Acme' : 'Default');
+      expect((await page.pdf({ format: 'A4' })).subarray(0, 5).toString()).toBe('%PDF-');
+    },
+  );
+
+  test('times are exact, and heads of tables come again on each sheet', async () => {
+    await visit('dashboard-audit_logs');
+    const time = page.locator('td time').first();
+    expect(await time.evaluate((one) => getComputedStyle(one).fontSize)).toBe('0px');
+    expect(await time.evaluate((one) => getComputedStyle(one, '::after').content)).toMatch(
+      /^"\d{1,2} \w+ 20\d\d at \d\d:\d\d(:\d\d)? UTC"$/,
+    );
+    expect(await page.locator('thead').evaluate((one) => getComputedStyle(one).display)).toBe('table-header-group');
+    expect(
+      await page
+        .locator('tbody tr')
+        .first()
+        .evaluate((one) => getComputedStyle(one).breakInside),
+    ).toBe('avoid');
+  });
+
+  test('none of it shows on a screen', async () => {
+    await page.emulateMedia({ media: null });
+    for (const name of ['dashboard-audit_logs', 'recovery-codes']) {
+      await visit(name);
+      expect(await page.locator('.printed').isVisible()).toBe(false);
+    }
+  });
+});
+
 const large = ['login-client', 'register', 'consent-native', 'account', 'account-sign-in-methods', 'totp', 'recovery-codes'];
 const largeInDashboard = [
   'dashboard',

@@ -599,6 +599,8 @@ const samples: Record<string, SamplePage> = {
         'JKLMN-PQRST',
       ],
       email: 'ada@example.com',
+      account_url: 'https://id.acme.example/account',
+      made_at: '2026-11-21T09:05:00.000Z',
       download: { href: 'data:text/plain;charset=utf-8,BCDFG-HJKLM', name: 'recovery-codes.txt' },
       next: { href: '/account', label: 'I have kept them' },
     },
