@@ -55,12 +55,12 @@ export async function renderForEnvironment<Name extends MailName>(
   const row = await findMailTemplate(tx.scope, name, templates);
   const otherwise = () => renderMail(name, model, builtInText(name, builtIn), builtIn);
   if (!row) return otherwise();
-  const about = { event: 'mail.template_unusable', template: name, mail_template_id: row.id } as const;
+  const about = { template: name, mail_template_id: row.id };
   try {
     if (isUsable(name, row)) return renderMail(name, model, row, row.locale ?? default_locale);
-    tx.logger.error(about, 'a mail template does not fit its mail');
+    tx.logger.error({ event: 'mail.template_unusable', ...about }, 'a mail template does not fit its mail');
   } catch (error) {
-    tx.logger.error({ ...about, err: error }, 'a mail template failed');
+    tx.logger.error({ event: 'mail.template_unusable', ...about, err: error }, 'a mail template failed');
   }
   return otherwise();
 }

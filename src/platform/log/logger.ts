@@ -60,7 +60,7 @@ export function traced(record: Record<string, unknown>): Record<string, unknown>
 
 /** Lines are written together, at the latest after so many milliseconds and at about so many bytes. */
 const flushMs = 100;
-const batchBytes = 65_536;
+const batchBytes = 12_288;
 
 /**
  * Workers share their output: there no write is longer than 4096 bytes (PIPE_BUF), up to which POSIX keeps writes to a pipe whole, so

@@ -169,7 +169,7 @@ test('codes and links stand where languages put them', () => {
 
 test('no line of a text becomes a link with a variable in it', () => {
   expect(htmlOfText('https://acme.example/?n={{environment_name}}\n', variablesOf('new_sign_in'))).not.toContain('<a');
-  expect(htmlOfText('https://acme.example/help\n', variablesOf('new_sign_in'))).toContain('<a href="https://acme.example/help">');
+  expect(htmlOfText('https://acme.example/help\n', variablesOf('new_sign_in'))).toContain('<a dir="ltr" href="https://acme.example/help">');
 });
 
 test.each([
