@@ -47,9 +47,11 @@ function describedOf({ type, key, resource }: Kind, exported: Document): Describ
   if (type === 'permission') return nested(exported, 'api_resources', 'permissions', ['name']);
   if (type === 'client_grant') return nested(exported, 'clients', 'grants', ['api_resource', 'subject_type']);
   const [name, list] = [key as string, listIn(exported, resource.path)];
+  // Texts of pages are known by their language too.
+  const names = type === 'page_text' ? [name, 'locale'] : [name];
   const own = list.map((one): Described => ({
-    saying: (attributes) => version1(resource.path, { [name]: one[name], ...attributes }),
-    without: version1(resource.path, ...others(list, one, name)),
+    saying: (attributes) => version1(resource.path, { ...Object.fromEntries(names.map((each) => [each, one[each]])), ...attributes }),
+    without: version1(resource.path, ...others(list, one, ...names)),
   }));
   const system = foreign[type];
   return system === undefined ? own : [...own, { saying: (attributes) => version1(resource.path, { [name]: system, ...attributes }) }];
