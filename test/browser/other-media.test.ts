@@ -179,7 +179,7 @@ describe('in forced colours', () => {
     ] as const) {
       await visit(name);
       const colours = await page.locator(icons).evaluateAll((all) => [...new Set(all.map((one) => getComputedStyle(one).color))]);
-      expect(colours, name).toEqual([await page.locator('h1').evaluate((one) => getComputedStyle(one).color)]);
+      expect(colours, `of ${name}`).toEqual([await page.locator('h1').evaluate((one) => getComputedStyle(one).color)]);
     }
   });
 
@@ -198,7 +198,7 @@ describe('in forced colours', () => {
       await page.keyboard.press('Tab');
       await page.keyboard.press('Tab');
       const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
-      expect(outline, name).toBe('solid');
+      expect(outline, `on ${name}`).toBe('solid');
     }
     const current = page.locator('.navigation [aria-current]');
     expect(await current.evaluate((one) => getComputedStyle(one).outlineStyle)).toBe('solid');
