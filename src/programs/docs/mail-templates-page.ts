@@ -10,12 +10,20 @@ const introduction = `# Mail templates
 
 Every mail that the service sends has a name, and a built-in text in the fifteen [languages](languages.md). A \`mail_template\` gives it other words in an environment, for one language or for all others
 ([specification 15.11](specification/15-operations.md#1511-mail-templates)). In the browser: \`/dashboard/mail_templates\`, where a form starts from the built-in text of a language, lists the variables, and shows the mail
-with sample values; “Send a test to me” mails it to you. By the API, with \`mail_templates:write\`:
+with sample values; “Send a test to me” mails it to you. By the API, with \`mail_templates:write\`
+(\`$ID\` and \`$TOKEN\` are those of the [README](../README.md#getting-started)):
 
 \`\`\`sh
 curl -s $ID/api/mail_templates -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/vnd.api+json' -d '{"data": {"type": "mail_template", "attributes": {
   "name": "register_code", "locale": "de", "subject": "Ihr Code für {{environment_name}}",
   "text": "Ihr Code, um ein Konto anzulegen:\\n\\n{{code}}\\n\\nEr gilt {{expires_in}}.\\n"}}}'
+\`\`\`
+
+To see it, where no \`SMTP_URL\` is set: register in German, and read the development mailbox.
+
+\`\`\`sh
+curl -s $ID/register -H 'Content-Type: application/json' -H 'Accept-Language: de' -d '{"email": "ada@example.com"}'
+curl -s "$ID/dev/mailbox?to=ada@example.com" | jq -r '.messages[0].subject, .messages[0].text'
 \`\`\`
 
 In a [configuration document](guides/configuration-as-code.md) they are the collection \`mail_templates\`, by \`name\` and \`locale\`.
