@@ -2,7 +2,7 @@ import { TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-par
 import type { IntlMessageFormat } from 'intl-messageformat';
 import { nearestName } from '../nearest.js';
 import { own } from '../named.js';
-import { holdsInvisible } from '../plain-words.js';
+import { holdsInvisible, holdsStack } from '../plain-words.js';
 import type { Language } from './languages.js';
 import { catalogueOf, createFormat, type MessageKey, type OwnTexts } from './messages.js';
 
@@ -108,10 +108,10 @@ export function textProblem(key: MessageKey, language: Language, text: string): 
   if (!/[^\s\p{M}\p{C}\u2800]/u.test(text)) return invalid('must show something.');
   if (holdsInvisible(text.replaceAll(marks, '')))
     return { code: 'invalid_characters', detail: 'must not hold line ends, invisible characters or directions of writing.' };
-  if (/\p{M}{5}/u.test(text))
+  if (holdsStack(text))
     return {
       code: 'invalid_characters',
-      detail: 'must not have more than four marks on a character: they would cover the lines around it.',
+      detail: 'must not have more than six marks on a character: they would cover the lines around it.',
     };
   if (/[<>]|&#?\w+;/.test(text)) return { code: 'markup_not_allowed', detail: 'must be plain text: no tags or entities, neither < nor >.' };
   let shape: Shape;
