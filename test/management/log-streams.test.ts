@@ -141,8 +141,9 @@ describe('a log stream', () => {
   test('of ten in an environment the eleventh is refused, also at the same moment (attack 35.857)', async () => {
     await ctx.knex('log_streams').delete();
     const make = () => api.post('/log_streams', { data: { type: 'log_stream', attributes: attributes() } });
-    const answers = await Promise.all(Array.from({ length: 14 }, make));
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(4).fill(409)]);
+    for (let number = 0; number < 8; number++) expect((await make()).status).toBe(201);
+    const answers = await Promise.all(Array.from({ length: 6 }, make));
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(2).fill(201), ...Array(4).fill(409)]);
     expect(((await api.get('/log_streams?page[size]=100')).body['data'] as unknown[]).length).toBe(10);
     for (const { id } of (await api.get('/log_streams?page[size]=100')).body['data'] as Document[]) await api.delete(`/log_streams/${id}`);
   });
