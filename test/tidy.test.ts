@@ -91,7 +91,7 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // Revocation spans the kinds of tokens.
   revocations: ['access_tokens', 'refresh_tokens'],
   // The queue's side of webhooks and their deliveries: an attempt moves its delivery and counts at its webhook, or neither.
-  webhook_queue: ['webhook_deliveries', 'webhooks'],
+  webhook_recording: ['webhook_deliveries', 'webhooks'],
   webhook_disabling: ['webhook_deliveries', 'webhooks'],
   removed_webhooks: ['webhook_deliveries'],
   // Whether nobody uses a client is decided over consents and refresh tokens, by the statement that removes it.

@@ -45,7 +45,7 @@ export async function startService(options: Parameters<typeof startProduct>[0] &
       open = null;
     },
     async isDone() {
-      return (await ctx.knex('webhook_deliveries').whereNotNull('next_attempt_at').first('id')) === undefined;
+      return (await ctx.knex('webhook_queue').first('delivery_id')) === undefined;
     },
     async stop() {
       if (open) await open.rollback();

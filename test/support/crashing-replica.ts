@@ -22,7 +22,7 @@ const fetch: typeof guarded = {
 const deps = createDeps(config, createLogger(config), { url, directUrl: url, secretKey: config.secretKey ?? '' }, { fetch });
 await prepareDatabase(deps, url);
 statementObserver.observe = (text) => {
-  if (point === 'claiming' && text.includes('lease_webhook_deliveries')) die();
+  if (point === 'claiming' && text.includes('lease_due_deliveries')) die();
   if (point === 'recording' && text.includes('webhook_delivery_attempts')) setImmediate(die);
 };
 await startService(deps, url);

@@ -3,7 +3,7 @@ import type { Metrics } from '../../platform/metrics/metrics.js';
 import type { Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
 import { divide } from './fair-share.js';
-import type { Due, Job, AttemptOutcome, Queue } from './queue.js';
+import type { DestinationKey, Due, Job, AttemptOutcome, Queue } from './queue.js';
 
 const maxClaim = 400;
 const slowClaimMs = 50;
@@ -26,6 +26,23 @@ async function claimTimed<J extends Job>(
   return jobs;
 }
 
+/** Jobs by destination, in their order. Those of one claim mostly share the object that names it. */
+function groupedBy<J extends Job>(jobs: readonly J[], destinations: Destinations<J>): Map<Destination<J>, J[]> {
+  const groups = new Map<Destination<J>, J[]>();
+  const byKey = new Map<DestinationKey, J[]>();
+  for (const job of jobs) {
+    let own = byKey.get(job.destination);
+    if (!own) {
+      const destination = destinations.of(job.destination);
+      own = groups.get(destination) ?? [];
+      groups.set(destination, own);
+      byKey.set(job.destination, own);
+    }
+    own.push(job);
+  }
+  return groups;
+}
+
 /**
  * Claims for destinations in fair shares.
  * @returns a function that claims as much as there is room for beside `unrecorded` results, and tells for whom it asked and whether it got
@@ -45,13 +62,7 @@ export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, d
       room,
     }));
     const jobs = await claimTimed(queue, deps, wanted);
-    const byDestination = new Map<Destination<J>, J[]>();
-    for (const job of jobs) {
-      const destination = destinations.of(job.destination);
-      const own = byDestination.get(destination);
-      if (own) own.push(job);
-      else byDestination.set(destination, [job]);
-    }
+    const byDestination = groupedBy(jobs, destinations);
     for (const { destination, room } of shares) {
       const own = byDestination.get(destination) ?? [];
       destination.waiting.push(...own);

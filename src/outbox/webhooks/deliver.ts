@@ -32,7 +32,7 @@ export type DeliveryDeps = Pick<Deps, 'clock' | 'config' | 'fetch' | 'logger'> &
 
 /** The headers of a delivery sent at `now`, signed with the webhook's secrets. */
 function signed(deps: DeliveryDeps, delivery: ClaimedDelivery, body: Buffer, now: Date): Record<string, string> {
-  const { webhook_id, secret_sealed, previous_secret_sealed, previous_secret_expires_at } = delivery;
+  const { id: webhook_id, secret_sealed, previous_secret_sealed, previous_secret_expires_at } = delivery.webhook;
   const previousCounts = previous_secret_sealed !== null && previous_secret_expires_at !== null && previous_secret_expires_at > now;
   const message = { id: delivery.event_id, timestamp: Math.floor(now.getTime() / 1000), body };
   const previous = previousCounts ? deps.secrets.open(webhook_id, 'previous', previous_secret_sealed) : null;
@@ -72,7 +72,7 @@ export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelive
   let failure_reason: FailureReason | null;
   try {
     const body = Buffer.from(delivery.payload);
-    answer = await deps.fetch.request(delivery.url ?? '', {
+    answer = await deps.fetch.request(delivery.webhook.url ?? '', {
       method: 'POST',
       headers: signed(deps, delivery, body, startedAt),
       body,
@@ -80,7 +80,7 @@ export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelive
       maxResponseBytes,
       bodyTimeoutMs,
       // Receivers at one address don't wait for each other's connections, and environments share none.
-      pool: delivery.webhook_id,
+      pool: delivery.webhook.id,
       signal,
     });
     failure_reason = failureOfStatus(answer.status);

@@ -36,16 +36,17 @@ async function sweepRemoved(knex: Deps['knex']): Promise<void> {
 const leaseMsFor = (timeoutMs: number) => Math.max(1000, timeoutMs * 3.5);
 
 /** Which of the claimed deliveries are sent. Redeliveries and tests are sent though their webhook is disabled. */
-const isSendable = (row: ClaimedDelivery) =>
-  row.webhook_status === 'enabled' || (row.webhook_status === 'disabled' && row.trigger !== 'event');
+const isSendable = ({ webhook, trigger }: ClaimedDelivery) =>
+  webhook.status === 'enabled' || (webhook.status === 'disabled' && trigger !== 'event');
 
 /** Ends claimed deliveries whose webhook is gone or disabled; they aren't sent. */
 async function settle({ knex, clock }: Deps, claimed: readonly ClaimedDelivery[], lease_id: string): Promise<void> {
-  const gone = new Map(claimed.filter((one) => one.webhook_status === null).map((one) => [one.webhook_id, one]));
-  for (const { environment_id, webhook_id } of gone.values()) await noteRemovedWebhook(knex, environment_id, webhook_id);
-  if (gone.size > 0) await sweepRemoved(knex);
-  const disabled = new Map(claimed.filter((one) => one.webhook_status === 'disabled').map((one) => [one.webhook_id, one]));
-  for (const { environment_id, webhook_id } of disabled.values()) {
+  const webhooks = [...new Set(claimed.map((one) => one.webhook))];
+  const gone = webhooks.filter(({ status }) => status === null);
+  for (const { environment_id, id } of gone) await noteRemovedWebhook(knex, environment_id, id);
+  if (gone.length > 0) await sweepRemoved(knex);
+  for (const { environment_id, id: webhook_id, status } of webhooks) {
+    if (status !== 'disabled') continue;
     await inBatches((limit) => failEventDeliveries(knex, { environment_id, webhook_id, lease_id }, clock.now(), limit));
   }
 }
@@ -59,7 +60,7 @@ async function claim(deps: Deps, wanted: readonly (Due & { room: number })[], le
   const rest = rows.filter((row) => !isSendable(row));
   if (rest.length > 0) await settle(deps, rest, lease_id);
   return rows.filter(isSendable).map((delivery) => ({
-    destination: { environment_id: delivery.environment_id, id: delivery.webhook_id },
+    destination: delivery.webhook,
     due_at: delivery.next_attempt_at,
     lease_id,
     claimedAt,
@@ -108,7 +109,7 @@ function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
     release: (jobs) =>
       releaseDeliveries(
         knex,
-        jobs.map(({ delivery, lease_id }) => ({ ...delivery, lease_id })),
+        jobs.map(({ destination, delivery, lease_id }) => ({ environment_id: destination.environment_id, id: delivery.id, lease_id })),
       ),
     attempt: (job, signal) => deliverWebhook(sending, job.delivery, signal),
     record: (results) => recordDeliveries(deps, results),

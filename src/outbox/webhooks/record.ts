@@ -2,7 +2,8 @@ import type { Deps } from '../../domain/context.js';
 import { noOrigin } from '../../domain/origin.js';
 import { noteSecurityEvent } from '../../domain/audit/security-trail.js';
 import { disableWebhook, failEventDeliveries } from '../../db/tables/webhook_disabling.js';
-import { recordAttempts, type AttemptResult, type ClaimedDelivery, type RecordedDelivery } from '../../db/tables/webhook_queue.js';
+import type { ClaimedDelivery } from '../../db/tables/webhook_queue.js';
+import { recordAttempts, type AttemptResult, type NotableResult } from '../../db/tables/webhook_recording.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Job } from '../queue/queue.js';
 import type { Attempt } from './deliver.js';
@@ -17,9 +18,9 @@ export type WebhookJob = Job & { readonly delivery: ClaimedDelivery };
 
 function resultRow({ job, result }: { job: WebhookJob; result: Attempt }): AttemptResult {
   return {
-    environment_id: job.delivery.environment_id,
+    environment_id: job.destination.environment_id,
     id: job.delivery.id,
-    webhook_id: job.delivery.webhook_id,
+    webhook_id: job.destination.id,
     by_event: job.delivery.trigger === 'event',
     lease_id: job.lease_id,
     attempt_id: uuidv7(result.startedAt.getTime()),
@@ -42,41 +43,37 @@ export async function recordDeliveries(deps: Deps, results: readonly { job: Webh
   const { knex, metrics, logger } = deps;
   const rows = results.map(resultRow);
   const mayDisable = results.some(({ result }) => !result.ok && result.retry_in_ms === null);
-  const recorded = mayDisable
+  const notable = mayDisable
     ? await knex.transaction(async (trx) => {
-        const written = await recordAttempts(trx, rows);
-        await disableFailing(deps, trx, results, written);
-        return written;
+        const found = await recordAttempts(trx, rows);
+        await disableFailing(deps, trx, results, found);
+        return found;
       })
     : await recordAttempts(knex, rows);
   const outcomes = new Map<string, number>();
   for (const { job, result } of results) {
     const outcome = result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying';
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    if (outcome !== 'retrying') metrics.daily.add(job.delivery.environment_id, 'deliveries', outcome);
+    if (outcome !== 'retrying') metrics.daily.add(job.destination.environment_id, 'deliveries', outcome);
   }
   noteBlocked(deps, results);
   for (const [outcome, count] of outcomes) metrics.deliveries.inc({ queue: 'webhook', outcome }, count);
-  if (recorded.length < rows.length) {
-    const written = new Set(recorded.map((one) => one.id));
-    // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
-    for (const row of rows)
-      if (!written.has(row.id))
-        logger.warn({ event: 'webhook.lease_lost', delivery_id: row.id }, 'another process has taken over a delivery');
-  }
+  // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
+  for (const { id, is_lost } of notable)
+    if (is_lost) logger.warn({ event: 'webhook.lease_lost', delivery_id: id }, 'another process has taken over a delivery');
 }
 
 /** Records a security event for deliveries to a blocked address: the URL names a private one, or its host resolves to one now. */
 function noteBlocked(deps: Deps, results: readonly { job: WebhookJob; result: Attempt }[]): void {
   for (const { job, result } of results) {
     if (result.failure_reason !== 'blocked_address') continue;
-    const { environment_id, webhook_id, id } = job.delivery;
+    const { environment_id, id: webhook_id } = job.destination;
     noteSecurityEvent({ ...deps, environment: { id: environment_id } }, 'webhook.target_blocked', {
       actor: { actor_kind: 'system', actor_id: null, display: null },
       target: { target_type: 'webhook', target_id: webhook_id },
       origin: noOrigin,
       reason: result.failure_reason,
-      detail: { delivery_id: id },
+      detail: { delivery_id: job.delivery.id },
     });
   }
 }
@@ -85,11 +82,12 @@ async function disableFailing(
   { clock, logger }: Deps,
   trx: Parameters<typeof disableWebhook>[0],
   results: readonly { job: WebhookJob; result: Attempt }[],
-  recorded: readonly RecordedDelivery[],
+  notable: readonly NotableResult[],
 ): Promise<void> {
   const gone = new Set(results.filter(({ result }) => result.response_status === 410).map(({ job }) => job.delivery.id));
   const seen = new Set<string>();
-  for (const { id, environment_id, webhook_id, failed_event_count } of recorded) {
+  for (const { id, environment_id, webhook_id, is_lost, failed_event_count } of notable) {
+    if (is_lost) continue;
     const reason = gone.has(id) ? 'receiver_gone' : (failed_event_count ?? 0) >= failedEventsToDisable ? 'consecutive_failures' : null;
     if (reason === null || seen.has(webhook_id)) continue;
     seen.add(webhook_id);
