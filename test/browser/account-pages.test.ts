@@ -98,7 +98,7 @@ test('the colour schemes differ in colours alone: what else axe-core finds in on
   expect(sheets).toContain('tokens.css');
   for (const name of sheets) {
     const style = readFileSync(`public/${name}`, 'utf8');
-    expect(style, name).not.toContain('prefers-color-scheme');
+    expect(style, `in ${name}`).not.toContain('prefers-color-scheme');
     // Numbers of pixels, say, can't be in one: what it takes are two colours.
     for (const [line] of style.matchAll(/^.*light-dark\(.*$/gm)) expect(line).toMatch(/light-dark\((#|oklch\(|rgb\()/);
   }
