@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspectConfig, type Config } from '../config.js';
+import { inspectConfig, variablesOfProcess, type Config } from '../config.js';
 import { createKnex } from '../db/knex.js';
 import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
 import { findDataDirectoryProblem } from '../db/postgres/embedded/inspect-data-directory.js';
@@ -62,9 +62,11 @@ async function openDatabase(
  * The installation that the environment variables describe, whether or not it can be started, for a look at it from outside.
  * @returns also what closes what was opened
  */
-export async function openInstallation(): Promise<{ installation: Installation; stops: ShutdownHooks }> {
+export async function openInstallation(
+  environment: Readonly<NodeJS.ProcessEnv> = variablesOfProcess(),
+): Promise<{ installation: Installation; stops: ShutdownHooks }> {
   const stops = createStops();
-  const { config, problems, nearby } = inspectConfig();
+  const { config, problems, nearby } = inspectConfig(environment);
   const surroundings = ownSurroundings();
   const fetch = createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork });
   stops.add(() => fetch.close());

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { isForOperators } from '../../src/http/pages/pages.js';
@@ -34,8 +35,8 @@ const focusRing = `(({ outlineWidth, outlineOffset, outlineStyle }) => [document
 
 type Options = { view?: (typeof views)[number]; javaScriptEnabled?: boolean };
 
-/** A context in which the outside world is a logo; `complaints` collects what the console or the policy has to say. */
-async function open({ view = views[0], javaScriptEnabled = true }: Options = {}): Promise<{
+/** A context; `complaints` collects what the console or the policy has to say. */
+async function openInside({ view = views[0], javaScriptEnabled = true }: Options = {}): Promise<{
   context: BrowserContext;
   complaints: string[];
 }> {
@@ -54,8 +55,18 @@ async function open({ view = views[0], javaScriptEnabled = true }: Options = {})
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   context.on('weberror', (error) => complaints.push(String(error.error())));
-  await context.route('https://notes.example/**', (route) => route.fulfill({ contentType: 'image/svg+xml', body: logo }));
   return { context, complaints };
+}
+
+/** Gives whoever asks outside a logo. */
+const outsideIsALogo = (context: BrowserContext) =>
+  context.route('https://notes.example/**', (route) => route.fulfill({ contentType: 'image/svg+xml', body: logo }));
+
+/** The same in which the outside world is a logo. */
+async function open(options: Options = {}): ReturnType<typeof openInside> {
+  const opened = await openInside(options);
+  await outsideIsALogo(opened.context);
+  return opened;
 }
 
 /** The form_post page leaves at once; for looking at it, its script stays away. */
@@ -65,33 +76,62 @@ async function newPage(context: BrowserContext): Promise<Page> {
   return page;
 }
 
+/** Two pages of one kind of context, of which Chromium keeps no style sheet for the one whose requests we answer: it is for the few pages that lead outside. */
+async function pagesFor(newContext: () => Promise<BrowserContext>): Promise<{ of(name: string): Page; close(): Promise<void> }> {
+  const [inside, outside] = [await newContext(), await newContext()];
+  await outsideIsALogo(outside);
+  const [plain, answered] = [await inside.newPage(), await newPage(outside)];
+  return {
+    of: (name) => (JSON.stringify(samplePages.get(name)?.model).includes('https://notes.example') ? answered : plain),
+    close: async () => void (await Promise.all([inside.close(), outside.close()])),
+  };
+}
+
 async function visit(context: BrowserContext, name: string): Promise<Page> {
   const page = await newPage(context);
   await page.goto(`${gallery.url}/${name}`);
   return page;
 }
 
+test('the colour schemes differ in colours alone: what else axe-core finds in one, it finds in the other', () => {
+  const sheets = readdirSync('public').filter((name) => name.endsWith('.css'));
+  expect(sheets).toContain('tokens.css');
+  for (const name of sheets) {
+    const style = readFileSync(`public/${name}`, 'utf8');
+    expect(style, `in ${name}`).not.toContain('prefers-color-scheme');
+    // Numbers of pixels, say, can't be in one: what it takes are two colours.
+    for (const [line] of style.matchAll(/^.*light-dark\(.*$/gm)) expect(line).toMatch(/light-dark\((#|oklch\(|rgb\()/);
+  }
+});
+
 describe.each(views)('on $name', (view) => {
-  let shared: Awaited<ReturnType<typeof open>>;
-  let page: Page;
+  const complaints: string[][] = [];
+  let pages: Awaited<ReturnType<typeof pagesFor>>;
 
   beforeAll(async () => {
-    shared = await open({ view });
-    page = await newPage(shared.context);
+    pages = await pagesFor(async () => {
+      const opened = await openInside({ view });
+      complaints.push(opened.complaints);
+      return opened.context;
+    });
   });
 
-  afterAll(() => shared?.context.close());
+  afterAll(() => pages?.close());
 
   test.each([...samplePages.keys()])('%s can be used by everybody', async (name) => {
+    const page = pages.of(name);
     await page.goto(`${gallery.url}/${name}`);
-    for (const colorScheme of view.schemes) {
+    for (const [index, colorScheme] of view.schemes.entries()) {
       // Without motion, colours don't fade from one scheme to the other while they are looked at.
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      expect(await axeViolations(page), `in the ${colorScheme} scheme`).toEqual([]);
+      expect(await axeViolations(page, index === 0 ? 'all' : 'colours'), `in the ${colorScheme} scheme`).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 'nothing to scroll sideways').toBeLessThanOrEqual(0);
       expect(await page.evaluate(lowControls(view.touch ? 44 : 40)), 'controls are high enough').toEqual([]);
     }
-    expect(shared.complaints.splice(0), 'the console and the policy are silent').toEqual([]);
+    expect(
+      complaints.flatMap((some) => some.splice(0)),
+      'the console and the policy are silent',
+    ).toEqual([]);
   });
 });
 
@@ -111,11 +151,10 @@ const looked = [
 
 describe.each(languageTags.filter((tag) => tag !== 'en'))('in %s, on a small phone', (locale) => {
   test('pages can be used by everybody, and none scrolls sideways', { timeout: 180_000 }, async () => {
-    const context = await browser.newContext({ locale, viewport: { width: 320, height: 568 }, reducedMotion: 'reduce' });
-    await context.route('https://notes.example/**', (route) => route.fulfill({ contentType: 'image/svg+xml', body: logo }));
-    const page = await newPage(context);
+    const pages = await pagesFor(() => browser.newContext({ locale, viewport: { width: 320, height: 568 }, reducedMotion: 'reduce' }));
     const wrong: string[] = [];
     for (const name of translated) {
+      const page = pages.of(name);
       await page.goto(`${gallery.url}/${name}`, { waitUntil: 'domcontentloaded' });
       const [lang, beyond] = (await page.evaluate(
         '[document.documentElement.lang, document.documentElement.scrollWidth - innerWidth]',
@@ -124,7 +163,7 @@ describe.each(languageTags.filter((tag) => tag !== 'en'))('in %s, on a small pho
       if (beyond > 0) wrong.push(`${name}: ${beyond} px to scroll sideways`);
       if (looked.includes(name)) wrong.push(...(await axeViolations(page)).map((found) => `${name}: ${found}`));
     }
-    await context.close();
+    await pages.close();
     expect(wrong).toEqual([]);
   });
 });

@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { request } from 'undici';
 import { afterEach, expect, test, vi } from 'vitest';
+import type { CheckId } from '../../src/domain/diagnostics/checks/index.js';
 import type { CheckResult } from '../../src/domain/diagnostics/diagnose.js';
 import { pathOf, needs } from '../support/programs.js';
 import { programArguments } from '../support/compiled.js';
 import { addUser, password } from '../support/data.js';
 import { createTestDatabase } from '../support/database.js';
-import { apply, findingsOf, runDoctor, type Variables } from '../support/doctor.js';
+import { apply, findingsOf, printedFindings, runDoctor, type Variables } from '../support/doctor.js';
 import { killReplicas, startReplica, type Replica } from '../support/replica.js';
 import { freePort } from '../support/service.js';
 import { startSmtpServer } from '../support/smtp.js';
@@ -59,15 +60,15 @@ async function directory(): Promise<string> {
 const hurting = (checks: readonly CheckResult[]) => checks.filter(({ level }) => level === 'problem' || level === 'warning');
 
 /** Finds one thing that is wrong, does what is named as its fix, and finds nothing any more. */
-async function mends(env: Variables, check: string, expected: { finding: RegExp; fix: RegExp; code?: number }): Promise<Variables> {
-  const { checks, code } = await findingsOf(env, '--check', check);
+async function mends(env: Variables, check: CheckId, expected: { finding: RegExp; fix: RegExp; code?: number }): Promise<Variables> {
+  const { checks, code } = await findingsOf(env, check);
   const [found, ...others] = hurting(checks);
   expect(others).toEqual([]);
   expect(found?.finding).toMatch(expected.finding);
   expect(found?.fix).toMatch(expected.fix);
   expect(code).toBe(expected.code ?? 1);
   const then = await apply(found?.fix ?? '', env);
-  const after = await findingsOf(then, '--check', check);
+  const after = await findingsOf(then, check);
   expect([hurting(after.checks), after.code]).toEqual([[], 0]);
   return then;
 }
@@ -83,7 +84,7 @@ test('a BASE_URL that is not what the proxy in front is asked for', async () => 
     return rows[0]?.count;
   };
   await expect.poll(sampled, { timeout: 30_000 }).toBeGreaterThanOrEqual(3);
-  const { checks } = await findingsOf(env, '--check', 'proxy');
+  const { checks } = await findingsOf(env, 'proxy');
   expect(checks[0]).toMatchObject({ fix: 'BASE_URL=https://id.example.com', subject: 'BASE_URL' });
   await mends(env, 'proxy', { finding: /asked for id\.example\.com, but BASE_URL is https:\/\/old\.example\.com/, fix: /^BASE_URL=/ });
 });
@@ -91,7 +92,7 @@ test('a BASE_URL that is not what the proxy in front is asked for', async () => 
 test('a mail server that is down', async () => {
   const port = await freePort();
   const { env } = await installation({ SMTP_URL: `smtp://user:the-password@127.0.0.1:${port}` });
-  const { checks } = await findingsOf(env, '--check', 'mail');
+  const { checks } = await findingsOf(env, 'mail');
   expect(checks).toEqual([
     expect.objectContaining({ level: 'problem', finding: `The mail server 127.0.0.1:${port} can not be reached.`, fix: 'SMTP_URL' }),
   ]);
@@ -99,7 +100,7 @@ test('a mail server that is down', async () => {
   const server = await startSmtpServer();
   cleanups.push(() => server.close());
   const then = await apply(`SMTP_URL=smtp://127.0.0.1:${server.port}`, env);
-  expect((await findingsOf(then, '--check', 'mail')).status).toBe('ok');
+  expect((await findingsOf(then, 'mail')).status).toBe('ok');
   expect(server.received).toEqual([]);
 });
 
@@ -114,12 +115,12 @@ needs('faketime')('a clock that is five minutes off', async () => {
   const told = spawnSync(pathOf('faketime'), ['-m', '-f', '+5m', 'env'], { encoding: 'utf8' }).stdout;
   const LD_PRELOAD = /^LD_PRELOAD=(.+)$/m.exec(told)?.[1] as string;
   const bent = { ...env, LD_PRELOAD, FAKETIME: '+5m', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
-  const [found] = hurting((await findingsOf(bent, '--check', 'clock')).checks);
+  const [found] = hurting((await printedFindings(bent, '--check', 'clock')).checks);
   expect(found).toMatchObject({ level: 'problem', fix: 'sudo timedatectl set-ntp true' });
   expect(found?.finding).toMatch(/^This machine's clock is (299|300|301)\.\d s ahead of the database's\.$/);
   await apply(found?.fix ?? '', { ...env, PATH: `${bin}:${process.env['PATH']}` });
   expect(spawnSync('ls', [bin], { encoding: 'utf8' }).stdout).not.toContain('wrong');
-  expect((await findingsOf(env, '--check', 'clock')).status).toBe('ok');
+  expect((await findingsOf(env, 'clock')).status).toBe('ok');
 });
 
 test('a schema of an earlier release', async () => {
@@ -169,10 +170,10 @@ test('a SECRET_KEY that is not the one of the embedded database, which can’t s
 test('a SECRET_KEY that is not the database’s: the variable is named, and the key by its id', async () => {
   const { env } = await installation();
   const other = newKey();
-  const { checks, code } = await findingsOf({ ...env, SECRET_KEY: other }, '--check', 'secret_key');
+  const { checks, code } = await findingsOf({ ...env, SECRET_KEY: other }, 'secret_key');
   expect([checks[0]?.fix, code]).toEqual(['SECRET_KEY_PREVIOUS', 1]);
   expect(JSON.stringify(checks)).not.toContain(other);
-  const listed = await findingsOf({ ...env, SECRET_KEY: other, SECRET_KEY_PREVIOUS: env['SECRET_KEY'] ?? '' }, '--check', 'secret_key');
+  const listed = await findingsOf({ ...env, SECRET_KEY: other, SECRET_KEY_PREVIOUS: env['SECRET_KEY'] ?? '' }, 'secret_key');
   expect(listed.checks[0]).toMatchObject({ level: 'warning', fix: 'npm run -s rekey' });
   await mends({ ...env, SECRET_KEY: other, SECRET_KEY_PREVIOUS: env['SECRET_KEY'] ?? '' }, 'secret_key', {
     finding: /sealed with an earlier key/,
@@ -186,7 +187,7 @@ test('a webhook whose receiver is gone', async () => {
   const port = await freePort();
   const { webhook } = await addWebhook(ctx, `http://127.0.0.1:${port}/hook?token=hidden`);
   await start(env);
-  const { checks } = await findingsOf(env, '--check', 'webhooks');
+  const { checks } = await findingsOf(env, 'webhooks');
   expect(checks[0]).toMatchObject({ level: 'warning', subject: `webhooks/${webhook.id}` });
   expect(JSON.stringify(checks)).not.toContain('hidden');
   await mends(env, 'webhooks', {
@@ -230,7 +231,7 @@ test('a single administrator', async () => {
     fix: /create-administrator second\.administrator@example\.com$/,
     code: 2,
   });
-  const { checks } = await findingsOf(env, '--check', 'administrators');
+  const { checks } = await findingsOf(env, 'administrators');
   expect(checks).toEqual([
     expect.objectContaining({ level: 'warning', fix: 'unset ADMIN_EMAIL ADMIN_PASSWORD', subject: 'ADMIN_PASSWORD' }),
   ]);
@@ -239,7 +240,7 @@ test('a single administrator', async () => {
 
 test('a variable with a wrong name, and wrong values: all of them at once, and the rest is looked at', async () => {
   const { env } = await installation();
-  const { checks, code } = await findingsOf({ ...env, SMTP_URI: 'smtp://u:hidden@127.0.0.1', PORT: 'many', METRICS_TOKEN: 'short' });
+  const { checks, code } = await printedFindings({ ...env, SMTP_URI: 'smtp://u:hidden@127.0.0.1', PORT: 'many', METRICS_TOKEN: 'short' });
   expect(code).toBe(1);
   const config = checks.filter(({ id }) => id === 'config').map(({ level, subject }) => [level, subject]);
   expect(config).toEqual([['problem', 'PORT'], ['problem', 'METRICS_TOKEN'], ['warning', 'SMTP_URI']]); // prettier-ignore
@@ -265,7 +266,7 @@ test('nothing that hangs keeps it for longer than fifteen seconds, and it says w
     SMTP_URL: `smtp://127.0.0.1:${port}`,
     BASE_URL: `http://localhost:${port}`,
   };
-  const { checks, code } = await findingsOf(env);
+  const { checks, code } = await printedFindings(env);
   expect(performance.now() - began).toBeLessThan(15_000);
   expect(code).toBe(1);
   expect(checks.find(({ id }) => id === 'mail')?.finding).toMatch(/does not greet in time/);
@@ -281,11 +282,11 @@ test('a database that does not exist, or refuses the password', async () => {
   const url = new URL(env['DATABASE_URL'] ?? '');
   const missing = new URL(url);
   missing.pathname = `/missing_${randomBytes(4).toString('hex')}`;
-  const [found] = (await findingsOf({ ...env, DATABASE_URL: missing.href }, '--check', 'database')).checks;
+  const [found] = (await findingsOf({ ...env, DATABASE_URL: missing.href }, 'database')).checks;
   expect(found?.fix).toMatch(new RegExp(`^createdb -h ${url.hostname} -p ${url.port} -U \\w+ ${missing.pathname.slice(1)}$`));
   const refused = new URL(url);
   refused.password = 'wrong-password';
-  const [second] = (await findingsOf({ ...env, DATABASE_URL: refused.href }, '--check', 'database')).checks;
+  const [second] = (await findingsOf({ ...env, DATABASE_URL: refused.href }, 'database')).checks;
   expect(second).toMatchObject({ level: 'problem', fix: 'DATABASE_URL' });
   expect(JSON.stringify([found, second])).not.toContain('wrong-password');
 });
@@ -293,7 +294,7 @@ test('a database that does not exist, or refuses the password', async () => {
 test('a look makes no directory, no key and no row', async () => {
   const home = await directory();
   const DATA_DIR = join(home, 'data');
-  const { code } = await findingsOf({ DATA_DIR, PORT: String(await freePort()) });
+  const { code } = await printedFindings({ DATA_DIR, PORT: String(await freePort()) });
   expect(code).toBe(1);
   expect(spawnSync('ls', ['-A', home], { encoding: 'utf8' }).stdout).toBe('');
   const { env, ctx } = await installation();
@@ -311,7 +312,7 @@ test('a look makes no directory, no key and no row', async () => {
     return (await client.query(parts.join(' union all '))).rows;
   };
   const before = await state();
-  await findingsOf(env);
+  await printedFindings(env);
   expect(await state()).toEqual(before);
 });
 

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
+import type { CheckId } from '../../src/domain/diagnostics/checks/index.js';
+import { diagnose, type Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
+import { openInstallation } from '../../src/process/look-at-installation.js';
+import { exitCodeOf } from '../../src/programs/doctor/report.js';
 import { programArguments } from './compiled.js';
 
 /** The environment variables of an installation. */
@@ -22,11 +25,25 @@ export async function runDoctor(env: Variables, ...args: string[]): Promise<Ende
   return run(process.execPath, [...(await programArguments('programs/doctor')), ...args], env);
 }
 
-/** What it finds there. */
-export async function findingsOf(env: Variables, ...args: string[]): Promise<Diagnosis & { readonly code: number }> {
+/** What the doctor found, with the exit code that it ends with. */
+export type Findings = Diagnosis & { readonly code: number };
+
+/** What it prints as JSON. */
+export async function printedFindings(env: Variables, ...args: string[]): Promise<Findings> {
   const { code, stdout, stderr } = await runDoctor(env, '--json', ...args);
   if (!stdout.startsWith('{')) throw new Error(`the doctor said nothing: ${stderr}`);
   return { ...(JSON.parse(stdout) as Diagnosis), code };
+}
+
+/** What it finds on the installation of these variables: the look of `npm run -s doctor -- --json`, taken from within this process, which starts nothing for it. */
+export async function findingsOf(env: Variables, ...only: CheckId[]): Promise<Findings> {
+  const { installation, stops } = await openInstallation(env);
+  try {
+    const diagnosis = await diagnose(installation, only.length === 0 ? null : only);
+    return { ...diagnosis, code: exitCodeOf(diagnosis, 'warning') };
+  } finally {
+    await stops.run();
+  }
 }
 
 /**

@@ -14,11 +14,11 @@ import { samplePages } from './sample-pages.js';
 
 export type Gallery = { url: string; names: string[]; close(): Promise<void> };
 
-/** Listens on a loopback port; `names` are the paths of the sample pages. */
-export async function startGallery(port = 0): Promise<Gallery> {
+/** Listens on a loopback port; `names` are the paths of the sample pages. `designing` reads the views anew for every page. */
+export async function startGallery(port = 0, designing = false): Promise<Gallery> {
   const app = express();
   const assets = createAssets();
-  const { renderPage } = createPageRenderer({ assets, cache: false });
+  const { renderPage } = createPageRenderer({ assets, cache: !designing });
   app.use(assets.handler);
   app.get('/', (_req, res) => {
     res.type('html').send(`<ul>${[...samplePages.keys()].map((name) => `<li><a href="/${name}">${name}</a>`).join('')}</ul>`);
@@ -43,6 +43,6 @@ export async function startGallery(port = 0): Promise<Gallery> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const gallery = await startGallery(Number(process.argv[2] ?? 0));
+  const gallery = await startGallery(Number(process.argv[2] ?? 0), true);
   console.log(gallery.url);
 }
