@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer, type BenchServer } from './database.js';
-import { measureGrowth } from './grown.js';
+import { administrator, measureGrowth } from './grown.js';
 import { lockedText, measureLocked } from './locked.js';
 import { manyText, measureMany } from './many.js';
 import { measureLogins, measureSignIns, signInsText } from './logins.js';
@@ -64,10 +64,6 @@ async function endAll(): Promise<void> {
 
 /** What is measured instead of the scenarios, if anything. Nothing is pinned here but what it pins itself. */
 async function runInstead(asked: ReturnType<typeof readArguments>, server: BenchServer, log: number): Promise<boolean> {
-  if (asked.grown) {
-    console.log(await measureGrowth(server, asked.plan));
-    return true;
-  }
   if (asked.workers) {
     const workers = await measureWorkers(server, asked.plan, log, (end) => void endings.push(end));
     console.log(workersText(workers));
@@ -86,6 +82,18 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     writeResults(asked.json ?? join(results, `${name}.json`), { machine: machine(server.version), plan: asked.plan, ...found });
     return true;
   };
+  if (asked.grown !== null) {
+    const env = {
+      RATE_LIMIT_API: '100000000/60',
+      MANAGEMENT_CLIENT_ID: manager.id,
+      MANAGEMENT_CLIENT_SECRET: manager.secret,
+      ADMIN_EMAIL: administrator.email,
+      ADMIN_PASSWORD: administrator.password,
+    };
+    const { product, databaseUrl } = await alone('grown', false, env);
+    console.log(await measureGrowth(product, databaseUrl, asked.grown, asked.plan, server.pid));
+    return true;
+  }
   if (asked.overload) {
     const overload = await measureOverload((await alone('overload')).product, asked.plan);
     return tell('overload', overloadText(overload), { overload });
@@ -126,7 +134,7 @@ async function main(): Promise<void> {
   mkdirSync(results, { recursive: true });
   const log = openSync(join(results, 'targets.log'), 'w');
   endings.push(async () => closeSync(log));
-  const server = await openServer(process.env['BENCH_DATABASE_URL'] ?? null);
+  const server = await openServer(process.env['BENCH_DATABASE_URL'] ?? null, asked.grown !== null);
   endings.push(() => server.stop());
   if (await runInstead(asked, server, log)) return;
 
