@@ -14,6 +14,7 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
        npm run bench -- --sign-ins N [--quick] [--rounds N] [--json FILE]
        npm run bench -- --grown [ROWS] [--quick] [--rounds N] [--seconds N]
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
+       npm run bench -- --tail [--quick] [--seconds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
 scenarios: ${compared.map(({ name }) => name).join(', ')}
@@ -31,6 +32,7 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --locked       what clients' requests notice while people's table is locked, instead
   --sign-ins     so many sign-ins at once, and tokens beside them, instead
   --many         a thousand environments, ten thousand clients and so on, at a tenth and at all of the number, instead
+  --tail         the slowest requests at 70 % of the peak, and what made them slow, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
@@ -63,6 +65,7 @@ export function readArguments(argv: readonly string[]) {
       locked: { type: 'boolean', default: false },
       'sign-ins': { type: 'string' },
       many: { type: 'boolean', default: false },
+      tail: { type: 'boolean', default: false },
       soak: { type: 'string' },
       rate: { type: 'string' },
     },
@@ -93,6 +96,7 @@ export function readArguments(argv: readonly string[]) {
     locked: values.locked,
     signIns: values['sign-ins'] === undefined ? null : number(values['sign-ins'], 300),
     many: values.many,
+    tail: values.tail,
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),

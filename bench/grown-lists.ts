@@ -125,9 +125,12 @@ async function timeApi(target: Product, examples: Record<string, readonly string
   for (const path of listed) {
     const resource = registry.byPath.get(path) as Resource;
     const { table } = resource.source;
+    // Half of the way from the first to the last.
     const { rows } = await target.ctx.knex.raw<{ rows: { id: string }[] }>(
-      `select id from ${table} where environment_id = ? and created_at >= (select min(created_at) + (max(created_at) - min(created_at)) / 2 from ${table}) order by created_at limit 1`,
-      [target.ctx.environment.id],
+      `select id from ${table} where environment_id = :environment and created_at >=
+         (select created_at from ${table} where environment_id = :environment order by created_at limit 1) + (now() -
+         (select created_at from ${table} where environment_id = :environment order by created_at limit 1)) / 2 order by created_at limit 1`,
+      { environment: target.ctx.environment.id },
     );
     const middles = new Map<string, string>();
     for (const sort of sortsOf(resource)) middles.set(sort, await middleOf(target, resource, sort, rows[0]?.id ?? ''));

@@ -93,7 +93,8 @@ function deliveredAt(): string {
 
 const chunk = 100_000;
 
-async function connectTo(url: string): Promise<pg.Client> {
+/** A connection whose statements may take their time. */
+export async function connectTo(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   // A query that fails with it says so.
   client.on('error', () => undefined);

@@ -1,8 +1,9 @@
 import { hotPlans } from './grown-plans.js';
 import { measureJanitor } from './grown-janitor.js';
 import { measureLists } from './grown-lists.js';
-import { fillTables, tableSizes } from './grown-rows.js';
-import { hotOperations } from './grown-statements.js';
+import { connectTo, fillTables, tableSizes } from './grown-rows.js';
+import { hotOperations, type HotOperation } from './grown-statements.js';
+import type { Context } from '../src/domain/context.js';
 import { median, type Plan } from './measure.js';
 import { familyTime, usedBetween } from './processor-time.js';
 import type { Product } from './targets/product.js';
@@ -31,19 +32,37 @@ async function rate(
   };
 }
 
-/** What each hot operation costs PostgreSQL with tables of so many rows: microseconds, medians of the rounds, in which they take turns. */
-async function measureHot({ ctx }: Product, size: number, plan: Plan, postgres: number): Promise<Map<string, number>> {
-  const operations = await hotOperations(ctx, size);
-  const cells = new Map(operations.map(({ name }) => [name, [] as number[]]));
-  for (const { run } of operations) await rate(run, plan.warmUp, postgres);
-  for (let round = 0; round < plan.rounds; round++) {
-    for (const { name, run } of round % 2 === 0 ? operations : operations.toReversed())
-      cells.get(name)?.push((await rate(run, plan.seconds, postgres)).postgres_us);
+/** A database with so many rows in each of its tables that grow. */
+export type Grown = { readonly ctx: Context; readonly size: number };
+
+/** What each hot operation costs PostgreSQL in each of the databases, in their order: microseconds, medians of the rounds, in which they take turns. */
+export async function measureHot(databases: readonly Grown[], plan: Plan, postgres: number): Promise<Map<string, number[]>> {
+  const all = await Promise.all(databases.map(({ ctx, size }) => hotOperations(ctx, size)));
+  const names = (all[0] ?? []).map(({ name }) => name);
+  const found = new Map<string, number[]>();
+  for (const name of names) {
+    const runs = all.map((operations) => (operations.find((one) => one.name === name) as HotOperation).run);
+    const cells = runs.map(() => [] as number[]);
+    for (const run of runs) await rate(run, plan.warmUp, postgres);
+    for (let round = 0; round < plan.rounds; round++) {
+      const turns = [...runs.entries()];
+      for (const [index, run] of round % 2 === 0 ? turns : turns.toReversed())
+        cells[index]?.push((await rate(run, plan.seconds, postgres)).postgres_us);
+    }
+    found.set(name, cells.map(median));
   }
-  return new Map([...cells].map(([name, of]) => [name, median(of)]));
+  return found;
 }
 
-/** Roles that half of the people hold, and fifty of them. */
+/** The figures in words. */
+export function hotText(found: ReadonlyMap<string, readonly number[]>, sizes: readonly number[]): string[] {
+  return [...found].map(([name, [few = 0, many = 0]]) => {
+    const of = (us: number, index: number) => `${us.toFixed(0).padStart(5)} us at ${sizes[index] ?? 0} rows`;
+    return `${name.padEnd(26)} ${of(few, 0)}, ${of(many, 1)}: ${(many / few).toFixed(2)} times (aim 1.3)`;
+  });
+}
+
+/** Roles for a tenth of the people, and for fifty of them. */
 async function addRoles({ ctx }: Product): Promise<void> {
   await ctx.knex.raw(
     `insert into roles (environment_id, id, name, created_at, updated_at)
@@ -52,44 +71,50 @@ async function addRoles({ ctx }: Product): Promise<void> {
   );
 }
 
-async function giveRoles({ ctx }: Product, size: number): Promise<void> {
+/** On a connection of its own, which may take its time. */
+async function giveRoles({ ctx }: Product, url: string, size: number): Promise<void> {
+  const client = await connectTo(url);
   for (const [name, most] of [
     ['Rare', 50],
     ['Everybody', size / 10],
   ] as const)
     // prettier-ignore
-    await ctx.knex.raw(
+    await client.query(
       `insert into user_roles (environment_id, user_id, role_id)
-       select u.environment_id, u.id, r.id from users u join roles r on r.environment_id = u.environment_id and r.name = ?
-       where u.environment_id = ? and u.email_key like 'person%' limit ?`,
+       select u.environment_id, u.id, r.id from users u join roles r on r.environment_id = u.environment_id and r.name = $1
+       where u.environment_id = $2 and u.email_key like 'person%' order by md5(u.email_key) limit $3`,
       [name, ctx.environment.id, Math.floor(most)],
     );
+  await client.query('vacuum analyze user_roles');
+  await client.end();
 }
 
+/** A service and the address of its database. */
+export type GrownService = { readonly product: Product; readonly databaseUrl: string };
+
 /**
- * The hot statements with ten thousand rows in each of the tables that grow and with `size` of them; every list then; the janitor beside a steady load; and
- * how the hot statements find their rows. Text.
+ * The hot statements with ten thousand rows in each of the tables that grow and, taking turns, with `size` of them; every list then; the janitor beside a
+ * steady load; and how the hot statements find their rows. Text.
  */
-export async function measureGrowth(target: Product, url: string, size: number, plan: Plan, postgres: number): Promise<string> {
-  const { ctx } = target;
+export async function measureGrowth(few: GrownService, many: GrownService, size: number, plan: Plan, postgres: number): Promise<string> {
+  const { ctx } = many.product;
   const lines: string[] = [];
   const tell = (...some: string[]) => {
     for (const line of some) console.error(line);
     lines.push(...some);
   };
-  await addRoles(target);
-  await fillTables(target, url, small, 1);
-  const before = await measureHot(target, small, plan, postgres);
+  await addRoles(many.product);
+  await fillTables(few.product, few.databaseUrl, small, 1);
   const began = performance.now();
-  await fillTables(target, url, size, 2);
-  await giveRoles(target, size);
-  tell(`filled in ${((performance.now() - began) / 1000).toFixed(0)} s`, ...(await tableSizes(url)));
-  const after = await measureHot(target, size, plan, postgres);
-  for (const [name, us] of before)
-    tell(
-      `${name.padEnd(26)} ${us.toFixed(0).padStart(5)} us of PostgreSQL at ${small} rows, ${(after.get(name) ?? 0).toFixed(0).padStart(5)} at ${size}: ${((after.get(name) ?? 0) / us).toFixed(2)} times`,
-    );
-  tell(...(await measureLists(target, size, administrator)));
+  await fillTables(many.product, many.databaseUrl, size, 2);
+  tell(`filled in ${((performance.now() - began) / 1000).toFixed(0)} s`, ...(await tableSizes(many.databaseUrl)));
+  const databases = [
+    { ctx: few.product.ctx, size: small },
+    { ctx, size },
+  ];
+  tell(...hotText(await measureHot(databases, plan, postgres), [small, size]));
+  await giveRoles(many.product, many.databaseUrl, size);
+  tell(...(await measureLists(many.product, size, administrator)));
   const insert = (await hotOperations(ctx, size)).find(({ name }) => name === 'token, opaque');
   if (insert) tell(...(await measureJanitor(ctx, insert.run, Math.min(size, 300_000), postgres)));
   tell(...(await hotPlans(ctx)));

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { emit } from '../src/domain/events/emit.js';
 import { transaction } from '../src/domain/context.js';
@@ -9,6 +8,7 @@ import { closedLoop } from './driver.js';
 import { forEach, manyThings, type Many } from './many-things.js';
 import { median, percentile, type Plan } from './measure.js';
 import { familyTime, processorTime, residentMiB, usedBetween } from './processor-time.js';
+import { startSink } from './sink.js';
 import type { Product } from './targets/product.js';
 
 /** What an operation costs while there are so many of something. Microseconds of processor time; medians of the rounds. */
@@ -42,19 +42,6 @@ async function measureSize(many: Many, target: Product, size: number, plan: Plan
   const of = (key: keyof (typeof rounds)[number]) => median(rounds.map((round) => round[key]));
   const resident_mib = Math.max(...rounds.map((round) => round.resident_mib));
   return { size, server_us: of('server_us'), postgres_us: of('postgres_us'), p99_ms: of('p99_ms'), resident_mib };
-}
-
-/** Answers every POST on loopback with 200, for next to nothing. */
-async function startSink() {
-  const answer = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-  const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (data) => {
-      for (let at = data.indexOf('POST '); at >= 0; at = data.indexOf('POST ', at + 5)) socket.write(answer);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
 }
 
 /** What one event costs for each of so many webhooks that want it, from the commit until the last delivery is recorded. */

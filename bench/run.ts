@@ -16,6 +16,7 @@ import { measureOverload, overloadText } from './overload.js';
 import { reportText } from './report.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
+import { measureTail, tailText } from './tail.js';
 import { measureWorkers, workersText } from './workers.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
@@ -70,10 +71,10 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     writeResults(asked.json ?? join(results, 'workers.json'), { machine: machine(server.version), plan: asked.plan, workers });
     return true;
   }
-  const alone = async (name: string, pinned = cpus().length > 1, env: Record<string, string> = {}) => {
+  const alone = async (name: string, pinned = cpus().length > 1, env: Record<string, string> = {}, nodeArguments: string[] = []) => {
     if (pinned) for (const pid of [process.pid, server.pid].filter((one) => one > 0)) pin(pid, `1-${cpus().length - 1}`);
     const databaseUrl = await server.create(`bench_${name}`);
-    const product = await startProduct({ databaseUrl, processors: pinned ? '0' : '', log, env });
+    const product = await startProduct({ databaseUrl, processors: pinned ? '0' : '', log, env, nodeArguments });
     endings.push(() => product.stop());
     return { product, databaseUrl };
   };
@@ -90,8 +91,9 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
       ADMIN_EMAIL: administrator.email,
       ADMIN_PASSWORD: administrator.password,
     };
-    const { product, databaseUrl } = await alone('grown', false, env);
-    console.log(await measureGrowth(product, databaseUrl, asked.grown, asked.plan, server.pid));
+    const few = await alone('grown_few', false, env);
+    const many = await alone('grown', false, env);
+    console.log(await measureGrowth(few, many, asked.grown, asked.plan, server.pid));
     return true;
   }
   if (asked.overload) {
@@ -111,6 +113,14 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
   if (asked.many) {
     const many = await measureMany(async (name) => (await alone(name)).product, asked.plan, server.pid);
     return tell('many', manyText(many), { many });
+  }
+  if (asked.tail) {
+    const probeFile = join(results, 'tail-probe.json');
+    const probe = new URL('./targets/tail-probe.js', import.meta.url).href;
+    const env = { RATE_LIMIT_LOGIN: '100000000/60', BENCH_PROBE_FILE: probeFile };
+    const { product, databaseUrl } = await alone('tail', cpus().length > 1, env, ['--import', probe]);
+    const tail = await measureTail(product, databaseUrl, probeFile, asked.plan);
+    return tell('tail', tailText(tail), { tail });
   }
   if (asked.soak === null) return false;
   const env = {
