@@ -162,3 +162,19 @@ export async function tableSizes(url: string): Promise<string[]> {
   await client.end();
   return rows.map((one) => `  ${one.name}: ${one.rows} rows, ${one.table}, indexes ${one.indexes}`);
 }
+
+/** Reads the indexes that rows are found by and new ones enter anywhere, as the traffic of an hour does. */
+export async function readIndexes(url: string): Promise<void> {
+  const client = await connectTo(url);
+  await client.query('set enable_seqscan = off; set enable_bitmapscan = off');
+  for (const [table, column] of [
+    ['access_tokens', 'digest'],
+    ['refresh_tokens', 'digest'],
+    ['sessions', 'token_digest'],
+    ['users', 'id'],
+    ['sessions', 'id'],
+  ])
+    // prettier-ignore
+    await client.query(`select count(${column}) from (select ${column} from ${table} order by environment_id, ${column}) all_of_them`);
+  await client.end();
+}
