@@ -148,6 +148,15 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
   });
 }
 
+/**
+ * Waits until no other transaction counts the environment's rows of the table before it adds one, and keeps others waiting until this one ends: what is
+ * counted then stays so.
+ */
+export async function holdCount(scope: Scope, name: string): Promise<void> {
+  const text = `select 1 from (select pg_advisory_xact_lock(hashtextextended($2::text || ' ' || $1::text, 0))) as held`;
+  await run(scope, { name: 'scope.hold_count', text }, [name]);
+}
+
 /** Runs a short statement on a connection that it shares. */
 export function runShort<Row extends QueryResultRow>(
   lines: StatementLines,

@@ -5,9 +5,15 @@ const allInvisible = new RegExp(`${invisible.source}+`, 'gu');
 /** Whether a text contains invisible characters, which make one name look like another or reorder the text around it (UTS 39, UAX 9). */
 export const holdsInvisible = (text: string): boolean => invisible.test(text.replace(joiners, ''));
 
-/** A name that a stranger chose, as text for a page: one line without invisible characters, of at most so many. */
+/** More marks on a character than any language has: they are drawn over the lines around it. */
+const stack = /([\p{Mn}\p{Me}]{6})[\p{Mn}\p{Me}]+/gu;
+
+/** Whether a text has such a stack of marks. */
+export const holdsStack = (text: string): boolean => text.search(stack) !== -1;
+
+/** A name that a stranger chose, as text for a page: one line without invisible characters or stacks of marks, of at most so many. */
 export function strangersName(name: string, most: number): string {
-  const seen = [...name.replaceAll(allInvisible, ' ').replaceAll(/\s+/g, ' ').trim()];
+  const seen = [...name.replaceAll(allInvisible, ' ').replaceAll(stack, '$1').replaceAll(/\s+/g, ' ').trim()];
   return seen.length > most ? `${seen.slice(0, most - 1).join('')}…` : seen.join('');
 }
 

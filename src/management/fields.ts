@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/conditions.js';
 import type { LinkTable, SortKey } from '../db/list.js';
-import { holdsInvisible } from '../lib/plain-words.js';
+import { holdsInvisible, holdsStack } from '../lib/plain-words.js';
 import type { Filter } from './resource.js';
 
 /** A time as the API writes it: ISO 8601 UTC with milliseconds. */
@@ -24,7 +24,8 @@ export const boundedText = (max: number, min = 1) =>
 export const shownName = (max: number) =>
   boundedText(max)
     .refine((name) => name.trim() !== '', { message: 'must hold more than spaces', params: { code: 'too_short' } })
-    .refine((name) => !holdsInvisible(name), 'must not hold invisible characters or directions of writing');
+    .refine((name) => !holdsInvisible(name), 'must not hold invisible characters or directions of writing')
+    .refine((name) => !holdsStack(name), 'must not have more than six marks on a character');
 
 /** An absolute http(s) URL without user name and password. */
 export const webUrl = z

@@ -112,6 +112,16 @@ describe('the switch (specification 4.13.3)', () => {
     const answer = await browser.post('/language?page=/login', { language: 'de' }, { origin: 'https://evil.example' });
     expect([answer.status, answer.headers.getSetCookie()]).toEqual([403, []]);
   });
+
+  test('a link of another site leads to the page and switches nothing (attack 39.782)', async () => {
+    const follow = (site: string) =>
+      fetch(`${service.url}/language?language=he&return_to=/register`, { headers: { 'sec-fetch-site': site }, redirect: 'manual' });
+    const answers = await Promise.all(['cross-site', 'same-origin'].map(follow));
+    expect(answers.map(({ status, headers }) => [status, headers.get('location'), headers.getSetCookie().length])).toEqual([
+      [303, '/register', 0],
+      [303, '/register', 1],
+    ]);
+  });
 });
 
 describe('a refusal', () => {

@@ -115,6 +115,18 @@ describe('an SVG', () => {
     expect(performance.now() - before).toBeLessThan(5_000);
   });
 
+  test.each([
+    ['brackets of selectors', ':is('.repeat(100_000)],
+    ['rules in rules', 'a{'.repeat(100_000)],
+    ['brackets of values', `a{width:${'calc('.repeat(33)}1px${')'.repeat(33)}}`],
+  ])('loses CSS that browsers give up the page at: %s (attack 42.854)', (_, css) => {
+    const { text, removed } = sanitiseSvg(svg(`<style>${css}</style><g style="${css}"/>`));
+    expect(removed).toEqual(['<style>', 'style']);
+    expect(text.length).toBeLessThan(200);
+    const plain = '@media (prefers-color-scheme:dark){.a .b&gt;path:not(.c){fill:rgb(calc(1 + (2 * 3)),0,0)}}';
+    expect(sanitiseSvg(svg(`<style>${plain.repeat(100)}</style>`)).removed).toEqual([]);
+  });
+
   test('loses what runs, whatever it is wrapped in (attacks 42.820, 42.842)', () => {
     const hostile = [
       '<script>alert(1)</script>',

@@ -46,6 +46,17 @@ describe('a text', () => {
   });
 
   test.each([
+    ['\u2800', 'invalid_text'],
+    ['\u200f', 'invalid_text'],
+    ['\u0301', 'invalid_text'],
+    [`a${'\u0301'.repeat(7)}`, 'invalid_characters'],
+    [`Sign in${'\u0489'.repeat(400)}`, 'invalid_characters'],
+  ])('that shows nothing, or covers what is around it, is refused: %j as %s (attack 39.859)', (text, code) => {
+    expect(problem('login.title', text)).toBe(code);
+    expect(problem('login.title', 'Đăng nhập ﷺ สู่ระบบ ❤️ a\u0301\u0302')).toBeNull();
+  });
+
+  test.each([
     ['verify.remember', '{days, plural, other {{days, plural, other {{days, plural, other {x}}}}}}', 'invalid_text'],
     ['verify.remember', '{days, plural, offset:1 other {#}}', 'invalid_text'],
     ['verify.remember', '{days, selectordinal, other {#th}}', 'invalid_text'],

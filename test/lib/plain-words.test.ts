@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { holdsInvisible, plainWords } from '../../src/lib/plain-words.js';
+import { holdsInvisible, holdsStack, plainWords, strangersName } from '../../src/lib/plain-words.js';
 import { deviceWords } from '../../src/lib/user-agent.js';
 
 describe('plain words', () => {
@@ -49,4 +49,13 @@ describe('devices', () => {
     ['evil.example/1 (Windows NT 10.0)', 'Windows'],
     ['', null],
   ])('%j is %j', (user_agent, words) => expect(deviceWords(user_agent)).toBe(words));
+});
+
+test('marks that would cover the lines around a name are left out, and those of languages stay (attack 9.855)', () => {
+  expect(strangersName(`Acme${'\u0301'.repeat(200)}!`, 60)).toBe(`Acme${'\u0301'.repeat(6)}!`);
+  expect(holdsStack(`Acme${'\u0489'.repeat(7)}`)).toBe(true);
+  for (const name of ['မြွှေပွေး', 'སྒྲུབས', 'Đặng', 'שָׁלוֹם', 'ที่นี่', '👨‍👩‍👧‍👦 7️⃣']) {
+    expect(holdsStack(name)).toBe(false);
+    expect(strangersName(name, 60)).toContain(name.split(' ')[0]?.slice(0, 2));
+  }
 });

@@ -64,6 +64,16 @@ describe('a mail template', () => {
     ]);
   });
 
+  test('has the last place alone, however many are made at the same moment (attack 38.856)', async () => {
+    await ctx.knex.raw(
+      `insert into mail_templates (environment_id, id, name, locale, subject, text, created_at, updated_at)
+        select ?, gen_random_uuid(), 'filler', 'x-' || n, 'x', 'x', now(), now() from generate_series(1, 999) n`,
+      [ctx.environment.id],
+    );
+    const answers = await Promise.all(['de', 'fr', 'es', 'it', 'nl', 'pl'].map((locale) => post(words({ locale }))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(5).fill(409)]);
+  });
+
   test('that is only text has HTML that follows from it; with HTML of its own that is in our frame, or stands alone', async () => {
     const mailed = async (email: string) => {
       await new Browser(service.url).postJson('/register', { email });

@@ -60,6 +60,17 @@ describe('a page text', () => {
     expect(locales.toSorted()).toEqual(['en', 'pt-BR']);
   });
 
+  test('has the last place alone, however many are made at the same moment (attack 39.858)', async () => {
+    await ctx.knex.raw(
+      `insert into page_texts (environment_id, id, key, locale, text, created_at, updated_at)
+        select ?, gen_random_uuid(), 'filler.' || n, 'en', 'x', now(), now() from generate_series(1, 1999) n`,
+      [ctx.environment.id],
+    );
+    const keys = ['login.title', 'login.title_for', 'common.sign_in', 'common.continue', 'common.email', 'common.password'];
+    const answers = await Promise.all(keys.map((key) => post(words({ key, text: 'Words' }))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(5).fill(409)]);
+  });
+
   test.each([
     [{ key: 'constructor' }, 'invalid_value /data/attributes/key'],
     [{ key: '__proto__' }, 'invalid_value /data/attributes/key'],

@@ -25,8 +25,9 @@ const hostile = [
   '\u3164',
   '\ufeffAcme',
   'Acme\u2028Pay',
+  `Acme${'\u0301'.repeat(7)}`,
 ];
-const fine = ['Acme & Söhne', '日本語アプリ', 'אקמי', 'می‌خواهم', '👩‍💻 Tools'];
+const fine = ['Acme & Söhne', '日本語アプリ', 'אקמי', 'می‌خواهم', '👩‍💻 Tools', 'မြွှေပွေး'];
 const callback = ['https://app.example/cb'];
 
 const pointer = (answer: { status: number; body: Document }) => [answer.status, answer.body['errors']?.[0]?.source?.pointer];
@@ -40,7 +41,7 @@ async function register(metadata: Document): Promise<{ status: number; body: Doc
   return { status: response.status, body: (await response.json()) as Document };
 }
 
-describe('names without control, invisible and turning characters (attack 9.271)', () => {
+describe('names without control, invisible and turning characters or stacks of marks (attacks 9.271, 9.855)', () => {
   const doors: [string, string, string, (name: string) => Document][] = [
     ['clients', 'client', 'name', (name) => ({ name, redirect_uris: callback })],
     ['api_resources', 'api_resource', 'name', (name) => ({ name, identifier: 'https://names.example' })],

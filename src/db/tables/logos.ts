@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { remove, run, table, type Scope } from '../scope.js';
+import { holdCount, remove, run, table, type Scope } from '../scope.js';
 
 /** A row of `logos` without its image, which lists have no use for. */
 export type LogoRow = {
@@ -25,14 +25,9 @@ export const logosWithoutImages = (scope: Scope): Knex.QueryBuilder =>
     scope.knex.raw(`(select ${columns} from logos where environment_id = ?) as logos`, [scope.environment_id]) as unknown as string,
   ) as unknown as Knex.QueryBuilder;
 
-/** Holds the environment's logos until the transaction ends, so that what is counted stays so. */
-export async function lockLogos(scope: Scope): Promise<void> {
-  const text = `select 1 from (select pg_advisory_xact_lock(hashtextextended('logos ' || $1::text, 0))) as held`;
-  await run(scope, { name: 'logos.lock', text }, []);
-}
-
-/** How many logos the environment has, and their bytes together. */
+/** How many logos the environment has, and their bytes together: so many until the transaction ends, but for its own. */
 export async function countLogos(scope: Scope): Promise<{ count: number; bytes: number }> {
+  await holdCount(scope, 'logos');
   const query = table<LogoRow>(scope, 'logos').count('* as count').sum('size as bytes');
   const [row] = (await query) as unknown as { count: string; bytes: string | null }[];
   return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) };

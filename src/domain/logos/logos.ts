@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { countLogos, hasLogo, isLogoNamed, lockLogos, removeLogo, saveLogo, type LogoRow } from '../../db/tables/logos.js';
+import { countLogos, hasLogo, isLogoNamed, removeLogo, saveLogo, type LogoRow } from '../../db/tables/logos.js';
 import { checkImage, imageExtensions, type CheckedImage } from '../../lib/images/image.js';
 import type { Context } from '../context.js';
 import { Refusal } from '../refusal.js';
@@ -32,7 +32,6 @@ export function readLogo(bytes: Buffer): CheckedImage {
 /** Keeps an image for the environment; the same image again is the same logo. @throws {Refusal} 409 `too_many` */
 export async function keepLogo(tx: Context, { bytes, content_type }: CheckedImage): Promise<LogoRow> {
   const id = createHash('sha256').update(bytes).digest('hex');
-  await lockLogos(tx.scope);
   const there = await countLogos(tx.scope);
   const isFull = there.count >= maxLogos || there.bytes + bytes.length > maxBytes;
   if (isFull && !(await hasLogo(tx.scope, id))) {

@@ -1,25 +1,35 @@
 import { Tokenizer, TokenizerMode } from 'parse5';
 import type { VariableKind, Variables } from './variables.js';
+import { markupForOffice } from './html-problems.js';
 import { fillingOf, tagsOf } from './mustache.js';
 
 /** Stands for a code, or for an address that brings one along, where a template is looked at. */
 const marker = '\uE000';
 
-/** What mail programs make links of, in a word that a code is part of: an address, a host, an address of mail. */
-const makesLink = /[/\\@]|[\p{L}\p{N}\uE000]\.[\p{L}\p{N}\uE000]/u;
-
-/** Longer addresses are none to any program. */
-const longestLink = 8_192;
+/**
+ * What mail programs make links of, in a word that a code is part of: an address, a host, an address of mail. A host may have symbols, hyphens and what
+ * nobody sees; brackets, quotation marks and other dots beside a dot make none. Dots of other scripts count between what hosts are mostly made of: between
+ * other letters they end sentences.
+ */
+const makesLink =
+  /[/\\@\uff0f\uff20\ufe6b]|[^\s\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}]\.(?:[^\s\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}]|[%[])|[a-z0-9\uE000][\uff0e\u3002\uff61\u2024\ufe52][a-z0-9\uE000]/iu;
 
 const carriesCode = (kind: VariableKind) => kind === 'code' || kind === 'address';
 
-/** What stands for a variable: the same as a section would ask for, `there` or not. Values of people are no links (`plainWords`), addresses of mail are. */
-function standIn(kind: VariableKind, there: boolean): unknown {
+/** What may end with the address that the request came from: whoever sends it is at that host. */
+const endsWithHost: ReadonlySet<string> = new Set(['ip_address', 'origin', 'details']);
+
+/**
+ * What stands for a variable: the same as a section would ask for, `there` or not. Values of people are no links (`plainWords`), addresses of mail and of
+ * the network are. A list has two: what is said for each of them stands beside itself.
+ */
+function standIn(name: string, kind: VariableKind, there: boolean): unknown {
   if (carriesCode(kind)) return marker;
+  const value = endsWithHost.has(name) ? '192.0.2.1' : 'x';
   if (kind === 'flag') return there;
-  if (kind === 'list') return there ? ['x'] : [];
+  if (kind === 'list') return there ? [value, value] : [];
   if (kind === 'mailbox') return there ? 'x@x.xx' : '';
-  return there || kind !== 'optional' ? 'x' : '';
+  return there || kind !== 'optional' ? value : '';
 }
 
 /** Everything that a template can become, by which of its sections are there. */
@@ -28,17 +38,22 @@ function* formsOf(template: string, variables: Variables): Generator<string> {
   const sections = [...new Set(tagsOf(template).flatMap(({ type, name }) => (type === '#' || type === '^' ? [name] : [])))];
   for (let form = 0; form < 2 ** sections.length; form += 1) {
     const left = new Set(sections.filter((_, index) => (form & (1 << index)) !== 0));
-    const values = Object.entries(variables).map(([name, { kind }]) => [name, standIn(kind, !left.has(name))]);
+    const values = Object.entries(variables).map(([name, { kind }]) => [name, standIn(name, kind, !left.has(name))]);
     yield fill(Object.fromEntries(values) as Record<string, unknown>);
   }
 }
 
-/** The words of a text that a code is part of. */
+/** What parts words to every program: what is white space to Unicode alone is a part of a link to some. */
+const spaces = new Set('\t\n\f\r ');
+
+/** The words that a code is part of, each once and each character looked at once, however many codes there are: templates come from people. */
 function* wordsWithCode(text: string): Generator<string> {
-  for (let at = text.indexOf(marker); at !== -1;) {
-    const [before, after] = [/\S*$/u.exec(text.slice(Math.max(0, at - longestLink), at)), /^\S*/u.exec(text.slice(at, at + longestLink))];
-    yield `${before?.[0] ?? ''}${after?.[0] ?? ''}`;
-    at = text.indexOf(marker, at + 1);
+  for (let at = text.indexOf(marker), end = 0; at !== -1; at = text.indexOf(marker, end)) {
+    let begin = at;
+    while (begin > end && !spaces.has(text.charAt(begin - 1))) begin -= 1;
+    end = at + 1;
+    while (end < text.length && !spaces.has(text.charAt(end))) end += 1;
+    yield text.slice(begin, end);
   }
 }
 
@@ -57,8 +72,11 @@ export function findCodeInLink(text: string, variables: Variables): string | nul
 /** Elements within a line: what stands before and behind them is one word. */
 const inline = new Set('a abbr b bdi bdo cite code del em font i ins kbd mark q small span strong sub sup time u wbr'.split(' '));
 
-/** The words of an HTML template, character references read; its tags (`{{name}}`) stay as they are. */
-export function wordsOfHtml(html: string): string {
+/**
+ * The words of an HTML template, character references read; its tags (`{{name}}`) stay as they are.
+ * @param forOffice as Outlook has them, which reads conditional comments
+ */
+export function wordsOfHtml(html: string, forOffice: boolean): string {
   const words: string[] = [];
   const add = ({ chars }: { chars: string }) => void words.push(chars);
   const between = ({ tagName }: { tagName: string }) => void words.push(inline.has(tagName) ? '' : '\n');
@@ -74,7 +92,7 @@ export function wordsOfHtml(html: string): string {
       onCharacter: add,
       onWhitespaceCharacter: add,
       onNullCharacter: nothing,
-      onComment: nothing,
+      onComment: ({ data }) => void words.push(forOffice ? wordsOfHtml(markupForOffice(data) ?? '', false) : ''),
       onDoctype: nothing,
       onEof: nothing,
       onParseError: nothing,

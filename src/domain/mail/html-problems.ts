@@ -1,7 +1,7 @@
 import { Tokenizer, TokenizerMode, type Token } from 'parse5';
 import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
-import { findStyleProblem } from './style-problems.js';
+import { findDeclarationProblem, findStyleProblem } from './style-problems.js';
 import type { VariableKind, Variables } from './variables.js';
 
 type Found = Pick<Problem, 'code' | 'detail'>;
@@ -12,6 +12,9 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 const elements = words(`html head meta title style body div span p a img table thead tbody tfoot tr td th caption colgroup col center font
   h1 h2 h3 h4 h5 h6 ul ol li dl dt dd br hr wbr b strong i em u s small sub sup mark del ins blockquote q cite pre code kbd abbr address time bdi bdo
   article aside section header footer main nav figure figcaption`);
+
+/** What Outlook alone knows: VML, and settings of Office. */
+const ofOffice = /^(?:[ovwx]:[a-z]+|xml)$/;
 
 const attributes =
   words(`class id style lang dir title alt width height align valign bgcolor background color face size border cellpadding cellspacing
@@ -59,12 +62,23 @@ function addressProblem({ name, value }: Token.Attribute): string | null {
   return `has ${name}="${value.slice(0, 60)}": it must be an absolute address that begins with ${allowed.join(' or ')}.`;
 }
 
+/** Another encoding than that of the mail makes other characters, and other markup, of the same bytes. */
+const encodings = named<RegExp>({ charset: /^utf-8$/i, content: /^(?![^]*charset)|charset\s*=\s*"?utf-8"?\s*$/i });
+
+/** What speaks against the value of an attribute that holds no variables; null for nothing. */
+function valueProblem(attribute: Token.Attribute): string | null {
+  const { name, value } = attribute;
+  if (name === 'style') return findDeclarationProblem(value, 'style="..."');
+  if (encodings[name]?.test(value) === false) return `has ${name}="${value.slice(0, 60)}": mails are in UTF-8.`;
+  return addressProblem(attribute);
+}
+
 function attributeProblem(attribute: Token.Attribute, tag: Token.TagToken, source: string, variables: Variables): string | null {
   const { name, value } = attribute;
-  if (!attributes.has(name) && !/^data-[a-z-]+$/.test(name))
-    return `has the attribute ${name.slice(0, 60)}: what a mail does, it does without scripts, and without what looks like them.`;
+  const known = attributes.has(name) || /^data-[a-z-]+$/.test(name) || (ofOffice.test(tag.tagName) && !name.startsWith('on'));
+  if (!known) return `has the attribute ${name.slice(0, 60)}: what a mail does, it does without scripts, and without what looks like them.`;
   if (name === 'http-equiv' && value.toLowerCase() !== 'content-type') return 'has http-equiv: a mail goes nowhere by itself.';
-  if (!holdsTag(value)) return addressProblem(attribute);
+  if (!holdsTag(value)) return valueProblem(attribute);
   const end = tag.location?.attrs?.[name]?.endOffset ?? 0;
   if (!/["']/.test(source.charAt(end - 1)))
     return `has ${name} without quotes around it: a value with a space in it would be further attributes.`;
@@ -86,20 +100,40 @@ function contentProblem(tagName: string, content: string): string | null {
   return holdsTag(content.replaceAll(tags, '')) ? 'has a section in <title>: only plain variables can be there.' : null;
 }
 
+/** `<!--[if mso]>...<![endif]-->`: markup to Outlook, a comment to all others; `<!--[if !mso]><!-->` is its other half. */
+const conditional = /^\s*\[if\b[^\]]*\]>(?<markup>.*?)(?:<!\[endif\]\s*|<!)?$/is;
+
+/** What Outlook reads as markup of a comment; undefined: nothing. */
+export const markupForOffice = (comment: string): string | undefined => conditional.exec(comment)?.groups?.['markup'];
+
+/**
+ * What speaks against a comment; null for nothing. What programs take it for markup has no scripts, and ends within it as it began: left open, an attribute
+ * would go on over what follows, which may be a code.
+ */
+function commentProblem(data: string, variables: Variables): string | null {
+  if (holdsTag(data)) return 'has variables in a comment: they stand in text.';
+  const markup = markupForOffice(data);
+  if (markup === undefined) return /\[\s*if\b/i.test(data) ? 'has a conditional comment that can not be read.' : null;
+  const found = findHtmlProblem(markup, variables, true);
+  return found && `has a conditional comment, of which ${found.detail}`;
+}
+
 /**
  * What speaks against an HTML template, whose tags are known to be fine by themselves; null for nothing. It is read as HTML, token by token, with its tags as
  * text. Sections begin and end between tags alone, where a `<` is always a tag's: so whatever of them is left out or repeated, the rest is read in the same way.
+ * @param forOffice whether it stands in a conditional comment
  */
-export function findHtmlProblem(template: string, variables: Variables): Found | null {
+export function findHtmlProblem(template: string, variables: Variables, forOffice = false): Found | null {
   const source = template.replaceAll('\r\n', '\n');
   let found: Found | null = null;
   let open: { readonly tagName: string; readonly from: number; readonly line: number } | null = null;
   const refuse = (line: number | undefined, detail: string | null) => {
     if (detail !== null) found ??= refused(line ?? 1, detail);
   };
+  const isKnown = (tagName: string) => elements.has(tagName) || (forOffice && ofOffice.test(tagName));
   const startTag = (token: Token.TagToken) => {
     const { tagName, location } = token;
-    if (!elements.has(tagName))
+    if (!isKnown(tagName))
       refuse(location?.startLine, `has <${tagName.slice(0, 60)}>, which mail programs drop or warn of, or which is no element of mails.`);
     for (const attribute of token.attrs) refuse(location?.startLine, attributeProblem(attribute, token, source, variables));
     const state = textStates.get(tagName);
@@ -108,7 +142,7 @@ export function findHtmlProblem(template: string, variables: Variables): Found |
     open = { tagName, from: location?.endOffset ?? 0, line: location?.startLine ?? 1 };
   };
   const endTag = ({ tagName, location }: Token.TagToken) => {
-    if (!elements.has(tagName)) refuse(location?.startLine, `has </${tagName.slice(0, 60)}>, which is no element of mails.`);
+    if (!isKnown(tagName)) refuse(location?.startLine, `has </${tagName.slice(0, 60)}>, which is no element of mails.`);
     if (open?.tagName === tagName) refuse(open.line, contentProblem(tagName, source.slice(open.from, location?.startOffset)));
     if (open?.tagName === tagName) open = null;
   };
@@ -118,8 +152,7 @@ export function findHtmlProblem(template: string, variables: Variables): Found |
     {
       onStartTag: startTag,
       onEndTag: endTag,
-      onComment: ({ data, location }) =>
-        refuse(location?.startLine, holdsTag(data) ? 'has variables in a comment: they stand in text.' : null),
+      onComment: ({ data, location }) => refuse(location?.startLine, commentProblem(data, variables)),
       onDoctype: ({ location }) =>
         refuse(
           location?.startLine,

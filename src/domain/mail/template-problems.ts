@@ -27,13 +27,15 @@ const unwanted: Readonly<Record<'&' | '>' | '=' | '!', string>> = {
   '!': 'must not have comments ({{! ... }}).',
 };
 
-function sectionProblem({ type, name, within }: Tag, kind: VariableKind): Found | null {
+function sectionProblem({ type, name, within }: Tag, kind: VariableKind, variables: Variables): Found | null {
   if (type === 'name') {
     if (kind === 'flag') return invalid(`must use ${name} as a section, {{#${name}}}...{{/${name}}}: it is a yes or no.`);
     return kind === 'list' ? invalid(`must use ${name} as a section, {{#${name}}}{{.}}{{/${name}}}: it is a list.`) : null;
   }
   if (!['flag', 'list', 'optional', 'mailbox'].includes(kind)) return invalid(`needs no section for ${name}: it is always there.`);
   if (within.includes(name)) return invalid(`has a section ${name} inside of itself.`);
+  if (kind === 'list' && type === '#' && within.some((each) => own(variables, each)?.kind === 'list'))
+    return invalid(`has the list ${name} inside of another one.`);
   return within.length >= deepest ? invalid(`has more than ${deepest} sections in each other.`) : null;
 }
 
@@ -51,7 +53,7 @@ function tagProblem(tag: Tag, variables: Variables, part: Part): Found | null {
   }
   if (part === 'subject' && (kind === 'code' || kind === 'address'))
     return invalid(`must not have {{${tag.name}}}: subjects are shown on locked screens and kept in logs.`);
-  return sectionProblem(tag, kind);
+  return sectionProblem(tag, kind, variables);
 }
 
 /** What the tags of a part have against them; null for nothing. */
@@ -97,13 +99,14 @@ function findLeak(words: string, variables: Variables): Found | null {
 
 function findProblem(name: MailName, part: Part, template: string): Found | null {
   const variables = variablesOf(name);
-  const found = findTagProblem(template, variables, part);
-  if (found) return found;
+  const wrong = findTagProblem(template, variables, part);
+  if (wrong) return wrong;
   if (part === 'subject') return null;
   const lack = findLack(template, mailSpec(name).needed);
   if (lack) return lack;
   if (part === 'text') return findLeak(template, variables);
-  return findHtmlProblem(template, variables) ?? findLeak(wordsOfHtml(template), variables);
+  const found = findHtmlProblem(template, variables) ?? findLeak(wordsOfHtml(template, false), variables);
+  return found ?? (template.includes('[if') ? findLeak(wordsOfHtml(template, true), variables) : null);
 }
 
 /** What speaks against a template, at most one problem for each part; parts that aren't given are not looked at. */
@@ -115,5 +118,21 @@ export function templateProblems(name: MailName, given: Partial<MailText>): Prob
   });
 }
 
-/** Whether a stored template still fits: a later release may have taken a variable away. */
-export const isUsable = (name: MailName, template: MailText): boolean => templateProblems(name, template).length === 0;
+/** So many verdicts are remembered: an environment has few templates that mails go out by. */
+const mostRemembered = 1_000;
+const remembered = new Map<string, boolean>();
+
+/**
+ * Whether a stored template still fits: a later release may have taken a variable away. Looked at once, not for each mail: a long one takes as long as
+ * many mails.
+ */
+export function isUsable(name: MailName, template: MailText & { readonly id: string; readonly updated_at: Date }): boolean {
+  const key = `${template.id} ${template.updated_at.getTime()}`;
+  let usable = remembered.get(key);
+  if (usable === undefined) {
+    usable = templateProblems(name, template).length === 0;
+    if (remembered.size >= mostRemembered) remembered.clear();
+    remembered.set(key, usable);
+  }
+  return usable;
+}

@@ -87,13 +87,13 @@ export function isLanguageSwitch(req: Request, res: Response): boolean {
 
 /**
  * GET and POST /language (specification 4.13.3): keeps the choice in a cookie and goes back to the page. Of a form that is sent here only that address
- * and where the sign-in goes on are looked at; a password in it is not.
+ * and where the sign-in goes on are looked at; a password in it is not. A link from another site leads to the page and chooses nothing.
  */
 export function chooseLanguage(req: Request, res: Response): void {
   const query = queryOf(req);
   const isForm = req.method === 'POST';
   const tag = (isForm ? req.form : query).get('language');
-  if (isLanguage(tag)) setCookie(req, res, languageCookie, tag, lifetime);
+  if (isLanguage(tag) && req.headers['sec-fetch-site'] !== 'cross-site') setCookie(req, res, languageCookie, tag, lifetime);
   const page = isForm ? pageOfForm(req, query.get('page') ?? '') : safeReturnTo(query.get('return_to'));
   res.setHeader('Cache-Control', 'no-store');
   res.redirect(303, page ?? '/login');

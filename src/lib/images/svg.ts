@@ -21,8 +21,23 @@ const localUrl = /url\(\s*(["']?)#[\w.:-]{1,200}\1\s*\)/gi;
 /** What CSS loads or runs by, and what hides it: escapes, comments within words. */
 const unsafeCss = /[\\<]|url\s*\(|src\s*\(|image\s*\(|image-set|cross-fade|expression|javascript:|behavior|-moz-binding|@(?!media\b)/i;
 
+/** So deep are brackets in CSS at most: browsers go down into them without looking how far, and the page around the image ends with them. */
+const maxBrackets = 32;
+
+function isNested(css: string): boolean {
+  let depth = 0;
+  for (const [sign] of css.matchAll(/[([{}\])]/g)) {
+    depth = '([{'.includes(sign) ? depth + 1 : Math.max(0, depth - 1);
+    if (depth > maxBrackets) return true;
+  }
+  return false;
+}
+
 /** Whether a value, of an attribute or of CSS, names nothing outside of the image. */
 const isLocal = (value: string): boolean => !unsafeCss.test(value.replace(localUrl, ''));
+
+/** Whether a style sheet, or a style, names nothing outside of the image, and can be read by every browser. */
+const isStyle = (css: string): boolean => isLocal(css) && !isNested(css);
 
 const escapes = new Map([['&', '&amp;'], ['<', '&lt;'], ['>', '&gt;'], ['"', '&quot;'], ['\t', '&#9;'], ['\n', '&#10;'], ['\r', '&#13;']]); // prettier-ignore
 const escapeText = (text: string) => text.replace(/[&<>\r]/g, (sign) => escapes.get(sign) ?? '');
@@ -41,7 +56,7 @@ function attributesOf(tag: SaxesTagNS, removed: (name: string) => void): Map<str
     const isHref = local === 'href' && (uri === '' || uri === xlinkNamespace);
     if (isHref && svgReferring.has(tag.local) && localTarget.test(value)) {
       if (uri === '' || !kept.has('href')) kept.set('href', value);
-    } else if (uri === '' && svgAttributes.has(local) && isLocal(value)) kept.set(local, value);
+    } else if (uri === '' && svgAttributes.has(local) && (local === 'style' ? isStyle : isLocal)(value)) kept.set(local, value);
     else if (name === 'xml:space') kept.set(name, value);
     // What editors write for themselves draws nothing.
     else if (isHref || (uri === '' && prefix === '' && name !== 'xmlns' && !name.startsWith('data-'))) removed(local);
@@ -91,7 +106,7 @@ class Reading {
       return;
     }
     const element = this.#open.pop();
-    if (element?.name !== 'style' || isLocal(textWithin(element))) return;
+    if (element?.name !== 'style' || isStyle(textWithin(element))) return;
     element.children.length = 0;
     this.note('<style>');
   }

