@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { transaction } from '../src/domain/context.js';
 import { emit } from '../src/domain/events/emit.js';
 import { createWebhook } from '../src/domain/webhooks/webhooks.js';
+import { waitedForProcessor } from './processor-time.js';
 import { startSink } from './sink.js';
 import type { Interval, Seen } from './tail-causes.js';
 import type { Product } from './targets/product.js';
@@ -14,7 +14,7 @@ const epoch = () => performance.timeOrigin + performance.now();
 /** Looks fifty times a second how long the process's first thread has waited for a processor. */
 export function watchProcessor(pid: number): { stop(): Seen['processor'] } {
   const slices: (Interval & { waited: number })[] = [];
-  const waitedMs = () => Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  const waitedMs = () => waitedForProcessor(pid) / 1e6;
   let before = { at: epoch(), waited: waitedMs() };
   const timer = setInterval(() => {
     const now = { at: epoch(), waited: waitedMs() };
