@@ -7,12 +7,14 @@ import { signInScenarios } from './sign-in-scenarios.js';
 const compared = [...scenarios, ...signInScenarios];
 
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
-                   [--grown] [--concurrency N] [--profile DIR] [--events N]
+                   [--concurrency N] [--profile DIR] [--events N]
        npm run bench -- --workers [--quick] [--rounds N] [--seconds N] [--json FILE]
        npm run bench -- --overload [--quick] [--rounds N] [--seconds N] [--json FILE]
        npm run bench -- --locked [--quick] [--rounds N] [--json FILE]
        npm run bench -- --sign-ins N [--quick] [--rounds N] [--json FILE]
+       npm run bench -- --grown [ROWS] [--quick] [--rounds N] [--seconds N]
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
+       npm run bench -- --tail [--quick] [--seconds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
 scenarios: ${compared.map(({ name }) => name).join(', ')}
@@ -21,7 +23,8 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --quick  shorter cells and fewer rounds
   --only   of product, ceiling, oidc-provider and, for webhook, pg-boss, graphile-worker, separated by commas;
            the first is compared with the others
-  --grown  lookup and insert at ten thousand and at a million rows, and the plans of the hot statements, instead
+  --grown  what the hot statements cost with ten thousand rows and with a million (or ROWS) in tokens, sessions, users and deliveries, every
+           list of theirs, and the janitor, instead; ten million take 35 GB of disk and half an hour
   --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
   --events       how many deliveries the webhook scenario queues (10000)
   --workers      one process against two workers on two processors, instead
@@ -29,6 +32,7 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --locked       what clients' requests notice while people's table is locked, instead
   --sign-ins     so many sign-ins at once, and tokens beside them, instead
   --many         a thousand environments, ten thousand clients and so on, at a tenth and at all of the number, instead
+  --tail         the slowest requests at 70 % of the peak, and what made them slow, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
@@ -41,11 +45,12 @@ const extras = ['logins', 'webhook'];
 /** What the command line asks for. @throws {Error} for what it can't mean */
 export function readArguments(argv: readonly string[]) {
   const { values, positionals } = parseArgs({
-    args: [...argv],
+    // `--grown` alone: a million.
+    args: argv.flatMap((one, index) => (one === '--grown' && !/^\d+$/.test(argv[index + 1] ?? '') ? [one, '1000000'] : [one])),
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
-      grown: { type: 'boolean', default: false },
+      grown: { type: 'string' },
       help: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
@@ -60,6 +65,7 @@ export function readArguments(argv: readonly string[]) {
       locked: { type: 'boolean', default: false },
       'sign-ins': { type: 'string' },
       many: { type: 'boolean', default: false },
+      tail: { type: 'boolean', default: false },
       soak: { type: 'string' },
       rate: { type: 'string' },
     },
@@ -81,7 +87,7 @@ export function readArguments(argv: readonly string[]) {
   return {
     plan,
     help: values.help,
-    grown: values.grown,
+    grown: values.grown === undefined ? null : number(values.grown, 1_000_000),
     concurrency: number(values.concurrency, 1),
     json: values.json ?? null,
     profile: values.profile ?? null,
@@ -90,6 +96,7 @@ export function readArguments(argv: readonly string[]) {
     locked: values.locked,
     signIns: values['sign-ins'] === undefined ? null : number(values['sign-ins'], 300),
     many: values.many,
+    tail: values.tail,
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),

@@ -9,7 +9,7 @@ export type LoginsResult = { readonly alone: number; readonly beside: number; re
 const concurrent = 16;
 
 /** JSON sign-ins with a wrong password: each costs one password hash, none ends in a session. Busy answers count as none. */
-function signIn(target: Target, counted: { logins: number }): Operation {
+export function signIn(target: Target, counted: { logins: number }): Operation {
   const body = JSON.stringify({ email: `nobody-${Math.random()}@example.com`, password: 'never the right one' });
   const head = requestText('POST', '/login', { Host: `localhost:${target.port}`, 'Content-Type': 'application/json' });
   const text = `${head.slice(0, -2)}Origin: http://localhost:${target.port}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;

@@ -57,7 +57,7 @@ function refused503(error: unknown): false {
 }
 
 /** Operations a second with so many always on their way, each connection going round through all kinds. */
-async function peakOf(
+export async function peakOf(
   target: Product,
   operations: readonly Operation[],
   connections: number,
@@ -93,7 +93,7 @@ type Arrivals = {
 };
 
 /** Callers keep their connections; opened all at once, they would wait for the kernel to answer the second or third time. */
-async function openConnections(target: Product): Promise<Connection[]> {
+export async function openConnections(target: Product): Promise<Connection[]> {
   const free: Connection[] = [];
   while (free.length < 1000) {
     free.push(new Connection(target.port));

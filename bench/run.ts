@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer, type BenchServer } from './database.js';
-import { measureGrowth } from './grown.js';
+import { administrator, measureGrowth } from './grown.js';
 import { lockedText, measureLocked } from './locked.js';
 import { manyText, measureMany } from './many.js';
 import { measureLogins, measureSignIns, signInsText } from './logins.js';
@@ -16,6 +16,7 @@ import { measureOverload, overloadText } from './overload.js';
 import { reportText } from './report.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
+import { measureTail, tailText } from './tail.js';
 import { measureWorkers, workersText } from './workers.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
@@ -64,20 +65,16 @@ async function endAll(): Promise<void> {
 
 /** What is measured instead of the scenarios, if anything. Nothing is pinned here but what it pins itself. */
 async function runInstead(asked: ReturnType<typeof readArguments>, server: BenchServer, log: number): Promise<boolean> {
-  if (asked.grown) {
-    console.log(await measureGrowth(server, asked.plan));
-    return true;
-  }
   if (asked.workers) {
     const workers = await measureWorkers(server, asked.plan, log, (end) => void endings.push(end));
     console.log(workersText(workers));
     writeResults(asked.json ?? join(results, 'workers.json'), { machine: machine(server.version), plan: asked.plan, workers });
     return true;
   }
-  const alone = async (name: string, pinned = cpus().length > 1, env: Record<string, string> = {}) => {
+  const alone = async (name: string, pinned = cpus().length > 1, env: Record<string, string> = {}, nodeArguments: string[] = []) => {
     if (pinned) for (const pid of [process.pid, server.pid].filter((one) => one > 0)) pin(pid, `1-${cpus().length - 1}`);
     const databaseUrl = await server.create(`bench_${name}`);
-    const product = await startProduct({ databaseUrl, processors: pinned ? '0' : '', log, env });
+    const product = await startProduct({ databaseUrl, processors: pinned ? '0' : '', log, env, nodeArguments });
     endings.push(() => product.stop());
     return { product, databaseUrl };
   };
@@ -86,6 +83,19 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     writeResults(asked.json ?? join(results, `${name}.json`), { machine: machine(server.version), plan: asked.plan, ...found });
     return true;
   };
+  if (asked.grown !== null) {
+    const env = {
+      RATE_LIMIT_API: '100000000/60',
+      MANAGEMENT_CLIENT_ID: manager.id,
+      MANAGEMENT_CLIENT_SECRET: manager.secret,
+      ADMIN_EMAIL: administrator.email,
+      ADMIN_PASSWORD: administrator.password,
+    };
+    const few = await alone('grown_few', false, env);
+    const many = await alone('grown', false, env);
+    console.log(await measureGrowth(few, many, asked.grown, asked.plan, server.pid));
+    return true;
+  }
   if (asked.overload) {
     const overload = await measureOverload((await alone('overload')).product, asked.plan);
     return tell('overload', overloadText(overload), { overload });
@@ -103,6 +113,14 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
   if (asked.many) {
     const many = await measureMany(async (name) => (await alone(name)).product, asked.plan, server.pid);
     return tell('many', manyText(many), { many });
+  }
+  if (asked.tail) {
+    const probeFile = join(results, 'tail-probe.json');
+    const probe = new URL('./targets/tail-probe.js', import.meta.url).href;
+    const env = { RATE_LIMIT_LOGIN: '100000000/60', BENCH_PROBE_FILE: probeFile };
+    const { product, databaseUrl } = await alone('tail', cpus().length > 1, env, ['--import', probe]);
+    const tail = await measureTail(product, databaseUrl, probeFile, asked.plan);
+    return tell('tail', tailText(tail), { tail });
   }
   if (asked.soak === null) return false;
   const env = {
@@ -126,7 +144,7 @@ async function main(): Promise<void> {
   mkdirSync(results, { recursive: true });
   const log = openSync(join(results, 'targets.log'), 'w');
   endings.push(async () => closeSync(log));
-  const server = await openServer(process.env['BENCH_DATABASE_URL'] ?? null);
+  const server = await openServer(process.env['BENCH_DATABASE_URL'] ?? null, asked.grown !== null);
   endings.push(() => server.stop());
   if (await runInstead(asked, server, log)) return;
 

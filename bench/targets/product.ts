@@ -124,6 +124,7 @@ export async function startProduct(options: {
     readyUrl,
     log: options.log,
   });
+  let stopped = false;
   return {
     ...fixtures,
     name: 'product',
@@ -150,6 +151,8 @@ export async function startProduct(options: {
       return `session=${token}`;
     },
     async stop() {
+      if (stopped) return;
+      stopped = true;
       await endProcess(started.process);
       await deps.fetch.close();
       await deps.knex.destroy();

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { sessionBounds } from '../domain/sessions/sessions.js';
-import { countOverview, type OverviewCounts } from '../db/tables/overview.js';
+import { countOverview, mostCounted, type OverviewCounts } from '../db/tables/overview.js';
 import { countAdministratorFactors } from '../db/tables/factor_counts.js';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { listDailyStats } from '../db/tables/daily_stats.js';
@@ -13,7 +13,7 @@ import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import { recordPath, type ColumnSpec, type ViewContext } from './presentation.js';
 import { listOf, may } from './resource-objects.js';
-import { figure, percentage } from './values.js';
+import { figure, figureUpTo, percentage } from './values.js';
 import { fill, sentences, terms } from './words.js';
 
 const ranges = [7, 30, 90] as const;
@@ -102,20 +102,27 @@ function figures(look: ViewContext, counts: OverviewCounts, days: number, delive
       ? [
           {
             label: terms.users,
-            figure: figure(counts.users),
-            note: fill(terms.new_in_days, { new_users: figure(counts.new_users), days }),
+            figure: figureUpTo(counts.users, mostCounted.people),
+            note: fill(terms.new_in_days, { new_users: figureUpTo(counts.new_users, mostCounted.people), days }),
             path: '/dashboard/users',
           },
           {
             label: terms.active_users,
-            figure: figure(counts.active_users),
+            figure: figureUpTo(counts.active_users, mostCounted.active),
             note: fill(terms.signed_in_within_days, { days }),
             path: '/dashboard/users?sort=-last_login_at',
           },
         ]
       : []),
     ...(may(call, 'sessions', 'read')
-      ? [{ label: terms.sessions, figure: figure(counts.sessions), note: terms.active_now, path: '/dashboard/sessions?status=active' }]
+      ? [
+          {
+            label: terms.sessions,
+            figure: figureUpTo(counts.sessions, mostCounted.active),
+            note: terms.active_now,
+            path: '/dashboard/sessions?status=active',
+          },
+        ]
       : []),
     ...(may(call, 'clients', 'read')
       ? [{ label: terms.clients, figure: figure(counts.clients), note: null, path: '/dashboard/clients' }]

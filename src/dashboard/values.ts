@@ -54,6 +54,9 @@ export const json = (value: unknown): Value => ({ kind: 'pre', text: JSON.string
 /** `12,345` */
 export const figure = (value: number): string => value.toLocaleString('en-GB');
 
+/** The same of what was counted up to `most`: `100,000+` for more. */
+export const figureUpTo = (value: number, most: number): string => (value > most ? `${figure(most)}+` : figure(value));
+
 /** `99.9 %`: rounded down, so that only all of it is 100 %. */
 export const percentage = (part: number, whole: number): string => `${Math.floor((part / whole) * 1000) / 10} %`;
 

@@ -1,6 +1,6 @@
 import { tryAdvisoryLock } from '../db/advisory-lock.js';
 import { analyzeGrownTables } from '../db/postgres/statistics.js';
-import { deleteExpired, expiringTables } from '../db/tables/expiring.js';
+import { deleteExpired, expiringTables, type DeletedBatch } from '../db/tables/expiring.js';
 import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
 import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
 import { startLoop, type Loop } from '../platform/loop.js';
@@ -10,16 +10,20 @@ import { named } from '../lib/named.js';
 
 const batch = 1_000;
 const maxBatchesPerPass = 50;
+/** As many as a table had to give: there are more. */
+const fullPass = batch * maxBatchesPerPass;
 const pauseMs = 30_000;
 /** With so many tables that can't be swept it isn't the tables. */
 const maxFailures = 3;
 
 /** Repeats while there is a whole batch to delete, up to the bound of a pass. @returns how many rows went */
-async function inBatches(deleteBatch: () => Promise<number>): Promise<number> {
+async function inBatches(deleteBatch: (from: Date | null) => Promise<DeletedBatch>): Promise<number> {
   let total = 0;
+  let from: Date | null = null;
   for (let i = 0; i < maxBatchesPerPass; i++) {
-    const deleted = await deleteBatch();
+    const { deleted, reached } = await deleteBatch(from);
     total += deleted;
+    from = reached;
     if (deleted < batch) break;
   }
   return total;
@@ -40,20 +44,20 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>)
       if (swept !== undefined) gone[name] = (gone[name] ?? 0) + swept;
     };
     await sweep('cache_changes', () => deleteOldCacheChanges(deps.knex));
-    await sweep('rate_limits', () => inBatches(() => deleteExpiredRateLimits(deps.knex, batch)));
+    await sweep('rate_limits', () => inBatches(async () => ({ deleted: await deleteExpiredRateLimits(deps.knex, batch), reached: null })));
     for (const table of expiringTables(deps.config)) {
-      await sweep(table.name, () => inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch)));
+      await sweep(table.name, () => inBatches((from) => deleteExpired(deps.knex, table, deps.clock.now(), { limit: batch, from })));
     }
     if (failures.length > 0) throw failures[0];
   });
   return gone;
 }
 
-/** Runs passes until stopped. */
+/** Runs passes until stopped: the next one at once while a table had as many expired rows as a pass takes, so that they go as fast as they come. */
 export function startJanitor(deps: Deps): Loop {
   const pass = async () => {
-    await inBackground('janitor pass', () => janitorPass(deps));
-    return 'done' as const;
+    const gone = await inBackground('janitor pass', () => janitorPass(deps));
+    return Object.values(gone).some((rows) => rows >= fullPass) ? ('more' as const) : ('done' as const);
   };
   return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass });
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { janitorPass } from '../../src/jobs/janitor.js';
+import { janitorPass, startJanitor } from '../../src/jobs/janitor.js';
 import type { Context } from '../../src/domain/context.js';
 import { tryAdvisoryLock } from '../../src/db/advisory-lock.js';
 import { createKnex } from '../../src/db/knex.js';
@@ -45,6 +45,25 @@ test('one pass takes what has expired batch after batch, counted limits too, and
   await addExpired(51_500);
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 50_000, access_tokens: 50_000 });
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 1500, access_tokens: 1500 });
+});
+
+test('what a pass leaves of a backlog goes at once, without a pause of half a minute', async () => {
+  await addExpired(50_500);
+  const janitor = startJanitor(ctx);
+  const left = async () => Number((await ctx.knex('access_tokens').where('client_id', 'gone').count({ n: '*' }).first())?.['n']);
+  // A second pass, which otherwise came after 22 seconds or more.
+  await expect.poll(left, { timeout: 15_000, interval: 100 }).toBe(0);
+  await expect.poll(() => janitor.state().idleMs, { timeout: 5_000 }).not.toBeNull();
+  await janitor.stop();
+}, 40_000);
+
+test('rows that somebody holds are passed over, with those behind them taken, and go the next time', async () => {
+  await addExpired(1500);
+  await replica.transaction(async (held) => {
+    await held.raw(`select 1 from access_tokens where client_id = 'gone' order by digest limit 3 for update`);
+    expect(await janitorPass(ctx)).toMatchObject({ access_tokens: 1497 });
+  });
+  expect(await janitorPass(ctx)).toMatchObject({ access_tokens: 3 });
 });
 
 test('a table that something holds leaves no other unswept, and goes when it is let go', async () => {

@@ -1,6 +1,9 @@
 // 100,000 users: every list, order, filter and search answers from an index, and page 1,000 costs what page 1 costs.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sessionBounds } from '../../src/domain/sessions/sessions.js';
+import { figureUpTo } from '../../src/dashboard/values.js';
+import { countOverview } from '../../src/db/tables/overview.js';
 import { encodeCursor } from '../../src/management/cursor.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -122,6 +125,20 @@ test('authenticators of a user are found by the user', async () => {
   const { rows } = await database.query<{ user_id: string }>('select user_id from authenticators limit 1');
   const { scans: whole, blocks } = await cost(`/authenticators?filter[user]=${rows[0]?.user_id}`, 'authenticators');
   expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
+});
+
+test('the overview counts people up to a hundred thousand and who is active up to ten thousand: more are more', async () => {
+  const ctx = await service.context();
+  const count = () => countOverview(ctx.scope, new Date(0), sessionBounds(ctx));
+  expect(await count()).toMatchObject({ users: people, new_users: people, active_users: 10_001, sessions: 10_001 });
+  await database.query(
+    `insert into users (environment_id, id, email, email_key, created_at, updated_at)
+     select $1, gen_random_uuid(), 'more' || n, 'more' || n, now(), now() from generate_series(1, 5) n`,
+    [ctx.environment.id],
+  );
+  expect(await count()).toMatchObject({ users: people + 1, new_users: people + 1 });
+  await database.query(`delete from users where email_key like 'more%'`);
+  expect([figureUpTo(people, people), figureUpTo(people + 1, people)]).toEqual(['100,000', '100,000+']);
 });
 
 test.each(['-created_at', 'email'])('page 1,000 by %s costs what page 1 costs', async (sort) => {

@@ -53,15 +53,32 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 
-/** Deletes up to `limit` expired rows, skipping locked ones. @returns how many */
-export async function deleteExpired(knex: Knex, table: ExpiringTable, now: Date, limit: number): Promise<number> {
+/** What a batch deleted, and where the next one of the same pass begins: no expired row before it is left but locked ones. */
+export type DeletedBatch = { readonly deleted: number; readonly reached: Date | null };
+
+/**
+ * Deletes up to `limit` expired rows from `from` on, the oldest first, skipping locked ones. A pass goes on from where its last batch ended: entries
+ * of the index whose rows that has just deleted stay until vacuum, and each batch would walk over those of all before it.
+ */
+export async function deleteExpired(
+  knex: Knex,
+  table: ExpiringTable,
+  now: Date,
+  { limit, from }: { readonly limit: number; readonly from: Date | null },
+): Promise<DeletedBatch> {
   const before = new Date(now.getTime() - table.keepSeconds * 1000);
-  if (table.madeBefore !== undefined) return deleteLongEnded(knex, { ...table, madeBefore: table.madeBefore }, before, limit);
-  const result = await knex.raw<{ rowCount: number }>(
-    `delete from ?? where ctid = any (array(select ctid from ?? where ?? < ? ${table.only === undefined ? '' : 'and ??'} order by ?? limit ? for update skip locked))`,
-    [table.name, table.name, table.column, before, ...(table.only === undefined ? [] : [table.only]), table.column, limit],
+  if (table.madeBefore !== undefined)
+    return { deleted: await deleteLongEnded(knex, { ...table, madeBefore: table.madeBefore }, before, limit), reached: null };
+  const { rows } = await knex.raw<{ rows: { deleted: number; reached: Date | null }[] }>(
+    `with gone as (
+       delete from :name: where ctid = any (array(
+         select ctid from :name: where :column: < :before ${from === null ? '' : 'and :column: >= :from'} ${table.only === undefined ? '' : 'and :only:'}
+         order by :column: limit :limit for update skip locked))
+       returning :column: as ended)
+     select count(*)::integer as deleted, max(ended) as reached from gone`,
+    { name: table.name, column: table.column, before, from, only: table.only ?? '', limit },
   );
-  return result.rowCount;
+  return rows[0] ?? { deleted: 0, reached: null };
 }
 
 /** {@link deleteExpired} of a table whose `column` isn't indexed, environment by environment. */

@@ -1,0 +1,91 @@
+import type { Context } from '../src/domain/context.js';
+import { sessionBounds } from '../src/domain/sessions/sessions.js';
+import { statementObserver } from '../src/db/scope.js';
+import { findAccessToken, findJwtStanding } from '../src/db/tables/access_tokens.js';
+import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
+import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
+import { findSessionByToken } from '../src/db/tables/sessions.js';
+import { digest } from '../src/lib/digest.js';
+import { uuidv7 } from '../src/lib/random.js';
+
+const hour = 3_600_000;
+
+/** The texts of the statements behind the endpoints under load. */
+async function hotStatements(ctx: Context): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  const none = digest('none');
+  const now = ctx.clock.now();
+  const id = uuidv7(now.getTime());
+  const later = new Date(now.getTime() + hour);
+  const common = {
+    digest: none,
+    now,
+    jti: id,
+    event_id: id,
+    subscribers: [],
+    access_token_digest: none,
+    jkt: null,
+    refresh_jkt: null,
+    proof: null,
+  };
+  const calls: Record<string, () => Promise<unknown>> = {
+    'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', ctx.environment.issuers),
+    'introspection, JWT': () =>
+      findJwtStanding(ctx.scope, { ids: [id], user_id: id, session_id: id, resource: 'https://none.example' }, 'permissions'),
+    userinfo: () => findAccessToken(ctx.scope, none, 'user', ctx.environment.issuers),
+    session: () => findSessionByToken(ctx.scope, none),
+    'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx), { with_user: false }),
+    'refresh, write': () =>
+      useRefreshToken(ctx.scope, {
+        ...common,
+        successor_digest: none,
+        known_successors: [],
+        next_expires_at: later,
+        access_token_format: 'opaque',
+        access_token_lifetime: 60,
+        scope: '',
+        audience: '',
+      }),
+    'code, redeemed': () =>
+      redeemAuthorizationCode(ctx.scope, {
+        ...common,
+        client_id: '',
+        redirect_uri: '',
+        code_challenge: null,
+        resource: null,
+        issuer: '',
+        session_bounds: sessionBounds(ctx),
+        refresh_token_digest: null,
+        refresh_expires_at: later,
+        grant_expires_at: later,
+        with_user: false,
+      }),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    statementObserver.observe = (text) => void texts.set(name, text);
+    await call();
+  }
+  statementObserver.observe = null;
+  return texts;
+}
+
+const largeTables = /Seq Scan on (access_tokens|refresh_tokens|authorization_codes|sessions|users|revocations|session_clients)/;
+
+/** Each hot statement's generic plan, and whether it reads a table that grows from end to end. */
+export async function hotPlans(ctx: Context): Promise<string[]> {
+  const lines: string[] = [];
+  await ctx.knex.transaction(async (trx) => {
+    // Tables that are empty here are large there; which of several indexes it takes says something for access_tokens alone.
+    await trx.raw('set local enable_seqscan = off');
+    for (const [name, text] of await hotStatements(ctx)) {
+      const connection = (await trx.client.acquireConnection()) as { query(text: string): Promise<{ rows: { 'QUERY PLAN': string }[] }> };
+      const { rows } = await connection.query(`explain (generic_plan, costs off) ${text}`);
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      const indexes = [
+        ...new Set([...plan.matchAll(/(?:Index (?:Only )?Scan using|Bitmap Index Scan on) (\w+)/g)].map((match) => match[1] ?? '')),
+      ];
+      lines.push(`${largeTables.test(plan) ? 'SCANS A TABLE' : 'by index'}  ${name}: ${indexes.join(', ')}`);
+    }
+  });
+  return lines;
+}

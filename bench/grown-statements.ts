@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../src/domain/context.js';
+import { sessionBounds } from '../src/domain/sessions/sessions.js';
+import { findAccessToken, findJwtStanding } from '../src/db/tables/access_tokens.js';
+import { insertAuthorizationCode, redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
+import { insertClientAccessToken } from '../src/db/tables/client_tokens.js';
+import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
+import { findSessionByToken } from '../src/db/tables/sessions.js';
+import { digest } from '../src/lib/digest.js';
+import { randomToken, uuidv7 } from '../src/lib/random.js';
+import { fixtures } from './targets/target.js';
+
+/** What endpoints under load ask of the database, of the rows in use among `size`. Every one of them throws when it doesn't find what it looks for. */
+export type HotOperation = { readonly name: string; run(): Promise<unknown> };
+
+type Person = { readonly user_id: string; readonly session_id: string };
+
+const audience = fixtures.resources.opaque;
+const day = 86_400_000;
+
+function found<T>(row: T | null | undefined, what: string): T {
+  if (row === null || row === undefined) throw new Error(`${what} was not found`);
+  return row;
+}
+
+/** People with live sessions, wherever they stand in the tables. */
+async function peopleOf(ctx: Context, size: number): Promise<Person[]> {
+  const digests = Array.from({ length: 5000 }, () => digest(`session ${Math.floor(size * (0.25 + 0.75 * Math.random()))}`));
+  const { rows } = await ctx.knex.raw<{ rows: Person[] }>(
+    `select s.user_id, s.id as session_id from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id
+     where s.environment_id = ? and s.token_digest = any (?) and s.revoked_at is null and s.expires_at > now() and u.status = 'active'`,
+    [ctx.environment.id, digests],
+  );
+  return rows;
+}
+
+const times = (ctx: Context) => {
+  const now = ctx.clock.now();
+  return { now, jti: uuidv7(now.getTime()), event_id: uuidv7(now.getTime()) };
+};
+const nothing = { subscribers: [], jkt: null, refresh_jkt: null, proof: null };
+
+function insertToken(ctx: Context) {
+  const { now, ...ids } = times(ctx);
+  return insertClientAccessToken(ctx.scope, {
+    ...ids,
+    digest: digest(randomToken('at_')),
+    client_id: fixtures.client.id,
+    scope: 'read',
+    audience,
+    issued_at: now,
+    jkt: null,
+    proof: null,
+    lifetime: 3600,
+    grant_type: 'client_credentials',
+    subscribers: [],
+  });
+}
+
+/** @returns the successor's digest */
+async function refresh(ctx: Context, token: Buffer): Promise<Buffer | null> {
+  const { now, ...ids } = times(ctx);
+  const state = found(await findRefreshToken(ctx.scope, token, sessionBounds(ctx), { with_user: false }), 'the refresh token');
+  if (state.problem === 'user') return null;
+  if (state.problem !== null) throw new Error(`the refresh token is ${state.problem}`);
+  const successor_digest = digest(randomToken('rt_'));
+  const used = await useRefreshToken(ctx.scope, {
+    ...ids,
+    ...nothing,
+    digest: token,
+    now,
+    successor_digest,
+    known_successors: [],
+    next_expires_at: new Date(now.getTime() + 30 * day),
+    access_token_format: 'opaque',
+    access_token_digest: digest(randomToken('at_')),
+    access_token_lifetime: 3600,
+    scope: 'read',
+    audience,
+  });
+  found(used, 'the refresh token');
+  return successor_digest;
+}
+
+async function code(ctx: Context, person: Person) {
+  const { now, ...ids } = times(ctx);
+  const value = digest(randomToken(''));
+  const redirect_uri = fixtures.redirect_uri;
+  const none = { resource: null, code_challenge: null };
+  await insertAuthorizationCode(ctx.scope, {
+    ...none,
+    ...person,
+    digest: value,
+    grant_id: randomUUID(),
+    client_id: fixtures.client.id,
+    redirect_uri,
+    scope: 'openid email',
+    access_token_format: 'opaque',
+    access_token_lifetime: 3600,
+    nonce: null,
+    dpop_jkt: null,
+    claims: null,
+    id_token_claims: null,
+    auth_time: now,
+    auth_time_requested: false,
+    acr: '1',
+    amr: ['pwd'],
+    expires_at: new Date(now.getTime() + 60_000),
+    request_id: null,
+  });
+  const redeemed = await redeemAuthorizationCode(ctx.scope, {
+    ...ids,
+    ...nothing,
+    ...none,
+    digest: value,
+    client_id: fixtures.client.id,
+    redirect_uri,
+    issuer: 'https://issuer.bench.example',
+    session_bounds: sessionBounds(ctx),
+    access_token_digest: digest(randomToken('at_')),
+    refresh_token_digest: digest(randomToken('rt_')),
+    refresh_expires_at: new Date(now.getTime() + 30 * day),
+    grant_expires_at: new Date(now.getTime() + 90 * day),
+    with_user: false,
+  });
+  if (redeemed === null || redeemed === 'used proof' || redeemed.problem !== null) throw new Error('the code gave nothing');
+}
+
+/** How many tokens, sessions and people are in use, spread over all of them: their rows are in memory, and the others needn't be. */
+const inUse = 5000;
+
+/** The hot operations on tables of so many rows. */
+export async function hotOperations(ctx: Context, size: number): Promise<HotOperation[]> {
+  const people = await peopleOf(ctx, size);
+  const used = Array.from({ length: inUse }, () => Math.floor(Math.random() * size));
+  const any = () => used[Math.floor(Math.random() * used.length)] as number;
+  const anybody = () => people[Math.floor(Math.random() * people.length)] as Person;
+  const token = () => digest(`token ${any()}`);
+  const { issuers } = ctx.environment;
+  // Those with an even number have not been used; each once, then their successors.
+  const successors = [...new Set(used.map((n) => n - (n % 2)))].map((n) => digest(`refresh ${n}`));
+  const unused = () => successors.shift() as Buffer;
+  return [
+    {
+      name: 'introspection, opaque',
+      run: async () => found(await findAccessToken(ctx.scope, token(), 'permissions', issuers), 'the token'),
+    },
+    {
+      name: 'introspection, JWT',
+      run: () => {
+        const { user_id, session_id } = anybody();
+        return findJwtStanding(ctx.scope, { ids: [randomUUID(), randomUUID()], user_id, session_id, resource: audience }, 'permissions');
+      },
+    },
+    { name: 'userinfo', run: async () => found(await findAccessToken(ctx.scope, token(), 'user', issuers), 'the token') },
+    { name: 'session', run: async () => found(await findSessionByToken(ctx.scope, digest(`session ${any()}`)), 'the session') },
+    { name: 'token, opaque', run: () => insertToken(ctx) },
+    { name: 'code, stored and redeemed', run: () => code(ctx, anybody()) },
+    {
+      name: 'refresh, read and rotated',
+      async run() {
+        const successor = await refresh(ctx, unused());
+        if (successor) successors.push(successor);
+      },
+    },
+  ];
+}
