@@ -13,6 +13,7 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
        npm run bench -- --locked [--quick] [--rounds N] [--json FILE]
        npm run bench -- --sign-ins N [--quick] [--rounds N] [--json FILE]
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
+       npm run bench -- --start [--quick] [--rounds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
 scenarios: ${compared.map(({ name }) => name).join(', ')}
@@ -29,6 +30,7 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --locked       what clients' requests notice while people's table is locked, instead
   --sign-ins     so many sign-ins at once, and tokens beside them, instead
   --many         a thousand environments, ten thousand clients and so on, at a tenth and at all of the number, instead
+  --start        how long a start takes, and what memory, with a database that is there and on an empty directory, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
@@ -60,6 +62,7 @@ export function readArguments(argv: readonly string[]) {
       locked: { type: 'boolean', default: false },
       'sign-ins': { type: 'string' },
       many: { type: 'boolean', default: false },
+      start: { type: 'boolean', default: false },
       soak: { type: 'string' },
       rate: { type: 'string' },
     },
@@ -90,6 +93,7 @@ export function readArguments(argv: readonly string[]) {
     locked: values.locked,
     signIns: values['sign-ins'] === undefined ? null : number(values['sign-ins'], 300),
     many: values.many,
+    start: values.start,
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),

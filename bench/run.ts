@@ -16,6 +16,7 @@ import { measureOverload, overloadText } from './overload.js';
 import { reportText } from './report.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
+import { measureStarts, startsText } from './start.js';
 import { measureWorkers, workersText } from './workers.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
@@ -103,6 +104,10 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
   if (asked.many) {
     const many = await measureMany(async (name) => (await alone(name)).product, asked.plan, server.pid);
     return tell('many', manyText(many), { many });
+  }
+  if (asked.start) {
+    const starts = await measureStarts(server, asked.plan.rounds, log);
+    return tell('start', startsText(starts), { starts });
   }
   if (asked.soak === null) return false;
   const env = {

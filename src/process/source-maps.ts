@@ -30,7 +30,7 @@ function originOf({ file, line, column }: Place): Place | null {
 function textOf(site: NodeJS.CallSite): string {
   const place = { file: site.getFileName() ?? '', line: site.getLineNumber() ?? 1, column: site.getColumnNumber() ?? 1 };
   const origin = originOf(place);
-  const text = String(site);
+  const text = site.toString();
   return origin === null
     ? text
     : text.replace(`${place.file}:${place.line}:${place.column}`, `${origin.file}:${origin.line}:${origin.column}`);
