@@ -27,7 +27,10 @@ function originOf({ file, line, column }: Place): Place | null {
   return { file: new URL(entry.originalSource, file).href, line: entry.originalLine + 1, column: entry.originalColumn + 1 };
 }
 
-function textOf(site: NodeJS.CallSite): string {
+/** V8 writes a call site as a line of a stack. */
+type CallSite = NodeJS.CallSite & { toString(): string };
+
+function textOf(site: CallSite): string {
   const place = { file: site.getFileName() ?? '', line: site.getLineNumber() ?? 1, column: site.getColumnNumber() ?? 1 };
   const origin = originOf(place);
   const text = site.toString();
@@ -41,5 +44,5 @@ function textOf(site: NodeJS.CallSite): string {
  * tenth of a start, and 5 MiB. Here a file's map is read when the first stack with it is.
  */
 export function mapStacks(): void {
-  Error.prepareStackTrace = (error, sites) => [String(error), ...sites.map((site) => `    at ${textOf(site)}`)].join('\n');
+  Error.prepareStackTrace = (error, sites: CallSite[]) => [String(error), ...sites.map((site) => `    at ${textOf(site)}`)].join('\n');
 }
