@@ -7,42 +7,28 @@ const requestMs = 9_500;
 /** What somebody is told to wait whose time was up, in seconds. */
 const retryAfterSeconds = 5;
 
-type Open = { readonly res: Response; readonly next: NextFunction; readonly until: number };
+/** An answer that has begun goes on. */
+function refuseLate(res: Response, next: NextFunction): void {
+  if (res.headersSent) return;
+  // Its handler is still at work and may yet break off the connection, which nobody else should be using by then.
+  res.shouldKeepAlive = false;
+  next(new UnavailableError(retryAfterSeconds));
+}
 
 /**
  * Gives every request its deadline, which ends at once when the caller hangs up before the answer. What waits spends from it; a request
- * that has no answer all the same when its time is up is refused with 503 here, whatever it waits for. An answer that has begun goes on.
+ * that has no answer all the same when its time is up is refused with 503 here, whatever it waits for.
+ *
+ * A timer for each: Node keeps those of one length in a list that lets go of what is taken out. A `Set` of open requests would cost more: the tables that V8
+ * outgrows keep what was in them, requests with all that they hold, until the next collection of the old generation.
  */
 export function requestDeadlines(ms = requestMs): RequestHandler {
-  // In the order in which their time is up, since all have the same: one timer serves them all.
-  const open = new Set<Open>();
-  let timer: NodeJS.Timeout | null = null;
-
-  function refuseLate(): void {
-    timer = null;
-    for (const one of open) {
-      const left = one.until - performance.now();
-      if (left > 0) {
-        timer = setTimeout(refuseLate, Math.ceil(left));
-        timer.unref();
-        return;
-      }
-      open.delete(one);
-      if (one.res.headersSent) continue;
-      // Its handler is still at work and may yet break off the connection, which nobody else should be using by then.
-      one.res.shouldKeepAlive = false;
-      one.next(new UnavailableError(retryAfterSeconds));
-    }
-  }
-
   return (req: Request, res: Response, next: NextFunction) => {
     const deadline = deadlineIn(ms);
     req.deadline = deadline;
-    const one: Open = { res, next, until: performance.now() + ms };
-    open.add(one);
-    timer ??= setTimeout(refuseLate, ms).unref();
+    const timer = setTimeout(refuseLate, ms, res, next).unref();
     res.on('close', () => {
-      open.delete(one);
+      clearTimeout(timer);
       if (!res.writableFinished) deadline.cancel();
     });
     next();

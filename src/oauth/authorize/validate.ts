@@ -95,7 +95,6 @@ export async function validate(
   }
   const rulings = judgeScopes(client, r.scopes ?? [], r.target);
   const request = {
-    ...addressee,
     scopes: granted(rulings),
     rulings,
     resource: r.target?.resource ?? null,
@@ -108,6 +107,7 @@ export async function validate(
     login_hint: get('login_hint') ?? null,
     id_token_hint: get('id_token_hint') ?? null,
     claims: r.claims ?? { userinfo: null, id_token: null },
+    ...addressee,
   };
   const within = await withinRights(ctx, request, session);
   return within === request ? request : { ...within, rulings: afterRights(rulings, within.scopes) };

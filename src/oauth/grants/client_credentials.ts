@@ -60,7 +60,6 @@ type Making = { readonly seed: TokenSeed; readonly issued_at: Date; readonly jkt
 /** What a client's own token is to say. */
 export function ownTokenContent(client: Client, { resource, granted }: OwnTarget, making: Making): AccessTokenContent {
   return {
-    ...making,
     format: resource.token_format,
     sub: client.id,
     client_id: client.id,
@@ -72,6 +71,8 @@ export function ownTokenContent(client: Client, { resource, granted }: OwnTarget
     algorithm: resource.signing_alg,
     // Nobody is behind the token: constants, and the client's own permissions.
     mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
+    // Last: V8 adds each member behind a spread by a call of its own, which takes ten times as long as all before it.
+    ...making,
   };
 }
 
@@ -96,14 +97,13 @@ export async function issueForClient(
   const { client_id, scope, audience, lifetime, format } = content;
   const subscribers = await tokenIssuedSubscribers(ctx);
   const event_id = uuidv7(now.getTime());
-  const whose = { client_id, scope, audience };
-  const common = { ...whose, lifetime, event_id, subscribers, grant_type, jti: seed.jti, proof: proof && proof.use };
+  const common = { client_id, scope, audience, lifetime, event_id, subscribers, grant_type, jti: seed.jti, proof: proof && proof.use };
   if (format === 'jwt' && subscribers.length === 0) await spendProof(ctx, proof);
   else {
     const stored =
       format === 'opaque'
-        ? await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now, jkt })
-        : await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format });
+        ? await insertClientAccessToken(ctx.scope, { digest: seed.digest, issued_at: now, jkt, ...common })
+        : await storeTokenIssued(ctx.scope, { at: now, token_format: format, ...common });
     if (!stored) throw proofRefused(ctx, usedBefore);
   }
 
