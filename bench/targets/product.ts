@@ -22,7 +22,11 @@ import { endProcess, fixtures, freePort, startProcess, type Started, type Target
 const root = new URL('../../', import.meta.url);
 
 /** What `npm start` runs, with further arguments of Node: so that what is measured is what operators run. */
-export const startCommand = (nodeArguments: readonly string[]): string[] => ['sh', fileURLToPath(new URL('bin/start.sh', root)), ...nodeArguments];
+export const startCommand = (nodeArguments: readonly string[]): string[] => [
+  'sh',
+  fileURLToPath(new URL('bin/start.sh', root)),
+  ...nodeArguments,
+];
 
 /** With the Node that runs this in front. */
 export const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
