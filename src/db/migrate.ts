@@ -66,7 +66,7 @@ async function isEmpty(knex: Knex): Promise<boolean> {
   return (await knex('knex_migrations').first('name')) === undefined;
 }
 
-/** Nobody uses an empty database yet: one transaction holds no lock that somebody waits for, and takes a third of the time. */
+/** Nobody uses an empty database yet: one transaction holds no lock that somebody waits for, and takes a fifth of the processor time. */
 async function runAll(knex: Knex, log?: Logger): Promise<string[]> {
   const [, names] = (await knex.migrate.latest(migrations)) as [number, string[]];
   for (const migration of names) log?.info({ event: 'database.migrated', migration }, 'a migration was applied');
