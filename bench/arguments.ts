@@ -15,6 +15,7 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
        npm run bench -- --grown [ROWS] [--quick] [--rounds N] [--seconds N]
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
        npm run bench -- --tail [--quick] [--seconds N] [--json FILE]
+       npm run bench -- --start [--quick] [--rounds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
 scenarios: ${compared.map(({ name }) => name).join(', ')}
@@ -33,6 +34,7 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --sign-ins     so many sign-ins at once, and tokens beside them, instead
   --many         a thousand environments, ten thousand clients and so on, at a tenth and at all of the number, instead
   --tail         the slowest requests at 70 % of the peak, and what made them slow, instead
+  --start        how long a start takes, and what memory, with a database that is there and on an empty directory, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
@@ -66,6 +68,7 @@ export function readArguments(argv: readonly string[]) {
       'sign-ins': { type: 'string' },
       many: { type: 'boolean', default: false },
       tail: { type: 'boolean', default: false },
+      start: { type: 'boolean', default: false },
       soak: { type: 'string' },
       rate: { type: 'string' },
     },
@@ -97,6 +100,7 @@ export function readArguments(argv: readonly string[]) {
     signIns: values['sign-ins'] === undefined ? null : number(values['sign-ins'], 300),
     many: values.many,
     tail: values.tail,
+    start: values.start,
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),

@@ -17,6 +17,7 @@ import { reportText } from './report.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
 import { measureTail, tailText } from './tail.js';
+import { measureStarts, startsText } from './start.js';
 import { measureWorkers, workersText } from './workers.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
@@ -121,6 +122,10 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     const { product, databaseUrl } = await alone('tail', cpus().length > 1, env, ['--import', probe]);
     const tail = await measureTail(product, databaseUrl, probeFile, asked.plan);
     return tell('tail', tailText(tail), { tail });
+  }
+  if (asked.start) {
+    const starts = await measureStarts(server, asked.plan.rounds, log);
+    return tell('start', startsText(starts), { starts });
   }
   if (asked.soak === null) return false;
   const env = {

@@ -11,10 +11,10 @@ export GLIBC_TUNABLES="${GLIBC_TUNABLES:-glibc.malloc.mmap_threshold=8388608:gli
 wanted='--max-semi-space-size=8 --heap-growing-percent=50 --no-allocation-site-pretenuring'
 known=$wanted
 # shellcheck disable=SC2086 -- words are what is wanted
-if ! node $wanted --eval 0 >/dev/null 2>&1; then
+if ! node $wanted --version >/dev/null 2>&1; then
   known=''
   for option in $wanted; do
-    if node "$option" --eval 0 >/dev/null 2>&1; then
+    if node "$option" --version >/dev/null 2>&1; then
       known="$known $option"
     else
       echo "$(node --version) does not know $option: starting without it, which costs memory (docs/operations.md, \"Memory\")" >&2
@@ -22,4 +22,4 @@ if ! node $wanted --eval 0 >/dev/null 2>&1; then
   done
 fi
 # shellcheck disable=SC2086
-exec node $known --enable-source-maps "$@" "$main"
+exec node $known "$@" "$main"

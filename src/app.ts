@@ -1,13 +1,13 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { accountRouter } from './account/router.js';
 import type { Deps } from './domain/context.js';
-import { dashboardRouter } from './dashboard/router.js';
 import { PageError } from './errors.js';
 import { recallPublicEnvironment } from './domain/environments/environments.js';
 import { requestDeadlines } from './http/request/deadline.js';
 import { environment } from './http/request/environment.js';
 import { createExactRoutes, inSequence } from './http/exact-routes.js';
 import { healthPaths, healthz, metrics, readyz, type Lifecycle } from './http/health.js';
+import { laterRouter } from './http/later-router.js';
 import { logoImage } from './http/logos.js';
 import { route } from './http/routes.js';
 import { securityText, securityTextPath } from './http/security-txt.js';
@@ -22,16 +22,12 @@ import { traceRequests } from './http/request/span.js';
 import { createAssets } from './http/pages/static.js';
 import type { AnswerAhead } from './http/server.js';
 import type { Web } from './http/web.js';
-import { registry } from './management/resources/index.js';
-import { referenceRouter } from './management/reference/router.js';
-import { managementRouter } from './management/router.js';
 import { crossOriginPaths, endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
 import { rememberedDocuments } from './oauth/remembered-documents.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
 import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
 import { spans } from './platform/spans/tracer.js';
-import { ssoRouter } from './sso/router.js';
 import { message } from './lib/languages/messages.js';
 
 /** The service as an Express app, what stands before it, and what must be closed after it. */
@@ -83,17 +79,36 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
     ]),
   );
   app.use(accountRouter(web));
-  app.use(ssoRouter(web));
-  app.use(dashboardRouter(web));
+  app.use(laterRouter(async () => (await import('./sso/router.js')).ssoRouter(web), '/auth/sso'));
+  app.use(laterRouter(async () => (await import('./dashboard/router.js')).dashboardRouter(web), '/dashboard'));
   app.use(mailboxRouter(web));
-  app.use('/api', managementRouter(web, registry));
-  app.use(referenceRouter(web, registry));
+  app.use(
+    '/api',
+    laterRouter(() => loadManagement(web)),
+  );
+  app.use(laterRouter(() => loadReference(web), '/docs'));
   route(app, '/logos/:file', { get: [logoImage(deps)], head: true });
   app.get(securityTextPath, securityText(deps));
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', message('refusal.nothing_here'))));
   app.use(renderErrors(web));
   return { app, web, admission: createDoor(deps), answerAhead: rememberedDocuments(deps), close: () => limiter.close() };
+}
+
+async function loadManagement(web: Web): Promise<RequestHandler> {
+  const [{ managementRouter }, { registry }] = await Promise.all([
+    import('./management/router.js'),
+    import('./management/resources/index.js'),
+  ]);
+  return managementRouter(web, registry);
+}
+
+async function loadReference(web: Web): Promise<RequestHandler> {
+  const [{ referenceRouter }, { registry }] = await Promise.all([
+    import('./management/reference/router.js'),
+    import('./management/resources/index.js'),
+  ]);
+  return referenceRouter(web, registry);
 }
 
 /** So many on their way are never too many, however slow the machine is. */

@@ -22,10 +22,14 @@ import { endProcess, fixtures, freePort, startProcess, type Started, type Target
 const root = new URL('../../', import.meta.url);
 
 /** What `npm start` runs, with further arguments of Node: so that what is measured is what operators run. */
-const startCommand = (nodeArguments: readonly string[]): string[] => ['sh', fileURLToPath(new URL('bin/start.sh', root)), ...nodeArguments];
+export const startCommand = (nodeArguments: readonly string[]): string[] => [
+  'sh',
+  fileURLToPath(new URL('bin/start.sh', root)),
+  ...nodeArguments,
+];
 
 /** With the Node that runs this in front. */
-const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
+export const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
 
 /** A collector of traces that the caller has named: what spans cost is measured by naming one. */
 const collector = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('OTEL_'))) as Record<string, string>;

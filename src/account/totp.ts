@@ -58,14 +58,14 @@ const ownPlace = (req: Request): TotpPlace => ({
 });
 
 /** Shows what an app needs to be set up, and asks for its first code. */
-export function renderTotp(
+export async function renderTotp(
   web: Web,
   req: Request,
   res: Response,
   pending: Pending,
   error?: Message,
   place: TotpPlace = ownPlace(req),
-): void {
+): Promise<void> {
   const { authenticator_id, secret, otpauth_uri, expires_at } = pending;
   const base = basePage(req.ctx.environment, {
     title: place.title,
@@ -79,7 +79,7 @@ export function renderTotp(
       ...base,
       action: place.action,
       hidden: { ...place.hidden, authenticator_id },
-      qr: qrImage(otpauth_uri),
+      qr: await qrImage(otpauth_uri),
       secret: secret.replaceAll(/(.{4})(?=.)/g, '$1 '),
       otpauth_uri,
       issuer: base.environment.name,
@@ -104,7 +104,7 @@ export function beginTotp(web: Web) {
     if (wantsJson(req))
       return void res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
     const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
-    renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at });
+    await renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at });
   };
 }
 
@@ -131,7 +131,7 @@ async function askAgain(web: Web, req: Request, res: Response, id: string, error
   const { user_id, user_email } = sessionOf(req);
   const pending = await pendingTotp(req, id, { id: user_id, email: user_email });
   if (!pending) return refuse(web, req, res, totpExpired);
-  renderTotp(web, req, res, pending, error);
+  await renderTotp(web, req, res, pending, error);
 }
 
 /** Nothing waits for a first code any more. */

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import { normalizeEmail } from '../lib/email-address.js';
 import { named } from '../lib/named.js';
 import { spans, timed } from './spans/tracer.js';
@@ -88,17 +87,20 @@ export function isMailSender(text: string): boolean {
 export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string; readonly emailFrom: string }): Mailer {
   const sender = readSender(emailFrom);
   const host = URL.canParse(smtpUrl) ? new URL(smtpUrl).hostname : '';
-  const transport = createTransport({
-    url: smtpUrl,
-    pool: true,
-    maxConnections,
-    connectionTimeout: stepTimeoutMs,
-    greetingTimeout: stepTimeoutMs,
-    socketTimeout: stepTimeoutMs,
-    dnsTimeout: stepTimeoutMs,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const open = async () =>
+    (await import('nodemailer')).createTransport({
+      url: smtpUrl,
+      pool: true,
+      maxConnections,
+      connectionTimeout: stepTimeoutMs,
+      greetingTimeout: stepTimeoutMs,
+      socketTimeout: stepTimeoutMs,
+      dnsTimeout: stepTimeoutMs,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  /** Opened by the first mail. */
+  let transport: ReturnType<typeof open> | null = null;
 
   return {
     async send({ from, to, subject, text, html, language, message_id }, signal) {
@@ -121,10 +123,11 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
         signal: AbortSignal.any([AbortSignal.timeout(totalTimeoutMs), ...(signal ? [signal] : [])]),
       };
       const span = spans.tracer === null ? null : spans.tracer.mail(host);
-      await timed(span, transport.sendMail(mail));
+      transport ??= open();
+      await timed(span, (await transport).sendMail(mail));
     },
     async close() {
-      transport.close();
+      (await transport)?.close();
     },
   };
 }
@@ -155,6 +158,7 @@ const isTlsText = /certificate|self[- ]signed|SSL|TLS|wrong version number|altna
  */
 export async function findMailServerProblem(smtpUrl: string, timeoutMs: number): Promise<MailServerProblem | null> {
   const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs, dnsTimeout: timeoutMs };
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport({ url: smtpUrl, ...limits, disableFileAccess: true, disableUrlAccess: true });
   try {
     await transport.verify();

@@ -56,7 +56,7 @@ test('Node takes the place of the shell, with the settings that keep memory smal
   const { child, told, warnings } = await start(await prepare(), ownNode, '--stack-trace-limit=20');
   expect(told).toEqual({
     pid: child.pid,
-    options: [...settings, '--enable-source-maps', '--stack-trace-limit=20'],
+    options: [...settings, '--stack-trace-limit=20'],
     tunables: 'glibc.malloc.mmap_threshold=8388608:glibc.malloc.hugetlb=1:glibc.malloc.arena_max=2',
   });
   expect(warnings).toEqual([]);
@@ -75,7 +75,7 @@ exec '${process.execPath}' "$@"
 `;
   await writeFile(join(directory, 'old/node'), node, { mode: 0o755 });
   const { child, told, warnings } = await start(directory, join(directory, 'old'));
-  expect(told).toMatchObject({ pid: child.pid, options: [settings[0], settings[2], '--enable-source-maps'] });
+  expect(told).toMatchObject({ pid: child.pid, options: [settings[0], settings[2]] });
   await expect.poll(() => warnings).toEqual([expect.stringContaining(`${process.version} does not know --heap-growing-percent=50`)]);
 });
 

@@ -2,13 +2,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { startCollector } from '../support/collector.js';
 import { programArguments } from '../support/compiled.js';
 import { createTestDatabase } from '../support/database.js';
+import { noteModules, type LoadedModules } from '../support/loaded-modules.js';
 import { managementClient } from '../support/management.js';
 import { oauthPost } from '../support/oauth.js';
 import { freePort } from '../support/service.js';
@@ -35,22 +36,6 @@ afterAll(async () => {
   await database?.drop();
   rmSync(directory, { recursive: true, force: true });
 });
-
-/** Notes every module that the process loads: imported ones by a hook, required ones when it ends. */
-function preload(list: string): string {
-  const hooks = `import { appendFileSync } from 'node:fs';
-    export async function load(url, context, next) { appendFileSync(${JSON.stringify(list)}, url + '\\n'); return next(url, context); }`;
-  const file = join(directory, 'preload.mjs');
-  writeFileSync(
-    file,
-    `import { appendFileSync } from 'node:fs';
-     import { createRequire, register } from 'node:module';
-     register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hooks)}));
-     const { cache } = createRequire(import.meta.url);
-     process.on('exit', () => appendFileSync(${JSON.stringify(list)}, Object.keys(cache).join('\\n')));`,
-  );
-  return file;
-}
 
 async function start(environment: Record<string, string>, options: readonly string[] = []) {
   const port = await freePort();
@@ -84,25 +69,23 @@ async function end(): Promise<{ code: number | null; ms: number }> {
   return { code, ms: performance.now() - began };
 }
 
-const loaded = (list: string) => readFileSync(list, 'utf8').split('\n').filter((name) => name.includes('@opentelemetry')); // prettier-ignore
+const ofTelemetry = (modules: LoadedModules) => modules.names().filter((name) => name.includes('@opentelemetry'));
 
 test('without a collector nothing of OpenTelemetry is loaded, whatever is asked (specification 15.5.2)', async () => {
-  const list = join(directory, 'without');
-  const { url, ask } = await start({}, ['--import', preload(list)]);
+  const modules = noteModules();
+  const { url, ask } = await start({}, modules.options);
   expect((await ask()).status).toBe(200);
   for (const path of ['/login', '/metrics', '/api/users', '/dashboard', '/readyz']) await fetch(`${url}${path}`, { redirect: 'manual' });
   expect((await end()).code).toBe(0);
-  expect(readFileSync(list, 'utf8')).toContain('node_modules/prom-client');
-  expect(loaded(list)).toEqual([]);
+  expect(modules.names().some((name) => name.includes('node_modules/prom-client'))).toBe(true);
+  expect(ofTelemetry(modules)).toEqual([]);
+  modules.remove();
 });
 
 test('with a collector that hangs no request waits, and the process ends in time (attack 35.772)', async () => {
   const collector = await startCollector('hang');
-  const list = join(directory, 'with');
-  const { url, ask, lines } = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' }, [
-    '--import',
-    preload(list),
-  ]);
+  const modules = noteModules();
+  const { url, ask, lines } = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' }, modules.options);
   const took: number[] = [];
   for (let round = 0; round < 70; round++) {
     const began = performance.now();
@@ -124,7 +107,8 @@ test('with a collector that hangs no request waits, and the process ends in time
   const { code, ms } = await end();
   expect(code).toBe(0);
   expect(ms).toBeLessThan(8_000);
-  expect(loaded(list).length).toBeGreaterThan(10);
+  expect(ofTelemetry(modules).length).toBeGreaterThan(10);
+  modules.remove();
   const requests = lines().filter(({ event }) => event === 'http.request');
   expect(requests.filter(({ trace_id }) => /^[0-9a-f]{32}$/.test(String(trace_id))).length).toBe(1_400);
   await collector.close();

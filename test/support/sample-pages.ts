@@ -88,7 +88,7 @@ const totpPage: PageModels['account/totp'] = {
   ...base('Add an authenticator app'),
   action: '/account/authenticators/totp/verify',
   hidden: { authenticator_id: '019ab3c2' },
-  qr: qrImage(otpauth_uri),
+  qr: await qrImage(otpauth_uri),
   secret: 'JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP',
   otpauth_uri,
   issuer: 'Acme',

@@ -6,6 +6,11 @@ import { defaultContext } from '../../src/domain/environments/bootstrap.js';
 import { createContext, type Context, type Deps } from '../../src/domain/context.js';
 import { findEnvironmentById } from '../../src/domain/environments/environments.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
+// What a process loads with the first request for it is compiled here first, which no request has the time to wait for.
+import '../../src/dashboard/router.js';
+import '../../src/management/reference/router.js';
+import '../../src/management/router.js';
+import '../../src/sso/router.js';
 import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/process/service.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { traced } from '../../src/platform/log/logger.js';

@@ -177,7 +177,7 @@ export function enrollTotpVerify(web: Web) {
     const again = async (error?: Message) => {
       const pending = await pendingTotp(req, authenticator_id, claimant.user);
       if (!pending) return refuse(web, req, res, totpExpired);
-      renderTotp(web, req, res, pending, error, place(req, claimant));
+      await renderTotp(web, req, res, pending, error, place(req, claimant));
     };
     if (isLanguageSwitch(req, res)) return again();
     const input = { authenticator_id, code, basis: basisOf(req) };

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
+import type * as Helpers from '@simplewebauthn/server/helpers';
 import { Secret } from 'otpauth';
-import { decodeCredentialPublicKey, cose } from '@simplewebauthn/server/helpers';
 import { countAuthenticators, insertAuthenticator, type AuthenticatorRow, type totpAlgorithms } from '../../db/tables/authenticators.js';
 import { lockUser, updateUser } from '../../db/tables/users.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -34,6 +35,8 @@ export type ImportedAuthenticator = { readonly name: string } & (
     }
 );
 
+const onDemand = createRequire(import.meta.url);
+
 /** RFC 4226 4 (R6): 128 bits at the least. */
 const minSecretBytes = 16;
 const maxSecretBytes = 128;
@@ -50,6 +53,7 @@ function secretProblems(secret: string): Problem[] {
 }
 
 function keyProblems(public_key: string): Problem[] {
+  const { decodeCredentialPublicKey, cose } = onDemand('@simplewebauthn/server/helpers') as typeof Helpers;
   try {
     const key = decodeCredentialPublicKey(new Uint8Array(Buffer.from(public_key, 'base64url')));
     if (passkeyAlgorithms.includes(key.get(cose.COSEKEYS.alg) as number)) return [];

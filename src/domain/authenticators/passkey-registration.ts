@@ -1,14 +1,10 @@
-import {
-  generateRegistrationOptions,
-  verifyRegistrationResponse,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type RegistrationResponseJSON,
-} from '@simplewebauthn/server';
+import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { PasskeyRow } from '../../db/tables/authenticators.js';
 import type { Context } from '../context.js';
 import { challengeLifetime, mintChallenge, spendChallenge, type ChallengeUse } from './challenge.js';
 import { originAsked, rpIdOf } from './relying-party.js';
 import { challengeOf, registrationResponse, userHandleOf } from './webauthn-input.js';
+import { describeCredential } from './webauthn-output.js';
 
 /** COSE algorithms that are taken (RFC 9053): EdDSA, ES256, RS256. */
 export const passkeyAlgorithms = [-8, -7, -257];
@@ -35,19 +31,19 @@ export async function creationOptions(
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { branding, name } = ctx.environment;
   const strictness = purpose === 'register' ? 'required' : 'preferred';
-  return generateRegistrationOptions({
-    rpName: branding.name || name,
-    rpID: rpIdOf(ctx.environment),
-    userID: new Uint8Array(Buffer.from(userHandleOf(user.id), 'base64url')),
-    userName: user.email,
-    userDisplayName: user.name,
-    challenge: new Uint8Array(mintChallenge(ctx, { purpose, browser, user_id: user.id })),
+  // It is wanted within seconds. What becomes of this is told to whoever needs it.
+  import('@simplewebauthn/server').catch(() => undefined);
+  return {
+    rp: { name: branding.name || name, id: rpIdOf(ctx.environment) },
+    user: { id: userHandleOf(user.id), name: user.email, displayName: user.name },
+    challenge: mintChallenge(ctx, { purpose, browser, user_id: user.id }).toString('base64url'),
+    pubKeyCredParams: passkeyAlgorithms.map((alg) => ({ type: 'public-key', alg })),
     timeout: challengeLifetime * 1000,
-    attestationType: 'none',
-    excludeCredentials: exclude.map(({ credential_id, transports }) => ({ id: credential_id, transports: transports as never[] })),
-    authenticatorSelection: { residentKey: strictness, userVerification: strictness },
-    supportedAlgorithmIDs: passkeyAlgorithms,
-  });
+    attestation: 'none',
+    excludeCredentials: exclude.map(describeCredential),
+    authenticatorSelection: { residentKey: strictness, requireResidentKey: strictness === 'required', userVerification: strictness },
+    extensions: { credProps: true },
+  };
 }
 
 /** A passkey that was proven to be there, as it is stored; not stored yet. */
@@ -84,6 +80,7 @@ export async function verifyNewPasskey(
   if (!parsed.success || challenge === null || origin === null) return refused('malformed');
   const spent = await spendChallenge(ctx, making, challenge);
   if (spent !== 'good') return spent === 'expired' ? { outcome: 'expired' } : refused('foreign_challenge');
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
   const registering = making.purpose === 'register';
   const verified = await verifyRegistrationResponse({
     response: parsed.data as RegistrationResponseJSON,

@@ -1,9 +1,4 @@
-import {
-  generateAuthenticationOptions,
-  verifyAuthenticationResponse,
-  type AuthenticationResponseJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-} from '@simplewebauthn/server';
+import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { findPasskey, isPasskey, listAuthenticatorsOfUser, recordPasskeyUse, type PasskeyRow } from '../../db/tables/authenticators.js';
 import { findUser, type UserRow } from '../../db/tables/users.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
@@ -14,6 +9,7 @@ import { challengeLifetime, mintChallenge, spendChallenge, type ChallengeUse } f
 import { tellOwner } from './notices.js';
 import { originAsked, rpIdOf } from './relying-party.js';
 import { authenticationResponse, challengeOf } from './webauthn-input.js';
+import { describeCredential } from './webauthn-output.js';
 
 /** A ceremony that uses a passkey: as the first step by whoever comes, or by a user who is known. */
 export type Using = ChallengeUse & { readonly purpose: 'sign_in' | 'second_step' | 'confirm' };
@@ -25,15 +21,13 @@ export type Using = ChallengeUse & { readonly purpose: 'sign_in' | 'second_step'
 export async function requestOptions(ctx: Context, using: Using): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const rpID = rpIdOf(ctx.environment);
   const own = using.user_id === null ? [] : (await listAuthenticatorsOfUser(ctx.scope, using.user_id)).filter(isPasskey);
-  return generateAuthenticationOptions({
-    rpID,
-    challenge: new Uint8Array(mintChallenge(ctx, using)),
+  return {
+    rpId: rpID,
+    challenge: mintChallenge(ctx, using).toString('base64url'),
     timeout: challengeLifetime * 1000,
-    allowCredentials: own
-      .filter(({ rp_id }) => rp_id === rpID)
-      .map(({ credential_id, transports }) => ({ id: credential_id, transports: transports as never[] })),
+    allowCredentials: own.filter(({ rp_id }) => rp_id === rpID).map(describeCredential),
     userVerification: using.purpose === 'sign_in' ? 'required' : 'preferred',
-  });
+  };
 }
 
 /** Where a passkey is presented. */
@@ -101,6 +95,7 @@ async function judge(ctx: Context, using: Using, host: string | undefined, crede
   if (!passkey) return { outcome: 'unknown' };
   const problem = ownerProblem(passkey, using, parsed.data.response.userHandle || null);
   if (problem !== null) return refused(problem);
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
   const verified = await verifyAuthenticationResponse({
     response: parsed.data as AuthenticationResponseJSON,
     expectedChallenge: challenge,

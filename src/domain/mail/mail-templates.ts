@@ -11,7 +11,6 @@ import { Refusal, refuseDuplicates } from '../refusal.js';
 import { builtInText } from './built-in.js';
 import { mailLanguage } from './mail-language.js';
 import type { MailModels, MailName, MailText } from './mails.js';
-import { isUsable } from './template-problems.js';
 import { renderMail, type RenderedMail } from './templates.js';
 
 /** What can be set on a template. `locale` null: for whoever has no template in a language of theirs. */
@@ -57,6 +56,8 @@ export async function renderForEnvironment<Name extends MailName>(
   if (!row) return otherwise();
   const about = { template: name, mail_template_id: row.id };
   try {
+    // With a parser of HTML, which few environments need.
+    const { isUsable } = await import('./template-problems.js');
     if (isUsable(name, row)) return renderMail(name, model, row, row.locale ?? default_locale);
     tx.logger.error({ event: 'mail.template_unusable', ...about }, 'a mail template does not fit its mail');
   } catch (error) {

@@ -1,12 +1,11 @@
-import { encodeQR } from 'qr';
-
 /** A QR code (ISO/IEC 18004) as the path of an SVG: dark modules as squares of one unit, with the quiet zone of four around them. */
 export type QrImage = { readonly size: number; readonly path: string };
 
 const quietZone = 4;
 
 /** The code of a text, with the error correction that suits screens. @throws {Error} for a text that is too long */
-export function qrImage(text: string): QrImage {
+export async function qrImage(text: string): Promise<QrImage> {
+  const { encodeQR } = await import('qr');
   const rows = encodeQR(text, 'raw', { ecc: 'medium', border: quietZone });
   const path = rows.flatMap((row, y) => runsOf(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`)).join('');
   return { size: rows.length, path };

@@ -1,4 +1,4 @@
-import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import type { BusboyHeaders } from '@fastify/busboy';
 import type { Request, RequestHandler, Response } from 'express';
 import { BodyError } from '../../errors.js';
 import { parseParameters } from '../../lib/parameters.js';
@@ -23,7 +23,8 @@ const maxFieldBytes = 8_192;
 type Read = { readonly fields: URLSearchParams; readonly upload: Upload | null };
 
 /** Reads a body of fields and one file (RFC 7578). @throws {BodyError} 400, 413 */
-function read(req: Request, maxFileBytes: number): Promise<Read> {
+async function read(req: Request, maxFileBytes: number): Promise<Read> {
+  const { Busboy } = await import('@fastify/busboy');
   const limits = {
     files: 1,
     fileSize: maxFileBytes,

@@ -1,6 +1,10 @@
-import { SaxesParser, type SaxesTagNS } from 'saxes';
+import { createRequire } from 'node:module';
+import type * as Saxes from 'saxes';
+import type { SaxesTagNS } from 'saxes';
 import { svgAttributes, svgElements, svgReferring, svgTexts } from './svg-names.js';
 import { drawnElements, textWithin, type SvgElement } from './svg-drawing.js';
+
+const onDemand = createRequire(import.meta.url);
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 const xlinkNamespace = 'http://www.w3.org/1999/xlink';
@@ -119,6 +123,7 @@ class Reading {
  */
 export function sanitiseSvg(source: string): SanitisedSvg {
   const reading = new Reading();
+  const { SaxesParser } = onDemand('saxes') as typeof Saxes;
   const parser = new SaxesParser({ xmlns: true, position: false });
   parser.on('error', () => {
     throw new SvgProblem('is not well-formed XML.');

@@ -1,7 +1,6 @@
-import { Agent } from 'undici';
 import { checkUrl, type NetworkPolicy } from './guard.js';
 import { ResponseHandler } from './response-handler.js';
-import { connectOnce, guardedConnector } from './connector.js';
+import type { Connections } from './connections.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
 import { QueueGauge, type QueueState } from '../metrics/queue-state.js';
@@ -61,44 +60,10 @@ export type GuardedFetch = {
 
 /** Requests to one host, of one pool, that may be without an answer: four for each connection. */
 const maxUnanswered = 64;
-const maxPools = 1000;
 const maxUrls = 1000;
 const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
-
-/** Time is bounded by the handler of each response. */
-const agentOptions = {
-  connections: 16,
-  pipelining: 1,
-  keepAliveTimeout: 4000,
-  keepAliveMaxTimeout: 30_000,
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-} as const;
-
-/** Agents by pool name. Beyond a thousand the one least lately used is closed when its requests have ended. */
-function createAgents(create: () => Agent) {
-  const agents = new Map<string, Agent>();
-  return {
-    of(pool: string): Agent {
-      const agent = agents.get(pool) ?? create();
-      agents.delete(pool);
-      agents.set(pool, agent);
-      const [oldest] = agents;
-      if (agents.size > maxPools && oldest) {
-        agents.delete(oldest[0]);
-        oldest[1].close().catch(() => {});
-      }
-      return agent;
-    },
-    async destroy() {
-      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
-      agents.clear();
-    },
-  };
-}
 
 /** A bulkhead for each host and pool: a host that hangs holds at most {@link maxUnanswered} requests. */
 function createHostBulkheads() {
@@ -176,11 +141,15 @@ export function createGuardedFetch({
   const policy = { allowPrivateNetwork };
   const urls = createUrlParser(policy);
   const bulkheads = createHostBulkheads();
-  const connect = guardedConnector(resolve, policy, trustedCertificates);
-  const agents = createAgents(() => new Agent({ connect, ...agentOptions }));
+  const open = async () => (await import('./connections.js')).openConnections(resolve, policy, trustedCertificates);
+  /** Opened by the first request: undici takes 20 MiB of a process. */
+  let opening: ReturnType<typeof open> | null = null;
+  let connections: Connections | null = null;
 
   async function request(url: string | URL, options: OutboundRequest = {}): Promise<OutboundResponse> {
     const started = performance.now();
+    connections ??= await (opening ??= open());
+    const { agents } = connections;
     options.signal?.throwIfAborted();
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
     const { origin, path } = urls.parse(String(url), options.allowHttp === true);
@@ -218,6 +187,6 @@ export function createGuardedFetch({
   }
 
   const reach: GuardedFetch['reach'] = async (url, { timeoutMs, allowHttp = false }) =>
-    connectOnce(connect, urls.parse(url, allowHttp).origin, timeoutMs);
-  return { request, fetch, reach, queue: bulkheads.state, close: () => agents.destroy() };
+    (await (opening ??= open())).reach(urls.parse(url, allowHttp).origin, timeoutMs);
+  return { request, fetch, reach, queue: bulkheads.state, close: async () => (await opening)?.agents.destroy() };
 }

@@ -1,0 +1,106 @@
+// What a start loads: the time until it is ready and the memory that it takes are those of its modules.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { programArguments } from '../support/compiled.js';
+import { createTestDatabase } from '../support/database.js';
+import { noteModules } from '../support/loaded-modules.js';
+import { freePort } from '../support/service.js';
+import { eventually } from '../support/webhooks.js';
+
+// A shared machine takes its time to start processes.
+vi.setConfig({ testTimeout: 150_000 });
+
+/** What only some installations and some requests need; what each costs a start is in docs/scaling.md. */
+const onDemand =
+  `@fastify/busboy @opentelemetry/ @peculiar/ @simplewebauthn/server marked nodemailer openid-client parse5 qr redis saxes tar-stream
+  tsyringe undici yaml zod-openapi`
+    .split(/\s+/)
+    .map((name) => `/node_modules/${name}`);
+const ownOnDemand = ['/dist/dashboard/', '/dist/management/', '/dist/sso/'];
+
+const SECRET_KEY = randomBytes(32).toString('base64');
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let child: ChildProcess | null = null;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+
+afterEach(() => {
+  child?.kill('SIGKILL');
+  child = null;
+});
+
+afterAll(async () => {
+  await database?.drop();
+});
+
+async function start(options: readonly string[]): Promise<string> {
+  const port = await freePort();
+  child = spawn(process.execPath, [...options, ...(await programArguments('main'))], {
+    env: { PATH: process.env['PATH'], PORT: String(port), DATABASE_URL: database.url, SECRET_KEY, SMTP_URL: 'smtp://127.0.0.1:9' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const url = `http://localhost:${port}`;
+  const isReady = () => fetch(`${url}/readyz`).then(({ ok }) => ok, () => false); // prettier-ignore
+  await eventually(isReady, 90_000, 50);
+  return url;
+}
+
+async function end(): Promise<void> {
+  const ended = once(child as ChildProcess, 'exit');
+  child?.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+}
+
+const among = (names: readonly string[], places: readonly string[]) => places.filter((place) => names.some((name) => `${name}/`.includes(place.endsWith('/') ? place : `${place}/`))); // prettier-ignore
+
+test('a process that is ready, and has shown the sign-in page, has loaded nothing that only some need', async () => {
+  const modules = noteModules();
+  const url = await start(modules.options);
+  expect((await fetch(`${url}/login`)).status).toBe(200);
+  await end();
+  const names = modules.names();
+  expect(among(names, ['/node_modules/express', '/node_modules/pg', '/dist/oauth/', '/dist/account/'])).toHaveLength(4);
+  expect(among(names, [...onDemand, ...ownOnDemand])).toEqual([]);
+  modules.remove();
+});
+
+test('what is left out of a start is loaded by the first request for it, also when several come at once', async () => {
+  const modules = noteModules();
+  const url = await start(modules.options);
+  const statusOf = async (path: string) => (await fetch(`${url}${path}`, { redirect: 'manual' })).status;
+  const paths = [
+    '/dashboard',
+    '/dashboard/users',
+    '/dashboards',
+    '/api/users',
+    '/api',
+    '/api/openapi.json',
+    '/docs',
+    '/docs/oidc',
+    '/auth/sso/none',
+  ];
+  expect(await Promise.all(paths.map(statusOf))).toEqual([303, 303, 404, 401, 404, 200, 200, 200, 404]);
+  await end();
+  expect(among(modules.names(), ['/dist/dashboard/', '/dist/management/', '/dist/sso/', '/node_modules/marked'])).toHaveLength(4);
+  modules.remove();
+});
+
+test('stacks name the lines that were written', async () => {
+  const dist = pathToFileURL(dirname((await programArguments('main')).at(-1) as string)).href;
+  const program = `
+    const { mapStacks } = await import('${dist}/process/source-maps.js');
+    mapStacks();
+    const { readConfig } = await import('${dist}/config.js');
+    try { readConfig({ PORT: 'x' }); } catch (error) { console.log(error.stack); }
+    console.log(new Error('elsewhere').stack);
+  `;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
+  expect(stdout).toMatch(/^ConfigError: [^]*\n {4}at readConfig \(file:\S*\/src\/config\.ts:\d+:\d+\)\n/);
+  expect(stdout).toMatch(/\nError: elsewhere\n {4}at file:\S*\[eval1\]:\d+:\d+\n/);
+});
