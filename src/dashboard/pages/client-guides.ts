@@ -56,12 +56,15 @@ function guideOf(name: string, markdown: string): ClientGuide | null {
   };
 }
 
+/** What few want, and nobody should come upon first: sign-in pages of one's own. */
+const isSpecial = ({ name }: ClientGuide): number => (name === 'own-login-pages' ? 1 : 0);
+
 let read: readonly ClientGuide[] | null = null;
 
-/** The guides for applications of a kind, by title. Read once; an installation without `docs` has none. */
+/** The guides for applications of a kind, by title, special ones last. Read once; an installation without `docs` has none. */
 export function clientGuides(application_type: string): readonly ClientGuide[] {
   read ??= Object.entries(readGuideFiles('guides')).flatMap(([name, markdown]) => guideOf(name, markdown) ?? []);
   return read
     .filter((guide) => guide.application_type === application_type)
-    .sort((one, other) => one.title.localeCompare(other.title, 'en'));
+    .sort((one, other) => isSpecial(one) - isSpecial(other) || one.title.localeCompare(other.title, 'en'));
 }
