@@ -19,8 +19,14 @@ export class Connection {
     this.#socket.on('close', () => this.#waiting?.reject(new Error('the server closed the connection')));
   }
 
+  /** Whether the server has hung up: on a connection that has been idle for long it does. */
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
+  }
+
   send(request: Buffer | string): Promise<Reply> {
     return new Promise((resolve, reject) => {
+      if (this.isClosed) return reject(new Error('the server closed the connection'));
       this.#waiting = { resolve, reject };
       this.#socket.write(request);
     });

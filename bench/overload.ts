@@ -114,8 +114,12 @@ async function openLoop(
   free: Connection[],
 ): Promise<Arrivals> {
   const arrivals: Arrivals = { came: 0, wrong: 0, accepted: [], refused: [], texts: new Map() };
+  const takeFree = (): Connection => {
+    for (let one = free.pop(); one; one = free.pop()) if (!one.isClosed) return one;
+    return new Connection(target.port);
+  };
   const begin = async (due: number, turn: number) => {
-    const connection = free.pop() ?? new Connection(target.port);
+    const connection = takeFree();
     try {
       await (operations[turn % operations.length] as Operation)(connection);
       arrivals.accepted.push(performance.now() - due);

@@ -28,7 +28,7 @@ export type AdmissionOptions = {
   readonly fewInFlight?: number;
   /** A turn of the event loop that takes longer is long, in milliseconds; default 30. */
   readonly longTurnMs?: number;
-  /** While turns are long: how much of a turn is given to new requests, in milliseconds; default 10. */
+  /** While turns are long: how much of a turn is given to new requests, in milliseconds; default 12. */
   readonly shareMs?: number;
 };
 
@@ -52,6 +52,18 @@ const apiBody = JSON.stringify({
 const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Busy</title>
 <body style="font-family:system-ui;max-width:30rem;margin:4rem auto;padding:0 1rem"><h1>One moment, please</h1><p>Too many people are here at once. Wait a moment, then reload this page.</p>`;
 
+/** A refusal as it is sent, made once. */
+const refusalOf = (type: string, body: string) => {
+  const headers = ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body)), 'Retry-After', retryAfter];
+  return { headers: [...headers, 'Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'], body };
+};
+const refusals = {
+  api: refusalOf('application/vnd.api+json', apiBody),
+  page: refusalOf('text/html; charset=utf-8', page),
+  oauth: refusalOf('application/json; charset=utf-8', oauthBody),
+};
+const readableAcrossOrigins = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', 'Retry-After, X-Request-Id'];
+
 /** Answers without any of the service's machinery: what can't be served must cost next to nothing. */
 function refuse(
   req: IncomingMessage,
@@ -59,20 +71,10 @@ function refuse(
   path: string,
   { crossOrigin, now }: Pick<AdmissionOptions, 'crossOrigin' | 'now'>,
 ): void {
-  const [type, body] = path.startsWith('/api')
-    ? ['application/vnd.api+json', apiBody]
-    : req.headers.accept?.includes('text/html')
-      ? ['text/html; charset=utf-8', page]
-      : ['application/json; charset=utf-8', oauthBody];
-  res.writeHead(503, {
-    'Content-Type': type,
-    'Content-Length': Buffer.byteLength(body),
-    'Retry-After': retryAfter,
-    'Cache-Control': 'no-store',
-    'X-Request-Id': requestIdOf(req, now()),
-    'X-Content-Type-Options': 'nosniff',
-    ...(crossOrigin?.has(path) && { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' }),
-  });
+  const surface = path.startsWith('/api') ? 'api' : req.headers.accept?.includes('text/html') ? 'page' : 'oauth';
+  const { headers, body } = refusals[surface];
+  const id = ['X-Request-Id', requestIdOf(req, now())];
+  res.writeHead(503, crossOrigin?.has(path) ? headers.concat(id, readableAcrossOrigins) : headers.concat(id));
   res.end(req.method === 'HEAD' ? undefined : body);
 }
 
@@ -155,7 +157,7 @@ function createShares(maxEach: number, callerOf: (req: IncomingMessage) => strin
  * only a share of itself to new requests, and the others are refused at once for next to nothing. Nothing is refused while it keeps up.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 30, shareMs = 10, callerOf = () => null } = options;
+  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 30, shareMs = 12, callerOf = () => null } = options;
   const turns = createTurns(longTurnMs);
   const shares = createShares(Math.ceil(maxInFlight / 4), callerOf);
   let inFlight = 0;
