@@ -183,6 +183,41 @@ describe('in forced colours', () => {
     }
   });
 
+  test('the series of a chart are told apart, and its axis is seen', async () => {
+    const { environment, knex } = await service.context();
+    const series = { logins: ['succeeded', 'failed'], tokens: ['authorization_code', 'refresh_token', 'client_credentials'] };
+    const rows = Object.entries(series).flatMap(([name, labels]) =>
+      labels.map((label, index) => ({ environment_id: environment.id, day: service.clock.now(), name, label, count: 20 - 6 * index })),
+    );
+    await knex('daily_stats').insert(rows).onConflict(['environment_id', 'day', 'name', 'label']).merge();
+    await visit('dashboard');
+    await page.locator('.charts').scrollIntoViewIfNeeded();
+    await picture(page, 'forced-charts');
+    const [text, ground] = await page
+      .locator('h1')
+      .evaluate((one) => [getComputedStyle(one).color, getComputedStyle(document.body).backgroundColor]);
+    for (const [name, labels] of Object.entries(series)) {
+      const chart = page.locator(`.chart:has(#chart-${name}-title)`);
+      const looks = await chart.locator('rect').evaluateAll((all) =>
+        all.map((one) => {
+          const { fill, stroke, strokeDasharray } = getComputedStyle(one);
+          return [fill, stroke, strokeDasharray].join(' ');
+        }),
+      );
+      expect(new Set(looks).size, `of ${name}`).toBe(labels.length);
+      const swatches = await chart
+        .locator('.swatch')
+        .evaluateAll((all) => all.map((one) => [getComputedStyle(one).backgroundColor, getComputedStyle(one).borderTopStyle].join(' ')));
+      expect(new Set(swatches).size, `in the legend of ${name}`).toBe(labels.length);
+      const axis = await chart
+        .locator('.grid')
+        .first()
+        .evaluate((one) => getComputedStyle(one).stroke);
+      expect(axis).toBe(text);
+      expect(axis).not.toBe(ground);
+    }
+  });
+
   test('focus and the place in the navigation have an outline', async () => {
     for (const name of [
       'login-client',

@@ -8,6 +8,8 @@ import { languageOf } from './language.js';
 export type Rich =
   | { readonly strong: string }
   | { readonly href: string; readonly text: string; readonly beside?: boolean }
+  /** an IP address, or what is said when there is none */
+  | { readonly address: string }
   /** ISO 8601; `as` is how the reader's browser shows it */
   | { readonly time: string; readonly as?: 'time' | 'date' };
 
