@@ -4,11 +4,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import { permit } from '../support/administrators.js';
-import { axeViolations } from '../support/axe.js';
-import { picture, sharedChromium, signInAt } from '../support/chromium.js';
-import { addUser, password } from '../support/data.js';
+import { administratorsPage, look } from '../support/administrators-page.js';
+import { picture, sharedChromium } from '../support/chromium.js';
 import { svg } from '../support/images.js';
 import { needs } from '../support/programs.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -19,50 +16,23 @@ const service = sharedService();
 const ctx = contextOf(service);
 let page: Page;
 
-async function signedInPage(javaScriptEnabled: boolean): Promise<Page> {
-  const admin = await addUser(ctx);
-  await permit(ctx, admin.id, ...managementPermissions);
-  const made = await (await browser.newContext({ viewport: { width: 1280, height: 860 }, javaScriptEnabled })).newPage();
-  await signInAt(made, service.url, admin.email, password);
-  await made.waitForURL('**/account');
-  return made;
-}
-
 beforeAll(async () => {
-  page = await signedInPage(true);
+  ({ page } = await administratorsPage(browser, ctx));
 });
 afterAll(() => page?.context().close());
 
-/** The page as desktops and phones show it, in the light and in the dark. */
-async function look(name: string): Promise<void> {
-  for (const [width, colorScheme] of [
-    [1280, 'light'],
-    [390, 'dark'],
-    [390, 'light'],
-    [1280, 'dark'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 860 });
-    await page.emulateMedia({ colorScheme });
-    expect(await axeViolations(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
-    await picture(page, `${name}-${width}-${colorScheme}`);
-  }
-  await page.setViewportSize({ width: 1280, height: 860 });
-  await page.emulateMedia({ colorScheme: 'light' });
-}
-
 test('a web application: three things are asked, and the last page says what was chosen, with the secret once', async () => {
   await page.goto(`${service.url}/dashboard/clients/new`);
-  await look('wizard-1');
+  await look(page, 'wizard-1');
   await page.getByRole('link', { name: 'Web application' }).click();
   await page.getByLabel('Name').fill('Acme Notes');
   await page.getByRole('textbox', { name: 'Redirect URIs' }).first().fill('https://notes.example/callback');
   // All else is there, and folded away.
   expect(await page.getByRole('checkbox', { name: 'Authorization code' }).isVisible()).toBe(false);
-  await look('wizard-2');
+  await look(page, 'wizard-2');
   await page.getByText('More settings').click();
   expect(await page.getByRole('checkbox', { name: 'Authorization code' }).isChecked()).toBe(true);
-  await look('wizard-2-open');
+  await look(page, 'wizard-2-open');
   await page.getByRole('button', { name: 'Create client' }).click();
   const secret = (await page.locator('#secret-client_secret').textContent()) ?? '';
   const id =
@@ -73,7 +43,7 @@ test('a web application: three things are asked, and the last page says what was
   expect(await page.locator('#snippet-variables').textContent()).toBe(
     `ISSUER=${ctx.environment.issuer}\nCLIENT_ID=${id}\nCLIENT_SECRET=${secret}\nREDIRECT_URI=https://notes.example/callback`,
   );
-  await look('wizard-3');
+  await look(page, 'wizard-3');
   expect(await page.getByRole('link', { name: 'Change PKCE' }).getAttribute('href')).toBe(`/dashboard/clients/${id}/edit#require_pkce`);
   await page.getByRole('link', { name: 'Change PKCE' }).click();
   await page.waitForURL('**/edit#require_pkce');
@@ -89,7 +59,7 @@ test('a single-page application, whose origins follow from its redirect URIs; a 
   await page.getByRole('textbox', { name: 'Redirect URIs' }).first().fill('https://board.example/callback');
   await page.getByRole('button', { name: 'Create client' }).click();
   await page.waitForURL('**/quick_start?done=created');
-  await look('wizard-3-spa');
+  await look(page, 'wizard-3-spa');
   expect(await ctx.knex('clients').where({ name: 'Board' }).first()).toMatchObject({
     allowed_origins: ['https://board.example'],
     token_endpoint_auth_method: 'none',
@@ -112,7 +82,7 @@ test('a single-page application, whose origins follow from its redirect URIs; a 
 });
 
 test('a machine, without scripts: its name alone, and what it still lacks', async () => {
-  const plain = await signedInPage(false);
+  const plain = (await administratorsPage(browser, ctx, { javaScriptEnabled: false })).page;
   await plain.goto(`${service.url}/dashboard/clients/new`);
   await plain.getByRole('link', { name: 'Machine to machine' }).click();
   expect(await plain.getByRole('textbox', { name: 'Redirect URIs' }).count()).toBe(0);
@@ -142,10 +112,10 @@ test('a logo is uploaded, replaced and removed, and the sign-in page shows it', 
   };
   await page.goto(`${service.url}/dashboard/settings`);
   await page.getByRole('link', { name: 'Upload an image' }).first().click();
-  await look('logo-none');
+  await look(page, 'logo-none');
   await page.getByRole('button', { name: 'Upload' }).first().click();
   await page.locator('#error-summary').waitFor();
-  await look('logo-error');
+  await look(page, 'logo-error');
   await page.getByLabel('Image').first().setInputFiles(drawn('light.svg', '#1b1d22'));
   await page.getByRole('button', { name: 'Upload' }).first().click();
   await page.getByText('Saved.').waitFor();
@@ -155,7 +125,7 @@ test('a logo is uploaded, replaced and removed, and the sign-in page shows it', 
   const loaded = () =>
     page.evaluate('[...document.images].every((image) => image.complete && image.naturalWidth > 0) && document.images.length');
   expect(await loaded()).toBe(2);
-  await look('logo');
+  await look(page, 'logo');
   await page.goto(`${service.url}/dashboard/settings#branding.logo_url`);
   await picture(page, 'settings-logo');
   const fresh = await (await browser.newContext({ viewport: { width: 390, height: 700 } })).newPage();

@@ -1,8 +1,9 @@
 // A sign-in in a language that is written from right to left, and pages of long words, by keyboard, with and without scripts.
 import { describe, expect } from 'vitest';
+import { format } from '../../src/lib/languages/messages.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { axeViolations } from '../support/axe.js';
-import { sharedChromium } from '../support/chromium.js';
+import { sharedChromium, signInAt } from '../support/chromium.js';
 import { Keyboard } from '../support/keyboard.js';
 import { needs } from '../support/programs.js';
 import { startTestService } from '../support/service.js';
@@ -12,7 +13,7 @@ const test = needs('chromium');
 const browser = sharedChromium();
 const service = sharedService(() => startTestService());
 const ctx = contextOf(service);
-const client = shared(() => addClient(ctx, { name: 'Acme Notes', first_party: false }));
+const client = shared(() => addClient(ctx, { name: 'Acme Notes', first_party: false, redirect_uris: [`${service.url}/healthz`] }));
 
 const screenshots = process.env['SCREENSHOTS'];
 
@@ -28,7 +29,7 @@ describe.each([true, false])('with scripts: %s', (javaScriptEnabled) => {
     await page.goto(service.url + authorizePath('ar'));
     expect(await page.locator('html').getAttribute('dir')).toBe('rtl');
     expect(await page.title()).toContain('Acme Notes');
-    expect(await keys.focus()).toBe('input#email');
+    await expect.poll(() => keys.focus()).toBe('input#email');
     // An address runs from left to right, and stands where the language begins.
     expect(
       await page.locator('#email').evaluate((input) => [getComputedStyle(input).direction, getComputedStyle(input).textAlign]),
@@ -39,7 +40,50 @@ describe.each([true, false])('with scripts: %s', (javaScriptEnabled) => {
     expect(await page.locator('html').getAttribute('lang')).toBe('ar');
     await expect.poll(() => page.getByRole('button', { name: 'سماح', exact: true }).isVisible()).toBe(true);
     expect(await page.getByRole('button', { name: 'إلغاء', exact: true }).isVisible()).toBe(true);
+    const stops = await keys.to(page.getByRole('button', { name: 'سماح', exact: true }));
+    expect(stops.at(-1)).toBe('button#allow "سماح"');
+    await keys.leave('Enter', `${client.redirect_uris[0] ?? ''}**`);
+    expect(new URL(page.url()).searchParams.get('code')).toMatch(/^[\w-]{40,}$/);
     await context.close();
+  });
+
+  test('somebody tends to the account in Arabic by keyboard, and goes on in German (specification 4.13.1)', async () => {
+    const user = await addUser(ctx, { locale: 'ar' });
+    const elsewhere = await browser.newContext();
+    const other = await elsewhere.newPage();
+    await signInAt(other, service.url, user.email, password);
+    await other.waitForURL('**/account');
+
+    const context = await browser.newContext({ javaScriptEnabled, locale: 'ar' });
+    const page = await context.newPage();
+    const keys = new Keyboard(page);
+    await page.goto(`${service.url}/login`);
+    await keys.type(user.email);
+    await keys.fill(page.getByLabel(format('ar', 'common.password'), { exact: true }), password);
+    await keys.leave('Enter', '**/account');
+    expect(await page.locator('html').getAttribute('lang')).toBe('ar');
+    expect(await page.locator('html').getAttribute('dir')).toBe('rtl');
+
+    // Beside each other the first name comes first, which is on the right.
+    const stops = await keys.to(page.getByLabel(format('ar', 'profile.first_name'), { exact: true }));
+    expect(stops).not.toContain('input#last_name');
+    await keys.type('آدا');
+    const right = await page.locator('#first_name').evaluate((field) => field.getBoundingClientRect().right);
+    await keys.to(page.getByLabel(format('ar', 'profile.last_name'), { exact: true }));
+    expect(await page.locator('#last_name').evaluate((field) => field.getBoundingClientRect().right)).toBeLessThan(right);
+    await keys.leave('Enter', '**/account?done=*');
+    expect(await page.getByRole('status').first().isVisible()).toBe(true);
+    expect(await page.locator('#first_name').inputValue()).toBe('آدا');
+
+    await keys.follow(page.getByRole('button', { name: format('ar', 'sessions.end_others'), exact: true }), /done=(?!profile)/);
+    await other.goto(`${service.url}/account`);
+    expect(new URL(other.url()).pathname).toBe('/login');
+
+    await keys.to(page.locator('.languages summary'));
+    await keys.press('Enter');
+    await keys.follow(page.getByRole('button', { name: 'Deutsch', exact: true }), '**/account**');
+    await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('de');
+    await Promise.all([context.close(), elsewhere.close()]);
   });
 
   test('the switch keeps the application that waits, and the address that was typed (specification 4.13.3)', async () => {
@@ -49,10 +93,10 @@ describe.each([true, false])('with scripts: %s', (javaScriptEnabled) => {
     await page.goto(service.url + authorizePath('en'));
     await keys.type('ada@example.com');
     const summary = page.locator('.languages summary');
-    await summary.focus();
+    await keys.to(summary);
     await page.keyboard.press('Enter');
     const german = page.getByRole('button', { name: 'Deutsch', exact: true });
-    await german.focus();
+    await keys.to(german);
     await keys.leave('Enter', '**/login?login_hint=**');
     expect(await page.locator('html').getAttribute('lang')).toBe('de');
     expect(await page.locator('h1').textContent()).toBe('Bei Acme Notes anmelden');

@@ -2,11 +2,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import { permit } from '../support/administrators.js';
-import { axeViolations } from '../support/axe.js';
-import { picture, sharedChromium, signInAt } from '../support/chromium.js';
-import { addUser, password } from '../support/data.js';
+import { administratorsPage, look } from '../support/administrators-page.js';
+import { sharedChromium } from '../support/chromium.js';
+import { password } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
 import { needs } from '../support/programs.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -19,44 +17,22 @@ let admin: UserRow;
 let page: Page;
 
 beforeAll(async () => {
-  admin = await addUser(ctx);
-  await permit(ctx, admin.id, ...managementPermissions);
-  page = await (await browser.newContext({ viewport: { width: 1280, height: 860 } })).newPage();
-  await signInAt(page, service.url, admin.email, password);
-  await page.waitForURL('**/account');
+  ({ admin, page } = await administratorsPage(browser, ctx));
 });
 afterAll(() => page?.context().close());
-
-/** The page as desktops and phones show it, in the light and in the dark. */
-async function look(name: string): Promise<void> {
-  for (const [width, colorScheme] of [
-    [1280, 'light'],
-    [390, 'dark'],
-    [390, 'light'],
-    [1280, 'dark'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 860 });
-    await page.emulateMedia({ colorScheme });
-    expect(await axeViolations(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
-    await picture(page, `${name}-${width}-${colorScheme}`);
-  }
-  await page.setViewportSize({ width: 1280, height: 860 });
-  await page.emulateMedia({ colorScheme: 'light' });
-}
 
 test('a mail gets words of its own from the built-in ones on, is previewed and sent to whoever wrote it', async () => {
   await page.goto(`${service.url}/dashboard`);
   await page.getByRole('link', { name: 'Mail templates' }).click();
-  await look('empty');
+  await look(page, 'empty');
   await page.locator('main').getByRole('link', { name: 'Create mail template' }).first().click();
-  await look('chooser');
+  await look(page, 'chooser');
   await page.getByRole('link', { name: 'Password reset' }).click();
   expect(await page.getByLabel('Text', { exact: true }).inputValue()).toContain('{{#administrator}}');
   await page.getByLabel('Built-in text').selectOption('ja');
   await page.getByRole('button', { name: 'Start from it' }).click();
   await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('{{environment_name}} のパスワードの再設定');
-  await look('new');
+  await look(page, 'new');
   await page.getByLabel('Language').fill('de');
   await page.getByLabel('Subject').fill('Passwort zurücksetzen bei {{environment_nam}}');
   await page.getByLabel('Text', { exact: true }).fill('Ihr Code:\n\n{{code}}\n\nOder öffnen Sie diese Seite:\n{{reset_url}}\n');
@@ -67,17 +43,17 @@ test('a mail gets words of its own from the built-in ones on, is previewed and s
       .fill(password);
   await page.locator('#create button[type=submit]').click();
   await expect.poll(() => page.locator('main').textContent()).toContain('did you mean {{environment_name}}?');
-  await look('refused');
+  await look(page, 'refused');
   await page.getByLabel('Subject').fill('Passwort zurücksetzen bei {{environment_name}}');
   if (await page.locator('#create input[type=password]').count()) await page.locator('#create input[type=password]').fill(password);
   await page.locator('#create button[type=submit]').click();
   await page.waitForURL(/mail_templates\/[0-9a-f-]{36}/);
-  await look('record');
+  await look(page, 'record');
   await page.getByRole('link', { name: 'Preview' }).click();
   const framed = page.frameLocator('iframe#html');
   await framed.getByText('104285').waitFor();
   expect(await framed.locator('a').first().getAttribute('href')).toContain('https://id.example/password/reset');
-  await look('preview');
+  await look(page, 'preview');
   await page.getByRole('button', { name: 'Send a test to me' }).click();
   await expect.poll(() => page.locator('main').textContent()).toContain('is on its way to your address');
   const mail = await lastMailTo(service.url, admin.email);

@@ -1,11 +1,9 @@
 // An administrator changes what the sign-in page says, sees it on the page, and restores it (specification 4.13.6).
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import { permit } from '../support/administrators.js';
-import { axeViolations } from '../support/axe.js';
-import { picture, sharedChromium, signInAt } from '../support/chromium.js';
-import { addUser, password } from '../support/data.js';
+import { administratorsPage, look } from '../support/administrators-page.js';
+import { picture, sharedChromium } from '../support/chromium.js';
+import { password } from '../support/data.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { needs } from '../support/programs.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -17,31 +15,9 @@ const ctx = contextOf(service);
 let page: Page;
 
 beforeAll(async () => {
-  const admin = await addUser(ctx);
-  await permit(ctx, admin.id, ...managementPermissions);
-  page = await (await browser.newContext({ viewport: { width: 1280, height: 860 } })).newPage();
-  await signInAt(page, service.url, admin.email, password);
-  await page.waitForURL('**/account');
+  ({ page } = await administratorsPage(browser, ctx));
 });
 afterAll(() => page?.context().close());
-
-/** The page as desktops and phones show it, in the light and in the dark. */
-async function look(name: string): Promise<void> {
-  for (const [width, colorScheme] of [
-    [1280, 'light'],
-    [390, 'dark'],
-    [390, 'light'],
-    [1280, 'dark'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 860 });
-    await page.emulateMedia({ colorScheme });
-    expect(await axeViolations(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
-    await picture(page, `${name}-${width}-${colorScheme}`);
-  }
-  await page.setViewportSize({ width: 1280, height: 860 });
-  await page.emulateMedia({ colorScheme: 'light' });
-}
 
 const save = async () => {
   const proof = page.locator('form#create input[type=password]');
@@ -52,29 +28,29 @@ const save = async () => {
 test('a text of the sign-in page is changed in Arabic, shown on its page, and restored', async () => {
   await page.goto(`${service.url}/dashboard`);
   await page.getByRole('link', { name: 'Page texts' }).click();
-  await look('page-texts-empty');
+  await look(page, 'page-texts-empty');
   await page.locator('main').getByRole('link', { name: 'Change a text' }).first().click();
-  await look('page-texts-pages');
+  await look(page, 'page-texts-pages');
   await page.getByRole('link', { name: /^Sign in/ }).click();
-  await look('page-texts-keys');
+  await look(page, 'page-texts-keys');
   await page.getByRole('link', { name: 'Sign in to {client}', exact: true }).click();
-  await look('page-texts-new-en');
+  await look(page, 'page-texts-new-en');
   await page.getByRole('link', { name: 'Arabic' }).click();
   const text = page.getByLabel('Text', { exact: true });
   expect(await text.inputValue()).toContain('{client}');
   await text.fill('مرحبا بكم في {cliant}');
   await save();
   await expect.poll(() => page.locator('main').textContent()).toContain('did you mean {client}?');
-  await look('page-texts-refused-ar');
+  await look(page, 'page-texts-refused-ar');
   await page.goto(`${service.url}/dashboard/page_texts/new?key=login.title&locale=ar`);
   await text.fill('مرحبا بكم من جديد');
   await save();
   await page.waitForURL(/page_texts\/[0-9a-f-]{36}/);
-  await look('page-texts-record');
+  await look(page, 'page-texts-record');
   await page.getByRole('link', { name: 'Preview' }).click();
   const framed = page.frameLocator('iframe#page');
   await framed.getByRole('heading', { name: 'مرحبا بكم من جديد' }).waitFor();
-  await look('page-texts-preview');
+  await look(page, 'page-texts-preview');
   const visitor = await (await browser.newContext({ locale: 'ar', viewport: { width: 390, height: 800 } })).newPage();
   await visitor.goto(`${service.url}/login`);
   expect(await visitor.locator('h1').textContent()).toBe('مرحبا بكم من جديد');
