@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { setupUrl } from '../../src/domain/users/setup.js';
 import { picture, sharedChromium } from '../support/chromium.js';
 import { startGallery, type Gallery } from '../support/gallery.js';
+import { addClient } from '../support/data.js';
 import { needs } from '../support/programs.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -184,7 +185,15 @@ describe('in forced colours', () => {
   });
 
   test('the series of a chart are told apart, and its axis is seen', async () => {
-    const { environment, knex } = await service.context();
+    const ctx = await service.context();
+    const { environment, knex } = ctx;
+    // The charts come once somebody has signed in to an application.
+    const client = await addClient(ctx);
+    await knex.raw(
+      `insert into session_clients (environment_id, session_id, client_id, created_at)
+       select environment_id, id, ?, created_at from sessions where environment_id = ? limit 1`,
+      [client.id, environment.id],
+    );
     const series = { logins: ['succeeded', 'failed'], tokens: ['authorization_code', 'refresh_token', 'client_credentials'] };
     const rows = Object.entries(series).flatMap(([name, labels]) =>
       labels.map((label, index) => ({ environment_id: environment.id, day: service.clock.now(), name, label, count: 20 - 6 * index })),
