@@ -7,14 +7,15 @@ import { signInScenarios } from './sign-in-scenarios.js';
 const compared = [...scenarios, ...signInScenarios];
 
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
-                   [--concurrency N] [--profile DIR] [--events N]
+                   [--concurrency N] [--profile DIR] [--events N] [--before FOLDER]
        npm run bench -- --workers [--quick] [--rounds N] [--seconds N] [--json FILE]
+       npm run bench -- --replicas N [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE]
        npm run bench -- --overload [--quick] [--rounds N] [--seconds N] [--json FILE]
        npm run bench -- --locked [--quick] [--rounds N] [--json FILE]
        npm run bench -- --sign-ins N [--quick] [--rounds N] [--json FILE]
        npm run bench -- --grown [ROWS] [--quick] [--rounds N] [--seconds N]
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
-       npm run bench -- --tail [--quick] [--seconds N] [--json FILE]
+       npm run bench -- --tail [--quick] [--seconds N] [--rate N] [--json FILE]
        npm run bench -- --start [--quick] [--rounds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
@@ -24,16 +25,18 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --quick  shorter cells and fewer rounds
   --only   of product, ceiling, oidc-provider and, for webhook, pg-boss, graphile-worker, separated by commas;
            the first is compared with the others
+  --before another checkout of the service (built, with its packages): compares the product with that one alone, or as \`before\` of --only
   --grown  what the hot statements cost with ten thousand rows and with a million (or ROWS) in tokens, sessions, users and deliveries, every
            list of theirs, and the janitor, instead; ten million take 35 GB of disk and half an hour
   --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
   --events       how many deliveries the webhook scenario queues (10000)
   --workers      one process against two workers on two processors, instead
+  --replicas     what an operation costs the service and PostgreSQL with one replica and with so many on one database, instead
   --overload     what one process carries, and what it does with twice as much, instead
   --locked       what clients' requests notice while people's table is locked, instead
   --sign-ins     so many sign-ins at once, and tokens beside them, instead
   --many         a thousand environments, ten thousand clients and so on, at a tenth and at all of the number, instead
-  --tail         the slowest requests at 70 % of the peak, and what made them slow, instead
+  --tail         the slowest requests at 70 % of the peak (or at --rate a second, to compare two states), and what made them slow, instead
   --start        how long a start takes, and what memory, with a database that is there and on an empty directory, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
@@ -59,10 +62,12 @@ export function readArguments(argv: readonly string[]) {
       connections: { type: 'string', default: '16' },
       concurrency: { type: 'string', default: '1' },
       json: { type: 'string' },
-      only: { type: 'string', default: `product,ceiling,oidc-provider,${jobQueues.join()}` },
+      only: { type: 'string' },
+      before: { type: 'string' },
       profile: { type: 'string' },
       events: { type: 'string' },
       workers: { type: 'boolean', default: false },
+      replicas: { type: 'string' },
       overload: { type: 'boolean', default: false },
       locked: { type: 'boolean', default: false },
       'sign-ins': { type: 'string' },
@@ -95,14 +100,19 @@ export function readArguments(argv: readonly string[]) {
     json: values.json ?? null,
     profile: values.profile ?? null,
     workers: values.workers,
+    replicas: values.replicas === undefined ? null : number(values.replicas, 4),
     overload: values.overload,
     locked: values.locked,
     signIns: values['sign-ins'] === undefined ? null : number(values['sign-ins'], 300),
     many: values.many,
     tail: values.tail,
+    rate: values.rate === undefined ? null : number(values.rate, 100),
     start: values.start,
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
-    only: values.only.split(','),
+    only:
+      values.only?.split(',') ??
+      (values.before === undefined ? ['product', 'ceiling', 'oidc-provider', ...jobQueues] : ['product', 'before']),
+    before: values.before ?? null,
     events: number(values.events, values.quick ? 2000 : 10_000),
     scenarios: positionals.length > 0 ? compared.filter(({ name }) => positionals.includes(name)) : compared,
     logins: positionals.length === 0 || positionals.includes('logins'),

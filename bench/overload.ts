@@ -17,6 +17,8 @@ export type OverloadResult = {
   /** The same of what a second of processor time carries: what neighbours on the machine take doesn't count. */
   readonly goodput_share_by_processor: number;
   readonly refused: number;
+  /** The share of each kind's arrivals, of all rounds together, that was answered with success. */
+  readonly served: Readonly<Record<string, number>>;
   /** Milliseconds, of those that were answered with success. */
   readonly accepted_p50: number;
   readonly accepted_p99: number;
@@ -34,7 +36,7 @@ export type OverloadResult = {
   readonly wrong: number;
 };
 
-type Round = Omit<OverloadResult, 'open'>;
+type Round = Omit<OverloadResult, 'open' | 'served'>;
 
 type Scenario = (typeof scenarios)[number];
 
@@ -43,10 +45,9 @@ const mixed = ['cc_jwt', 'cc_opaque', 'introspect', 'userinfo'];
 
 const openPaths = ['/healthz', '/readyz', '/metrics', '/.well-known/jwks.json', '/.well-known/openid-configuration'];
 
-async function openOperations(target: Product): Promise<Operation[]> {
-  const chosen = scenarios.filter(({ name }: Scenario) => mixed.includes(name));
-  return Promise.all(chosen.map((scenario) => scenario.open(target)));
-}
+const chosen = scenarios.filter(({ name }: Scenario) => mixed.includes(name));
+
+const openOperations = (target: Product): Promise<Operation[]> => Promise.all(chosen.map((scenario) => scenario.open(target)));
 
 const refusal = /\b503\b|temporarily_unavailable/;
 
@@ -90,6 +91,8 @@ type Arrivals = {
   readonly accepted: number[];
   readonly refused: number[];
   readonly texts: Map<string, number>;
+  /** By the number of the operation. */
+  readonly acceptedOf: number[];
 };
 
 /** Callers keep their connections; opened all at once, they would wait for the kernel to answer the second or third time. */
@@ -113,7 +116,7 @@ async function openLoop(
   seconds: number,
   free: Connection[],
 ): Promise<Arrivals> {
-  const arrivals: Arrivals = { came: 0, wrong: 0, accepted: [], refused: [], texts: new Map() };
+  const arrivals: Arrivals = { came: 0, wrong: 0, accepted: [], refused: [], texts: new Map(), acceptedOf: operations.map(() => 0) };
   const takeFree = (): Connection => {
     for (let one = free.pop(); one; one = free.pop()) if (!one.isClosed) return one;
     return new Connection(target.port);
@@ -123,6 +126,7 @@ async function openLoop(
     try {
       await (operations[turn % operations.length] as Operation)(connection);
       arrivals.accepted.push(performance.now() - due);
+      arrivals.acceptedOf[turn % operations.length]! += 1;
       free.push(connection);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
@@ -149,17 +153,19 @@ async function openLoop(
   return arrivals;
 }
 
-/** Peak first, then twice as much for `seconds`, in rounds: medians of the rounds. */
+/** Peak, then twice as much for `seconds`, then the peak again, in rounds: medians of the rounds. The peak is the mean of both, since machines change their speed. */
 export async function measureOverload(target: Product, plan: { rounds: number; seconds: number; warmUp: number }): Promise<OverloadResult> {
   const operations = await openOperations(target);
   await peakOf(target, operations, 32, plan.warmUp);
   const rounds: Round[] = [];
+  const served = chosen.map(() => 0);
+  let came = 0;
   const open = new Map(openPaths.map((path) => [path, [] as number[]]));
   for (let round = 0; round < plan.rounds; round++) {
-    const { perSecond: peak, perProcessorSecond } = await peakOf(target, operations, 32, plan.seconds);
+    const earlier = await peakOf(target, operations, 32, plan.seconds);
     const free = await openConnections(target);
     // What the queues do at first isn't what they do for long.
-    await openLoop(target, operations, 2 * peak, 1.5, free);
+    await openLoop(target, operations, 2 * earlier.perSecond, 1.5, free);
     const watcher = watchOpenAddresses({ port: target.port, paths: openPaths, everyMs: 50 });
     const before = {
       at: performance.now(),
@@ -167,7 +173,7 @@ export async function measureOverload(target: Product, plan: { rounds: number; s
       ran: ranOnProcessor(target.pid),
       waited: waitedForProcessor(target.pid),
     };
-    const arrivals = await openLoop(target, operations, 2 * peak, plan.seconds * 2, free);
+    const arrivals = await openLoop(target, operations, 2 * earlier.perSecond, plan.seconds * 2, free);
     const seconds = (performance.now() - before.at) / 1000;
     const share = (nanoseconds: number) => nanoseconds / 1e9 / seconds;
     const used = processorTime(target.pid) - before.used;
@@ -175,7 +181,12 @@ export async function measureOverload(target: Product, plan: { rounds: number; s
     const { answers, late } = await watcher.stop();
     for (const [path, times] of Object.entries(answers)) open.get(path)?.push(...times);
     for (const connection of free) connection.close();
+    const later = await peakOf(target, operations, 32, plan.seconds);
+    const peak = (earlier.perSecond + later.perSecond) / 2;
+    const perProcessorSecond = (earlier.perProcessorSecond + later.perProcessorSecond) / 2;
     for (const [text, count] of arrivals.texts) console.error(`  ${count} x ${text}`);
+    for (const [kind, count] of arrivals.acceptedOf.entries()) served[kind]! += count;
+    came += arrivals.came;
     rounds.push({
       peak,
       offered: arrivals.came / (plan.seconds * 2),
@@ -197,7 +208,8 @@ export async function measureOverload(target: Product, plan: { rounds: number; s
   const medians = Object.fromEntries(names.map((name) => [name, median(rounds.map((round) => round[name]))])) as Round;
   const spread = ([path, times]: [string, number[]]) =>
     [path, { p50: percentile(times, 0.5), p99: percentile(times, 0.99), answers: times.length }] as const;
-  return { ...medians, open: Object.fromEntries([...open].map(spread)) };
+  const shares = chosen.map(({ name }, kind) => [name, ((served[kind] ?? 0) * chosen.length) / came] as const);
+  return { ...medians, served: Object.fromEntries(shares), open: Object.fromEntries([...open].map(spread)) };
 }
 
 const ms = (value: number) => `${value.toFixed(0)} ms`;
@@ -210,6 +222,7 @@ export function overloadText(result: OverloadResult): string {
   return [
     `peak ${peak.toFixed(0)}/s; at ${(offered / peak).toFixed(2)} times that: goodput ${goodput.toFixed(0)}/s (${percent(goodput_share)} of the peak, aim 85 %; ${percent(goodput_share_by_processor)} by processor time)`,
     `accepted p50 ${ms(accepted_p50)}, p99 ${ms(accepted_p99)} (aim 1000); refused p99 ${ms(refused_p99)}; ${wrong} wrong answers`,
+    `served of what came: ${Object.entries(result.served).map(([kind, share]) => `${kind} ${percent(share)}`).join(', ')}`, // prettier-ignore
     ...Object.entries(result.open).map(
       ([path, { p50, p99, answers }]) => `  ${path} p50 ${ms(p50)}, p99 ${ms(p99)} of ${answers} answers (aim 100)`,
     ),

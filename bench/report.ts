@@ -37,13 +37,19 @@ const two = (value: number) => value.toFixed(2);
 
 /** Ratios first, then what each target did. Markdown. */
 export function reportText(results: readonly ScenarioResult[]): string {
-  const ratioRows = [['scenario', 'vs oidc-provider', 'by processor time', 'goal', 'share of ceiling', 'by processor time', 'aim']];
+  const hasBefore = results.some(({ ratios }) => ratios.some(({ to }) => to === 'before'));
+  const ratioRows = [
+    ['scenario', 'vs oidc-provider', 'by processor time', 'goal', 'share of ceiling', 'by processor time', 'aim'].concat(
+      hasBefore ? ['vs before', 'by processor time'] : [],
+    ),
+  ];
   const cellRows = [
     ['scenario', 'target', 'per s', 'p50 ms', 'p99 ms', 'server us', 'event loop us', 'postgres us', 'others', 'spread', 'RSS MiB'],
   ];
   for (const { scenario, ratios, results: cells } of results) {
     const peer = ratios.find(({ to }) => to === 'oidc-provider');
     const ceiling = ratios.find(({ to }) => to === 'ceiling');
+    const before = ratios.find(({ to }) => to === 'before');
     ratioRows.push([
       scenario,
       peer ? two(peer.speed) : '-',
@@ -52,6 +58,7 @@ export function reportText(results: readonly ScenarioResult[]): string {
       ceiling ? two(ceiling.speed) : '-',
       ceiling ? two(ceiling.processor) : '-',
       shares[scenario] ? two(shares[scenario]) : '-',
+      ...(before ? [two(before.speed), two(before.processor)] : []),
     ]);
     for (const cell of cells) {
       cellRows.push([

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer, type BenchServer } from './database.js';
 import { administrator, measureGrowth } from './grown.js';
@@ -14,6 +14,7 @@ import { measureLogins, measureSignIns, signInsText } from './logins.js';
 import { measureScenario, type ScenarioResult } from './measure.js';
 import { measureOverload, overloadText } from './overload.js';
 import { reportText } from './report.js';
+import { measureReplicas, replicasText } from './replicas.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
 import { measureTail, tailText } from './tail.js';
@@ -64,6 +65,8 @@ async function endAll(): Promise<void> {
   for (let end = endings.pop(); end; end = endings.pop()) await end().catch((error: unknown) => console.error(error));
 }
 
+const profileArguments = (folder: string | null): string[] => (folder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`]);
+
 /** What is measured instead of the scenarios, if anything. Nothing is pinned here but what it pins itself. */
 async function runInstead(asked: ReturnType<typeof readArguments>, server: BenchServer, log: number): Promise<boolean> {
   if (asked.workers) {
@@ -72,10 +75,17 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     writeResults(asked.json ?? join(results, 'workers.json'), { machine: machine(server.version), plan: asked.plan, workers });
     return true;
   }
+  const profiled = profileArguments(asked.profile);
   const alone = async (name: string, pinned = cpus().length > 1, env: Record<string, string> = {}, nodeArguments: string[] = []) => {
     if (pinned) for (const pid of [process.pid, server.pid].filter((one) => one > 0)) pin(pid, `1-${cpus().length - 1}`);
     const databaseUrl = await server.create(`bench_${name}`);
-    const product = await startProduct({ databaseUrl, processors: pinned ? '0' : '', log, env, nodeArguments });
+    const product = await startProduct({
+      databaseUrl,
+      processors: pinned ? '0' : '',
+      log,
+      env,
+      nodeArguments: [...profiled, ...nodeArguments],
+    });
     endings.push(() => product.stop());
     return { product, databaseUrl };
   };
@@ -96,6 +106,13 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     const many = await alone('grown', false, env);
     console.log(await measureGrowth(few, many, asked.grown, asked.plan, server.pid));
     return true;
+  }
+  if (asked.replicas !== null) {
+    const { product } = await alone('replicas');
+    const others: Target[] = [];
+    while (others.length < asked.replicas - 1) others.push(await product.replica());
+    const replicas = await measureReplicas([product, ...others], asked.plan, server.pid);
+    return tell('replicas', replicasText(replicas), { replicas });
   }
   if (asked.overload) {
     const overload = await measureOverload((await alone('overload')).product, asked.plan);
@@ -120,7 +137,7 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     const probe = new URL('./targets/tail-probe.js', import.meta.url).href;
     const env = { RATE_LIMIT_LOGIN: '100000000/60', BENCH_PROBE_FILE: probeFile };
     const { product, databaseUrl } = await alone('tail', cpus().length > 1, env, ['--import', probe]);
-    const tail = await measureTail(product, databaseUrl, probeFile, asked.plan);
+    const tail = await measureTail(product, databaseUrl, probeFile, asked.plan, asked.rate);
     return tell('tail', tailText(tail), { tail });
   }
   if (asked.start) {
@@ -160,10 +177,16 @@ async function main(): Promise<void> {
   pin(process.pid, rest);
   if (server.pid > 0) pin(server.pid, rest);
   const env = { WEB_CONCURRENCY: String(asked.concurrency), RATE_LIMIT_LOGIN: '100000000/60' };
-  const nodeArguments = asked.profile === null ? undefined : ['--cpu-prof', `--cpu-prof-dir=${asked.profile}`];
+  const nodeArguments = profileArguments(asked.profile);
   const starts: Record<string, () => Promise<Target>> = {
-    product: async () =>
-      startProduct({ databaseUrl: await server.create('bench_product'), processors, log, env, ...(nodeArguments && { nodeArguments }) }),
+    product: async () => startProduct({ databaseUrl: await server.create('bench_product'), processors, log, env, nodeArguments }),
+    before: async () => {
+      if (asked.before === null) throw new Error('--before names the folder of the other checkout');
+      const { href } = pathToFileURL(join(resolve(asked.before), 'bench/targets/product.ts'));
+      const other = (await import(href)) as { startProduct: typeof startProduct };
+      const options = { databaseUrl: await server.create('bench_before'), processors, log, env };
+      return { ...(await other.startProduct(options)), name: 'before' };
+    },
     ceiling: async () => startCeiling({ databaseUrl: await server.create('bench_ceiling'), processors, log }),
     'oidc-provider': async () => startOidcProvider({ databaseUrl: await server.create('bench_oidc_provider'), processors, log }),
   };
@@ -187,7 +210,7 @@ async function main(): Promise<void> {
   const product = targets.find((target) => target.name === 'product');
   const logins = asked.logins && product ? await measureLogins(product, asked.plan) : null;
   if (logins) console.log(logins.text);
-  const webhookPlan = { ...asked.plan, only: asked.only, events: asked.events, processors, log, ...(nodeArguments && { nodeArguments }) };
+  const webhookPlan = { ...asked.plan, only: asked.only, events: asked.events, processors, log, nodeArguments };
   const webhook = asked.webhook ? await measureWebhooks(server, webhookPlan, (end) => void endings.push(end)) : null;
   if (webhook) console.log(`\n${webhookText(webhook)}`);
   writeResults(asked.json ?? join(results, 'latest.json'), { machine: about, plan: asked.plan, scenarios: measured, logins, webhook });

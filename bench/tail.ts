@@ -26,7 +26,8 @@ export type TailResult = {
   readonly peak: number;
   readonly offered: number;
   readonly sign_ins: number;
-  readonly failed: number;
+  /** What failed, and how often: `userinfo: expected 200, got 503 temporarily_unavailable`. Nothing should. */
+  readonly failed: Readonly<Record<string, number>>;
   readonly kinds: readonly TailKind[];
   /** How often garbage was collected, and for how long at most, by kind; how many turns of the event loop were long. */
   readonly collections: Readonly<Record<string, { readonly count: number; readonly longest: number }>>;
@@ -70,20 +71,30 @@ async function signInSteadily(target: Product, signal: AbortSignal): Promise<num
   return counted.logins;
 }
 
+/** What went wrong with a request, in words that are the same for all that went wrong alike. */
+function failureOf(kind: string, error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const told = /"error": ?"([^"]+)"/.exec(text)?.[1] ?? /"code": ?"([^"]+)"/.exec(text)?.[1];
+  const [first = ''] = text.split(/[\r\n]/);
+  return `${kind}: ${first.slice(0, 80)}${told === undefined ? '' : ` ${told}`}`;
+}
+
 /** Begins operations at a steady rate, whatever becomes of those before. Late ones are begun at once, and count from when they were due. */
 async function arrive(target: Product, operations: readonly [string, Operation][], perSecond: number, seconds: number) {
   const free = await openConnections(target);
   const samples: Sample[] = [];
   const late: Interval[] = [];
-  let failed = 0;
+  const failed: Record<string, number> = {};
   const begin = async (due: number, [kind, operation]: [string, Operation]) => {
-    const connection = free.pop() ?? new Connection(target.port);
+    // In turn, so that none is left alone for long: the server closes one on which no request comes for 8 s, and a load that asks on it at that moment fails by itself.
+    const connection = free.shift() ?? new Connection(target.port);
     try {
       await operation(connection);
       samples.push({ kind, from: due, to: epoch() });
       free.push(connection);
-    } catch {
-      failed += 1;
+    } catch (error) {
+      const failure = failureOf(kind, error);
+      failed[failure] = (failed[failure] ?? 0) + 1;
       connection.close();
     }
   };
@@ -123,8 +134,15 @@ const longest = (list: readonly Interval[]) => Math.max(0, ...list.map(({ from, 
 /**
  * 70 % of what the process carries, as arrivals at a steady rate, with sign-ins, deliveries, expired rows for the janitor and looks at the metrics beside them.
  * Stops the target, which tells on its way out what went on in it.
+ * @param rate arrivals a second in place of 70 % of the peak, which differs from run to run
  */
-export async function measureTail(target: Product, databaseUrl: string, probeFile: string, plan: Plan): Promise<TailResult> {
+export async function measureTail(
+  target: Product,
+  databaseUrl: string,
+  probeFile: string,
+  plan: Plan,
+  rate: number | null,
+): Promise<TailResult> {
   const operations = await openKinds(target);
   const background = await startBackground(target, databaseUrl);
   const ending = new AbortController();
@@ -132,11 +150,12 @@ export async function measureTail(target: Product, databaseUrl: string, probeFil
   const only = operations.map(([, operation]) => operation);
   await peakOf(target, only, 32, plan.warmUp);
   const { perSecond: peak } = await peakOf(target, only, 32, plan.seconds * 4);
-  await arrive(target, operations, share * peak, plan.warmUp);
+  const perSecond = rate ?? share * peak;
+  await arrive(target, operations, perSecond, plan.warmUp);
   const waits = watchProcessor(target.pid);
   const began = performance.now();
   // Long enough for a pass of the janitor and a checkpoint or two.
-  const arrived = await arrive(target, operations, share * peak, plan.seconds * 30);
+  const arrived = await arrive(target, operations, perSecond, plan.seconds * 30);
   const seconds = (performance.now() - began) / 1000;
   const processor = waits.stop();
   ending.abort();
@@ -171,7 +190,8 @@ const ms = (value: number) => value.toFixed(1);
 /** The figures in words. */
 export function tailText({ peak, offered, sign_ins, failed, kinds: found, collections, turns }: TailResult): string {
   return [
-    `peak ${peak.toFixed(0)}/s; at ${offered.toFixed(0)}/s (${((offered / peak) * 100).toFixed(0)} %) beside ${sign_ins.toFixed(0)} sign-ins/s, ${failed} failed:`,
+    `peak ${peak.toFixed(0)}/s; at ${offered.toFixed(0)}/s (${((offered / peak) * 100).toFixed(0)} %) beside ${sign_ins.toFixed(0)} sign-ins/s, ${Object.values(failed).reduce((sum, count) => sum + count, 0)} failed:`,
+    ...Object.entries(failed).map(([failure, count]) => `  ${count} x ${failure}`),
     ...found.flatMap(({ kind, requests, p50, p99, p999, slowest, causes }) => [
       `${kind.padEnd(14)} p50 ${ms(p50)} ms, p99 ${ms(p99)} (${(p99 / p50).toFixed(1)} times, aim 4), p99.9 ${ms(p999)} (${(p999 / p50).toFixed(1)} times, aim 20), slowest ${ms(slowest)}, of ${requests}`,
       ...Object.entries(causes)

@@ -102,8 +102,18 @@ async function seed(ctx: Context): Promise<string> {
   return user.id;
 }
 
-/** The service itself, further open to the bench: its context, and how long it took to start. */
-export type Product = Target & { readonly ctx: Context; readonly started: Started };
+/** The service itself, further open to the bench: its context, how long it took to start, and further processes on its database. */
+export type Product = Target & { readonly ctx: Context; readonly started: Started; replica(): Promise<Target> };
+
+const paths: Target['paths'] = {
+  token: '/oauth/token',
+  par: '/oauth/par',
+  introspect: '/oauth/introspect',
+  authorize: '/oauth/authorize',
+  userinfo: '/oauth/userinfo',
+  jwks: '/.well-known/jwks.json',
+  discovery: '/.well-known/openid-configuration',
+};
 
 /** Starts the built service in its ordinary configuration: logging, limits, headers and validation on. */
 export async function startProduct(options: {
@@ -121,30 +131,25 @@ export async function startProduct(options: {
   await prepareDatabase(deps, options.databaseUrl);
   const ctx = await defaultContext(deps);
   const user_id = await seed(ctx);
-  const readyUrl = `http://127.0.0.1:${port}/readyz`;
-  const started = await startProcess(startCommand(options.nodeArguments ?? []), {
-    processors: options.processors,
-    env: { ...env, PATH: path },
-    readyUrl,
-    log: options.log,
-  });
+  const processes: Started[] = [];
+  const start = async (own: Record<string, string>): Promise<Started> => {
+    const started = await startProcess(startCommand(options.nodeArguments ?? []), {
+      processors: options.processors,
+      env: { ...own, PATH: path },
+      readyUrl: `http://127.0.0.1:${own['PORT']}/readyz`,
+      log: options.log,
+    });
+    processes.push(started);
+    return started;
+  };
+  const started = await start(env);
   let stopped = false;
-  return {
+  const target = (pid: number, at: number): Target => ({
     ...fixtures,
     name: 'product',
-    pid: started.pid,
-    port,
-    ctx,
-    started,
-    paths: {
-      token: '/oauth/token',
-      par: '/oauth/par',
-      introspect: '/oauth/introspect',
-      authorize: '/oauth/authorize',
-      userinfo: '/oauth/userinfo',
-      jwks: '/.well-known/jwks.json',
-      discovery: '/.well-known/openid-configuration',
-    },
+    pid,
+    port: at,
+    paths,
     async session() {
       const { token } = await startSession(ctx, {
         user_id,
@@ -157,9 +162,18 @@ export async function startProduct(options: {
     async stop() {
       if (stopped) return;
       stopped = true;
-      await endProcess(started.process);
+      await Promise.all(processes.map((one) => endProcess(one.process)));
       await deps.fetch.close();
       await deps.knex.destroy();
+    },
+  });
+  return {
+    ...target(started.pid, port),
+    ctx,
+    started,
+    async replica() {
+      const own = await freePort();
+      return target((await start({ ...env, PORT: String(own) })).pid, own);
     },
   };
 }
