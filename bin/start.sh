@@ -3,12 +3,14 @@
 # process, which receives the signals. Arguments are further options of Node.
 set -u
 
-main=$(dirname "$0")/../dist/main.js
+# Without what CDPATH makes of it: another directory of that name, and its path printed.
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+main=$here/../dist/main.js
 export GLIBC_TUNABLES="${GLIBC_TUNABLES:-glibc.malloc.mmap_threshold=8388608:glibc.malloc.hugetlb=1:glibc.malloc.arena_max=2}"
 
 # They have to be there when V8 makes its heap: set later (v8.setFlagsFromString) the first changes nothing. V8 promises none of them, and
 # Node ends with exit code 9 at one that it doesn't know.
-wanted='--max-semi-space-size=8 --heap-growing-percent=50 --no-allocation-site-pretenuring'
+wanted='--max-semi-space-size=16 --heap-growing-percent=50 --no-allocation-site-pretenuring'
 known=$wanted
 # shellcheck disable=SC2086 -- words are what is wanted
 if ! node $wanted --version >/dev/null 2>&1; then
@@ -22,4 +24,4 @@ if ! node $wanted --version >/dev/null 2>&1; then
   done
 fi
 # shellcheck disable=SC2086
-exec node $known "$@" "$main"
+exec node $known --require "$here/thread-priority.cjs" "$@" "$main"

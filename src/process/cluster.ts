@@ -1,8 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
 import type { Config } from '../config.js';
-import { createPasswordHasher } from '../domain/passwords/passwords.js';
+import { createPasswordHasher, hashesAtOnce } from '../domain/passwords/passwords.js';
 import type { Logger } from '../platform/log/logger.js';
 import { requireSpanPackages } from '../platform/spans/start.js';
 import { createMetrics } from '../platform/metrics/metrics.js';
@@ -37,9 +36,11 @@ export async function startWorker(config: Config, logger: Logger, stops: Shutdow
   const [message] = await answered;
   if (!isMessage<Start>(message, 'start')) throw new Error('a worker is started by its primary');
   const { storage } = message;
-  const concurrency = Math.max(1, Math.floor((availableParallelism() - 1) / config.webConcurrency));
   const metrics = createClusterMetrics(createMetrics());
-  const deps = createDeps(config, logger, storage, { metrics, passwords: createPasswordHasher({ concurrency }) });
+  const deps = createDeps(config, logger, storage, {
+    metrics,
+    passwords: createPasswordHasher({ concurrency: hashesAtOnce(config.webConcurrency) }),
+  });
   const service = await startService(deps, storage.directUrl);
   stops.add(() => service.stop());
   process.send?.({ type: 'ready', port: service.port } satisfies Ready);

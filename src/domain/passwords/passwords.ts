@@ -70,15 +70,25 @@ async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): 
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$${unpadded(salt)}$${unpadded(digest)}`;
 }
 
+/** Threads of libuv's pool, unless `UV_THREADPOOL_SIZE` makes more. */
+const poolThreads = 4;
+
+/**
+ * How many passwords each of `processes` hashes at once on a machine of so many processors, one at least: a processor stays for everything else, and a
+ * thread of the pool for signatures, which would otherwise wait for all hashes before them.
+ */
+export const hashesAtOnce = (processes = 1, processors = availableParallelism()): number =>
+  Math.max(1, Math.min(Math.floor((processors - 1) / processes), poolThreads - 1));
+
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
- * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each priority wait, for `maxWaitMs` (default 5 s)
+ * `concurrency` (default: {@link hashesAtOnce}) run at once and at most `queueMax` (default 200) of each priority wait, for `maxWaitMs` (default 5 s)
  * at most, or until the caller's deadline. Whoever sets a password has proven something before, and goes before strangers.
  * `cost` is for tests that aren't about passwords: nothing else hashes for less.
  * @throws {OverloadedError} from every function, when its turn doesn't come in time
  */
 export function createPasswordHasher({
-  concurrency = Math.max(1, availableParallelism() - 1),
+  concurrency = hashesAtOnce(),
   queueMax = 200,
   maxWaitMs = 5_000,
   cost = parameters,

@@ -5,6 +5,7 @@ import { OverloadedError } from '../../../src/domain/passwords/hashing-queue.js'
 import {
   acceptsPasswordHash,
   createPasswordHasher,
+  hashesAtOnce,
   MAX_PASSWORD_LENGTH,
   passwordHashKind,
   passwordProblems,
@@ -228,4 +229,9 @@ describe('rules', () => {
     expect(passwordProblems('x🔑'.repeat(MAX_PASSWORD_LENGTH / 2 - 1) + 'yz', {})).toEqual([]);
     expect(passwordProblems('twelve chars', { min_length: 13 })).toEqual(['password_too_short']);
   });
+});
+
+test('a burst of sign-ins leaves a processor and a thread of the pool to everything else', () => {
+  expect([1, 2, 3, 4, 16, 64].map((processors) => hashesAtOnce(1, processors))).toEqual([1, 1, 2, 3, 3, 3]);
+  expect([1, 2, 4, 8, 64].map((processes) => hashesAtOnce(processes, 8))).toEqual([3, 3, 1, 1, 1]);
 });
