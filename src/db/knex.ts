@@ -9,6 +9,7 @@ import { DatabaseFailure, Unavailable } from './failures.js';
 import { PoolBulkhead } from './pool-bulkhead.js';
 import { Silence } from './silence.js';
 import { createStatementLine, type StatementLine } from './statements/line.js';
+import { processLocksOf } from './process-locks.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 const databaseTimeoutMs = 5000;
@@ -233,7 +234,7 @@ export function poolState(knex: Knex): PoolState {
   };
 }
 
-/** What waits for the database: for a connection of the pool, and on the lines beside it. */
+/** What waits for the database: for a connection of the pool, for a lock that another transaction of this process holds, and on the lines beside it. */
 export function databaseQueues(knex: Knex): QueueState[] {
   const waiting = (knex.client as PoolClient).waiting.state();
   const refused = waiting.refused + (bulkheads.get(knex)?.refused ?? 0);
@@ -241,5 +242,5 @@ export function databaseQueues(knex: Knex): QueueState[] {
     const { length, oldestWait, refused: refusedThere } = line.state();
     return { queue: `statements_${name}`, length, wait: oldestWait, refused: refusedThere };
   });
-  return [{ ...waiting, refused }, ...shared];
+  return [{ ...waiting, refused }, processLocksOf(knex).state(), ...shared];
 }

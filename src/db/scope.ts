@@ -7,6 +7,7 @@ import { spans, timed } from '../platform/spans/tracer.js';
 import { queryOn, type NamedQuery } from './statements/named.js';
 import type { RowKey } from './statements/pending.js';
 import type { Replica } from './postgres/replica.js';
+import type { TransactionLocks } from './process-locks.js';
 
 /**
  * The one door to environment-owned tables: whose rows, and through which connection. Inside `transaction` the knex member is
@@ -23,6 +24,8 @@ export type Scope = {
   readonly deadline: Deadline;
   /** Where short statements go; none in a transaction, whose statements belong to it. */
   readonly lines?: StatementLines | undefined;
+  /** Of a transaction: which locks of this process it holds. */
+  readonly locks?: TransactionLocks | undefined;
 };
 
 /** Outside of a transaction nothing waits for a commit: what is written there is noted for nobody. */
@@ -55,8 +58,8 @@ export function createScope(knex: Knex, environment_id: string, deadline: Deadli
 }
 
 /** The same scope for another environment, such as one that the same transaction has just made. */
-export function scopeOf({ touched, deadline, lines, knex }: Scope, environment_id: string): Scope {
-  return { environment_id, touched, deadline, lines, knex };
+export function scopeOf({ touched, deadline, lines, knex, locks }: Scope, environment_id: string): Scope {
+  return { environment_id, touched, deadline, lines, knex, locks };
 }
 
 /** The rows of the environment in a table, as a Knex query that already filters by environment. */
@@ -149,13 +152,18 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
 }
 
 /**
- * Waits until no other transaction counts the environment's rows of the table before it adds one, and keeps others waiting until this one ends: what is
- * counted then stays so.
+ * Holds a lock of the environment until the transaction ends; others that want it wait until then. Those of this process wait without a connection, so
+ * that a burst of them leaves the pool to everything else; one connection of each other process may wait for the lock.
+ * @throws {LockTaken} which `transaction` answers by beginning anew when it has been handed the lock
  */
-export async function holdCount(scope: Scope, name: string): Promise<void> {
+export async function holdLock(scope: Scope, name: string): Promise<void> {
+  scope.locks?.take(`${name} ${scope.environment_id}`);
   const text = `select 1 from (select pg_advisory_xact_lock(hashtextextended($2::text || ' ' || $1::text, 0))) as held`;
-  await run(scope, { name: 'scope.hold_count', text }, [name]);
+  await run(scope, { name: 'scope.hold_lock', text }, [name]);
 }
+
+/** Waits until no other transaction counts the environment's rows of the table before it adds one: what is counted stays so until the transaction ends, but for its own. */
+export const holdCount = (scope: Scope, name: string): Promise<void> => holdLock(scope, name);
 
 /** Runs a short statement on a connection that it shares. */
 export function runShort<Row extends QueryResultRow>(

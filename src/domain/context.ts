@@ -4,6 +4,7 @@ import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/failures.js';
 import { createScope, type Scope } from '../db/scope.js';
+import { LockTaken, TransactionLocks, processLocksOf } from '../db/process-locks.js';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { Sealer } from '../lib/seal.js';
 import type { Clock } from '../platform/clock.js';
@@ -131,35 +132,58 @@ const maxTries = 4;
  * Runs `work` in one transaction and hands it a context of the same type whose scope holds the transaction. Hashing,
  * signing and HTTP don't belong inside; a refusal that must leave a trace is returned from `work` and thrown by the caller
  * after commit. A transaction that lost against another one, or met an outdated plan, is tried again as long as the request has time; one whose time is up
- * is rolled back.
+ * is rolled back. One that has to wait for another of this process (`holdLock`) gives its connection back, and begins anew when it has been handed the lock.
  * @throws what `work` throws; {DatabaseFailure}, of which only {Ambiguous} leaves open whether it was committed
  */
 export async function transaction<T>(ctx: Context, work: (tx: Context) => Promise<T>): Promise<T> {
-  const { knex, environment_id, deadline } = ctx.scope;
+  const { knex, deadline } = ctx.scope;
   if (knex.isTransaction) return work(ctx);
-  for (let attempt = 1; ; attempt++) {
-    const touched = new Set<string>();
-    const committed: (() => void)[] = [];
-    let refused: { readonly because: unknown } | null = null;
-    try {
-      const result = await knex.transaction(async (trx: Knex.Transaction) => {
-        try {
-          const done = await work({ ...ctx, scope: { environment_id, knex: trx, touched, deadline }, committed });
-          requireTime(ctx);
-          return done;
-        } catch (error) {
-          refused = { because: error };
-          throw error;
-        }
-      });
-      for (const kind of touched) ctx.cache.invalidate(ctx.environment.id, kind);
-      for (const done of committed) done();
-      return result;
-    } catch (error) {
-      // When the rollback fails too, Knex tells of that.
-      const cause = (refused as { readonly because: unknown } | null)?.because ?? error;
+  const locks = new TransactionLocks(processLocksOf(ctx.knex));
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await attemptOnce(ctx, locks, work);
+      if ('result' in outcome) return outcome.result;
+      const { cause } = outcome;
+      if (cause instanceof LockTaken) {
+        await locks.wait(deadline);
+        requireTime(ctx);
+        attempt -= 1;
+        continue;
+      }
       const again = cause instanceof Conflict || cause instanceof Outdated;
       if (!again || attempt >= maxTries || deadline.left() <= 0) throw cause;
     }
+  } finally {
+    locks.end();
+  }
+}
+
+/** One transaction: what `work` answered, once that is committed, or why it was rolled back. */
+async function attemptOnce<T>(
+  ctx: Context,
+  locks: TransactionLocks,
+  work: (tx: Context) => Promise<T>,
+): Promise<{ readonly result: T } | { readonly cause: unknown }> {
+  const { knex, environment_id, deadline } = ctx.scope;
+  const touched = new Set<string>();
+  const committed: (() => void)[] = [];
+  let refused: { readonly because: unknown } | null = null;
+  try {
+    const result = await knex.transaction(async (trx: Knex.Transaction) => {
+      try {
+        const done = await work({ ...ctx, scope: { environment_id, knex: trx, touched, deadline, locks }, committed });
+        requireTime(ctx);
+        return done;
+      } catch (error) {
+        refused = { because: error };
+        throw error;
+      }
+    });
+    for (const kind of touched) ctx.cache.invalidate(ctx.environment.id, kind);
+    for (const done of committed) done();
+    return { result };
+  } catch (error) {
+    // When the rollback fails too, Knex tells of that.
+    return { cause: (refused as { readonly because: unknown } | null)?.because ?? error };
   }
 }

@@ -1,4 +1,4 @@
-import { run, table, type Scope } from '../scope.js';
+import { holdLock, run, table, type Scope } from '../scope.js';
 
 /** A record as the document left it: `attributes` are those that it manages, without secrets. */
 export type ManagedRecord = {
@@ -71,14 +71,5 @@ export async function saveConfiguration(scope: Scope, row: Omit<ConfigurationRow
   );
 }
 
-/** Holds the environment's configuration until the transaction ends, so that documents are applied one after the other. */
-export async function lockConfiguration(scope: Scope): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'configurations.lock',
-      text: `select 1 from (select pg_advisory_xact_lock(hashtextextended('configuration ' || $1::text, 0))) as held`,
-    },
-    [],
-  );
-}
+/** Holds the environment's configuration until the transaction ends, so that documents are applied one after the other. @throws {LockTaken} */
+export const lockConfiguration = (scope: Scope): Promise<void> => holdLock(scope, 'configuration');

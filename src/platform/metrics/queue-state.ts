@@ -1,6 +1,6 @@
 /** What is known of a queue at one moment: the same of each, so that one alert serves them all. */
 export type QueueState = {
-  /** What waits there: `requests`, `signing`, `hashing`, `outbound`, `pool`, `statements_look_up`, `statements_write`. */
+  /** What waits there: `requests`, `signing`, `hashing`, `outbound`, `pool`, `process_locks`, `statements_look_up`, `statements_write`. */
   readonly queue: string;
   /** How many wait or are being served. */
   readonly length: number;

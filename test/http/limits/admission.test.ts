@@ -190,7 +190,7 @@ test('every queue says in the metrics how long it is, how long it takes and what
   const service = await startTestService();
   closing.push(() => service.stop());
   const text = await (await fetch(`${service.url}/metrics`)).text();
-  const queues = ['requests', 'signing', 'hashing', 'outbound', 'pool', 'statements_look_up', 'statements_write'];
+  const queues = ['requests', 'signing', 'hashing', 'outbound', 'pool', 'process_locks', 'statements_look_up', 'statements_write'];
   for (const metric of ['queue_length', 'queue_wait_seconds', 'queue_refused_total']) {
     for (const queue of queues) expect(text).toMatch(new RegExp(`^${metric}\\{queue="${queue}"[^}]*\\} \\d`, 'm'));
   }
