@@ -17,6 +17,12 @@ export function healthz(_req: Request, res: Response): void {
   res.set('Cache-Control', 'no-store').json({ status: 'ok' });
 }
 
+/** For so long a look that found all well is as good as another. */
+const freshMs = 3000;
+/** After so long a look that found all well is followed by the next, so that nobody has to wait for it. */
+const renewedMs = 1000;
+/** Looks go on for so long after somebody asked. */
+const watchedMs = 60_000;
 /** For so long a check waits for its look at the database before it goes by the last one. */
 const patienceMs = 20;
 /** For so long a look that found all well is gone by: what takes longer than any wait for the database is no mere queue. */
@@ -25,20 +31,31 @@ const trustMs = 6000;
 /**
  * GET /readyz: 200 when the database answers, its schema is current, its signing key opens and the process isn't stopping; else 503 saying which. Anybody
  * may ask, at any time: those who ask at once share one look at the database, or a flood of them would take the connections from everybody else and then be
- * told that there is none. While a look waits behind the requests of a busy process, the last one counts if it found all well less than six seconds ago: a
- * balancer takes no replica out for being busy.
+ * told that there is none. As long as somebody asks once a minute and all is well, the next look is taken every second, and the answer waits for none. While a
+ * look waits behind the requests of a busy process, the last one counts if it found all well less than six seconds ago: a balancer takes no replica out for
+ * being busy.
  */
 export function readyz(deps: Deps, lifecycle: Lifecycle) {
   let looking: Promise<string | null> | null = null;
   let wellAt = -Infinity;
+  let askedAt = -Infinity;
+  let next: NodeJS.Timeout | undefined;
   const look = async (): Promise<string | null> => {
     const began = performance.now();
     const problem = await databaseProblem(deps);
+    looking = null;
     wellAt = problem === null ? began : -Infinity;
+    clearTimeout(next);
+    if (problem === null) next = setTimeout(lookAgain, renewedMs).unref();
     return problem;
   };
-  const known = (): Promise<string | null> => {
-    const current = (looking ??= look().finally(() => (looking = null)));
+  const lookAgain = () => {
+    if (!lifecycle.stopping && performance.now() - askedAt < watchedMs) looking ??= look();
+  };
+  const known = (): Promise<string | null> | null => {
+    askedAt = performance.now();
+    if (askedAt - wellAt < freshMs) return null;
+    const current = (looking ??= look());
     const trusted = () => performance.now() - wellAt < trustMs;
     if (!trusted()) return current;
     return Promise.race([current, delay(patienceMs, null).then(() => (trusted() ? null : current))]);

@@ -64,3 +64,20 @@ test(
     await expect.poll(ready, { timeout: 40_000 }).toBe(200);
   },
 );
+
+test('once somebody has asked, the process looks by itself, and an answer waits for no look', async () => {
+  const { knex } = service.deps;
+  let begun = 0;
+  knex.on('query', ({ sql }: { sql: string }) => (begun += sql.includes('from "knex_migrations"') ? 1 : 0));
+  const ready = async () => {
+    const { statusCode, body } = await request(`${service.url}/readyz`, { dispatcher: agent });
+    await body.dump();
+    return statusCode;
+  };
+  expect(await ready()).toBe(200);
+  // Nobody asks meanwhile.
+  await expect.poll(() => begun, { timeout: 20_000 }).toBeGreaterThan(1);
+  const before = begun;
+  for (let i = 0; i < 20; i++) expect(await ready()).toBe(200);
+  expect(begun).toBeLessThanOrEqual(before + 1);
+});

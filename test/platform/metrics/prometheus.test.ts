@@ -1,3 +1,4 @@
+import { open as openFile } from 'node:fs/promises';
 import * as index from 'prom-client';
 import { expect, test } from 'vitest';
 import * as ours from '../../../src/platform/metrics/prometheus.js';
@@ -25,4 +26,20 @@ test('a process is measured by the metrics that prom-client has for it', async (
   expect(before).toBeGreaterThan(0);
   for (const until = performance.now() + 30; performance.now() < until;);
   expect(await seconds()).toBeGreaterThan(before);
+});
+
+test('open file descriptors are those that the process has open', async () => {
+  const registry = new index.Registry();
+  ours.collectDefaultMetrics(registry);
+  const open = async () => Number((await registry.getSingleMetric('process_open_fds')?.get())?.values[0]?.value);
+  const before = await open();
+  const files = await Promise.all(Array.from({ length: 20 }, () => openFile(import.meta.filename)));
+  expect((await open()) - before).toBeGreaterThanOrEqual(20);
+  await Promise.all(files.map((file) => file.close()));
+});
+
+test('where the open file descriptors can not be told, everything else is', async () => {
+  const registry = new index.Registry();
+  ours.collectDefaultMetrics(registry, '/proc/self/nowhere');
+  expect(await registry.metrics()).toContain('process_cpu_seconds_total');
 });
