@@ -53,8 +53,12 @@ export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, d
   return async (unrecorded: number): Promise<{ asked: Destination<J>[]; some: boolean } | null> => {
     const budget = Math.min(maxClaim, queue.limits.held - destinations.held() - unrecorded);
     // A destination is filled up when it has half run out, not for each single job: claims stay large.
-    const shares = divide(destinations.hungry(), budget, performance.now(), offset++);
+    const now = performance.now();
+    const shares = divide(destinations.hungry(), budget, now, offset++);
     if (shares.length === 0) return null;
+    // A claim costs most for itself. What the hungry ones leave of it goes to others that will ask next.
+    const left = shares.reduce((rest, share) => rest - share.room, budget);
+    shares.push(...divide(destinations.refillable(), left, now, offset));
     const wanted = shares.map(({ destination: { environment_id, id, due_at }, room }) => ({
       environment_id,
       id,

@@ -68,6 +68,12 @@ export function isHungry(destination: Destination<unknown>): boolean {
   return destination.due_at !== null && destination.waiting.length < Math.max(destination.maxSlots, mayHold(destination) / 2);
 }
 
+/** Whether a claim that is made anyway takes jobs of the destination along: it has due ones, and at least a quarter of what it may hold is free. */
+export function isRefillable(destination: Destination<unknown>): boolean {
+  const most = mayHold(destination);
+  return destination.due_at !== null && most - destination.waiting.length - destination.inFlight >= most / 4;
+}
+
 /** How many more jobs may be claimed for the destination now; none while the breaker waits. */
 export function room(destination: Destination<unknown>, now: number): number {
   if (isOpen(destination) && now < destination.probeAt) return 0;

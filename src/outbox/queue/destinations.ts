@@ -1,4 +1,4 @@
-import { createDestination, isHungry, type Destination } from './destination.js';
+import { createDestination, isHungry, isRefillable, type Destination } from './destination.js';
 import type { DestinationKey, Due, Job } from './queue.js';
 
 /** The destinations that this process knows to have something due, holds jobs of, or remembers as failing. */
@@ -13,6 +13,8 @@ export type Destinations<J> = {
   someDue(): boolean;
   /** Destinations for which more should be claimed; see `isHungry`. */
   hungry(): Destination<J>[];
+  /** Those for which a claim on behalf of hungry ones takes more along; see `isRefillable`. */
+  refillable(): Destination<J>[];
   /** Jobs claimed and not yet done. */
   held(): number;
   /** Forgets those that nothing is known of. */
@@ -47,6 +49,7 @@ export function createDestinations<J extends Job>(maxSlots: number): Destination
     },
     someDue: () => [...known.values()].some((one) => one.due_at !== null),
     hungry: () => [...known.values()].filter(isHungry),
+    refillable: () => [...known.values()].filter((one) => !isHungry(one) && isRefillable(one)),
     held: () => [...known.values()].reduce((sum, one) => sum + one.waiting.length + one.inFlight, 0),
     forgetIdle() {
       for (const [name, destination] of known) if (isIdle(destination)) known.delete(name);

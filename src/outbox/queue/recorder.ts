@@ -12,10 +12,10 @@ export type Recorder<J, Result> = {
   flushed(): Promise<void>;
 };
 
-const batch = 300;
+const batch = 600;
 const retryMs = 250;
 /** So many results aren't kept waiting for more; fewer are, so long, when others have just been written. */
-const worthWriting = 150;
+const worthWriting = 300;
 const lingerMs = 20;
 
 type Entry<J, Result> = { readonly job: J; readonly result: Result };

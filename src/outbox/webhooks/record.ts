@@ -5,7 +5,7 @@ import { disableWebhook, failEventDeliveries } from '../../db/tables/webhook_dis
 import type { ClaimedDelivery } from '../../db/tables/webhook_queue.js';
 import { recordAttempts, type AttemptResult, type NotableResult } from '../../db/tables/webhook_recording.js';
 import { uuidv7 } from '../../lib/random.js';
-import type { Job } from '../queue/queue.js';
+import type { DestinationKey, Job } from '../queue/queue.js';
 import type { Attempt } from './deliver.js';
 
 /** So many events in a row that failed for good disable a webhook (specification 7.4.3). */
@@ -40,7 +40,7 @@ function resultRow({ job, result }: { job: WebhookJob; result: Attempt }): Attem
  * what was pending for it.
  */
 export async function recordDeliveries(deps: Deps, results: readonly { job: WebhookJob; result: Attempt }[]): Promise<void> {
-  const { knex, metrics, logger } = deps;
+  const { knex, logger } = deps;
   const rows = results.map(resultRow);
   const mayDisable = results.some(({ result }) => !result.ok && result.retry_in_ms === null);
   const notable = mayDisable
@@ -50,17 +50,32 @@ export async function recordDeliveries(deps: Deps, results: readonly { job: Webh
         return found;
       })
     : await recordAttempts(knex, rows);
-  const outcomes = new Map<string, number>();
-  for (const { job, result } of results) {
-    const outcome = result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying';
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    if (outcome !== 'retrying') metrics.daily.add(job.destination.environment_id, 'deliveries', outcome);
-  }
+  countOutcomes(deps, results);
   noteBlocked(deps, results);
-  for (const [outcome, count] of outcomes) metrics.deliveries.inc({ queue: 'webhook', outcome }, count);
   // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
   for (const { id, is_lost } of notable)
     if (is_lost) logger.warn({ event: 'webhook.lease_lost', delivery_id: id }, 'another process has taken over a delivery');
+}
+
+/** Counts how attempts went: one addition for each webhook and outcome, since those of one claim share the object that names their webhook. */
+function countOutcomes({ metrics }: Pick<Deps, 'metrics'>, results: readonly { job: WebhookJob; result: Attempt }[]): void {
+  const tallies = { succeeded: new Map<DestinationKey, number>(), failed: new Map<DestinationKey, number>(), retrying: 0 };
+  for (const { job, result } of results) {
+    if (!result.ok && result.retry_in_ms !== null) tallies.retrying += 1;
+    else {
+      const ended = result.ok ? tallies.succeeded : tallies.failed;
+      ended.set(job.destination, (ended.get(job.destination) ?? 0) + 1);
+    }
+  }
+  for (const outcome of ['succeeded', 'failed'] as const) {
+    let all = 0;
+    for (const [{ environment_id }, count] of tallies[outcome]) {
+      metrics.daily.add(environment_id, 'deliveries', outcome, count);
+      all += count;
+    }
+    if (all > 0) metrics.deliveries.inc({ queue: 'webhook', outcome }, all);
+  }
+  if (tallies.retrying > 0) metrics.deliveries.inc({ queue: 'webhook', outcome: 'retrying' }, tallies.retrying);
 }
 
 /** Records a security event for deliveries to a blocked address: the URL names a private one, or its host resolves to one now. */

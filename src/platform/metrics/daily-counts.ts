@@ -3,8 +3,8 @@ export type DailyCount = { readonly environment_id: string; readonly name: strin
 
 /** Counts in memory: one map access per event counted, no statement. */
 export type DailyCounts = {
-  /** Counts one. `name` and `label` come from the code or are the id of a record, never from a request; neither has a space. */
-  add(environment_id: string, name: string, label: string): void;
+  /** Counts one, or `times`. `name` and `label` come from the code or are the id of a record, never from a request; neither has a space. */
+  add(environment_id: string, name: string, label: string, times?: number): void;
   /** All counts so far; they start again at zero. */
   take(): DailyCount[];
 };
@@ -12,9 +12,9 @@ export type DailyCounts = {
 export function createDailyCounts(): DailyCounts {
   let counts = new Map<string, number>();
   return {
-    add(environment_id, name, label) {
+    add(environment_id, name, label, times = 1) {
       const key = `${environment_id} ${name} ${label}`;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+      counts.set(key, (counts.get(key) ?? 0) + times);
     },
     take() {
       const taken = counts;

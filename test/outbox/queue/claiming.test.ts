@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { pino } from 'pino';
+import { createClaiming } from '../../../src/outbox/queue/claiming.js';
+import { createDestinations } from '../../../src/outbox/queue/destinations.js';
+import type { AttemptOutcome, Due, Job, Queue } from '../../../src/outbox/queue/queue.js';
+import { createMetrics } from '../../../src/platform/metrics/metrics.js';
+
+const environment_id = 'e';
+
+/** A queue of which any number is due: it answers all that is asked for, and tells what that was. */
+function endless(held: number) {
+  const asked: Record<string, number>[] = [];
+  const queue: Queue<Job, AttemptOutcome> = {
+    name: 'endless',
+    limits: { inFlight: 500, inFlightPerDestination: 5, held, pollMs: 1000, stopMs: 1000 },
+    leaseMs: 35_000,
+    timeoutMs: 10_000,
+    retryBaseMs: 5000,
+    recent: async () => ({ due: [], full: false }),
+    thorough: async () => [],
+    tidy: async () => undefined,
+    nextDueIn: async () => null,
+    async claim(wanted: readonly (Due & { room: number })[]) {
+      asked.push(Object.fromEntries(wanted.map(({ id, room }) => [id, room])));
+      return wanted.flatMap(({ id, room }) => {
+        const destination = { environment_id, id };
+        return Array.from({ length: room }, () => ({ destination, due_at: new Date(), lease_id: 'l', claimedAt: performance.now() }));
+      });
+    },
+    release: async () => undefined,
+    attempt: async () => ({ ok: true, durationMs: 1, retry_in_ms: null }),
+    record: async () => undefined,
+  };
+  const destinations = createDestinations<Job>(5);
+  const claim = createClaiming(queue, { logger: pino({ level: 'silent' }), metrics: createMetrics() }, destinations);
+  return { asked, destinations, claim };
+}
+
+/** Quick destinations that hold this many jobs each, with more due. */
+function holding(counts: Record<string, number>, held = 2000) {
+  const { asked, destinations, claim } = endless(held);
+  for (const [id, count] of Object.entries(counts)) {
+    const destination = destinations.of({ environment_id, id });
+    destination.averageMs = 1;
+    destination.due_at = new Date();
+    for (let i = 0; i < count; i++)
+      destination.waiting.push({ destination, due_at: destination.due_at, lease_id: 'l', claimedAt: performance.now() });
+  }
+  return { asked, claim };
+}
+
+test('a claim for a webhook that has half run out takes others along that have run out by a quarter', async () => {
+  const { asked, claim } = holding({ half: 99, quarter: 150, nearlyFull: 151 });
+  await claim(0);
+  expect(asked).toEqual([{ half: 101, quarter: 50 }]);
+});
+
+test('nothing is claimed while no webhook has half run out', async () => {
+  const { asked, claim } = holding({ quarter: 150, more: 101 });
+  expect(await claim(0)).toBeNull();
+  expect(asked).toEqual([]);
+});
+
+test('when little may be claimed, the webhooks that have half run out get it', async () => {
+  const { asked, claim } = holding({ quarter: 150, half: 90 }, 300);
+  await claim(10);
+  expect(asked).toEqual([{ half: 50 }]);
+});
+
+test('what is not recorded yet counts: a process does not claim on while its results wait for the database', async () => {
+  const { asked, claim } = holding({ empty: 0 }, 300);
+  expect(await claim(300)).toBeNull();
+  expect(asked).toEqual([]);
+});
