@@ -53,6 +53,21 @@ test('an include changes nothing for what includes it', async () => {
   expect(locals.text).toBe('ours');
 });
 
+test('an include finds what surrounds it behind its own data, however deep', async () => {
+  await put('inner', '<%= page.own %> <%= page.outer %>');
+  await put('middle', "<%- include('/inner', { own: page.own + 1 }) %> <%= page.own %>");
+  await put('around', "<%- include('/middle', { own: 1 }) %> <%= page.own ?? 'none' %>");
+  expect(createTemplates({ viewsDir }).render('around', { outer: 'all' })).toBe('2 all 1 none');
+});
+
+test('what is rendered once for a value reads nothing but its data, and is kept by path and value', async () => {
+  await put('kept', '<%= page.text %><%= page.around %>');
+  await put('keeper', "<%- include('/kept', { text: page.text }, page.text[0]) %>");
+  const [cached, designing] = [createTemplates({ viewsDir }), createTemplates({ viewsDir, cache: false })];
+  const texts = (templates: typeof cached) => ['a1', 'a2', 'b1'].map((text) => templates.render('keeper', { text, around: 'x' }));
+  expect([texts(cached), texts(designing)]).toEqual([['a1', 'a1', 'b1'], ['a1', 'a2', 'b1']]); // prettier-ignore
+});
+
 test('a template is read once; without the cache on every call', async () => {
   await put('changing', 'one');
   const [cached, designing] = [createTemplates({ viewsDir }), createTemplates({ viewsDir, cache: false })];

@@ -39,6 +39,11 @@ const passkeyNames = ['away', 'failed', 'go_on', 'has_passkey', 'not_made', 'not
 function createWords(language: Language, own: OwnTexts | null): Words {
   const date = (iso: string) => dateWords(iso, language);
   const dateTime = (iso: string) => dateTimeWords(iso, language);
+  const scriptWords = (passkeys: boolean) =>
+    Object.fromEntries(
+      [...scriptNames, ...(passkeys ? passkeyNames : [])].map((name) => [name, format(language, `script.${name}`, {}, own)]),
+    );
+  const ofScripts = new Map<boolean, Readonly<Record<string, string>>>();
   const withWords = (part: Rich): Piece =>
     'time' in part ? { ...part, text: part.as === 'date' ? date(part.time) : dateTime(part.time) } : part;
   return {
@@ -52,10 +57,11 @@ function createWords(language: Language, own: OwnTexts | null): Words {
     },
     dateWords: date,
     dateTimeWords: dateTime,
-    scriptWords: (passkeys) =>
-      Object.fromEntries(
-        [...scriptNames, ...(passkeys ? passkeyNames : [])].map((name) => [name, format(language, `script.${name}`, {}, own)]),
-      ),
+    scriptWords(passkeys) {
+      let known = ofScripts.get(passkeys);
+      if (!known) ofScripts.set(passkeys, (known = scriptWords(passkeys)));
+      return known;
+    },
   };
 }
 

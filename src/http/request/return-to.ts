@@ -7,10 +7,15 @@ declare module 'express-serve-static-core' {
     return_to?: string | null;
     /** What was found at the return path that was looked at last: a page asks for it several times, and opening it costs more than most of the page. */
     opened_pending?: { readonly return_to: string; readonly pending: PendingAuthorization | null };
+    /** The return path in the query of the address, once that was read. */
+    queried_return_to?: string | null;
     /** The client that pages look like: whose sign-in or sign-out is under way. */
     branded_for?: BrandedClient | null;
   }
 }
+
+/** Paths that resolve to themselves: of characters that none encodes, and without a segment of dots (URL Standard 4.4). Ours nearly all are such. */
+const asItIs = /^\/(?!\/)[\w/~-]*(?:\?[\w/.~=&%+*:-]+)?$/;
 
 /**
  * The path to return to after sign-in, or null. Only a path of our own: it is resolved as a browser does, and must stay on
@@ -19,6 +24,7 @@ declare module 'express-serve-static-core' {
 export function safeReturnTo(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > 16_384) return null;
   if (!/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(value)) return null;
+  if (asItIs.test(value)) return value;
   const own = 'http://own.invalid';
   const url = URL.canParse(value, own) ? new URL(value, own) : null;
   return url?.origin === own && !url.pathname.startsWith('//') ? url.pathname + url.search : null;
@@ -83,12 +89,16 @@ export function pendingOf(req: Request, return_to: string | null): PendingAuthor
   return pending;
 }
 
+function inQuery(address: string): string | null {
+  const mark = address.indexOf('?');
+  return mark < 0 ? null : new URLSearchParams(address.slice(mark)).get('return_to');
+}
+
 /** The return path as it was sent: the body's, else the query's. */
 function sentReturnTo(req: Request): unknown {
   const body = req.body as { return_to?: unknown } | null | undefined;
   if (body?.return_to !== undefined) return body.return_to;
-  const mark = req.originalUrl.indexOf('?');
-  return req.form?.get('return_to') ?? (mark < 0 ? null : new URLSearchParams(req.originalUrl.slice(mark)).get('return_to'));
+  return req.form?.get('return_to') ?? (req.queried_return_to ??= inQuery(req.originalUrl));
 }
 
 /** The pending authorization request that the request is a step of, or null. */
