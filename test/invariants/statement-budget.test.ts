@@ -12,8 +12,8 @@ import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { digest } from '../../src/lib/digest.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { Browser, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
@@ -35,6 +35,9 @@ let documented: TestClient;
 let workloadKey: ClientKey;
 let cookie: string;
 let proofKey: ProofKey;
+/** Has signed in before. */
+let visitor: Browser;
+let visitorEmail: string;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
 
@@ -92,6 +95,9 @@ beforeAll(async () => {
   app = await observeApp(service.deps);
   origin = app.origin;
   management = await managementToken(service.url);
+  visitor = new Browser(origin);
+  visitorEmail = (await addUser(ctx)).email;
+  expect((await visitor.login(visitorEmail, password)).status).toBe(303);
 });
 afterAll(async () => {
   await app?.close();
@@ -190,6 +196,12 @@ async function boundManagementToken(): Promise<string> {
   const dpop = await proofKey.proof({ htu: `${service.url}/oauth/token` });
   const fields = { grant_type: 'client_credentials', resource: `${service.url}/api` };
   return (await oauthPost(service.url, '/oauth/token', managementClient, fields, { dpop })).body.access_token;
+}
+
+/** Somebody who has signed out comes back with the same browser. */
+async function signInAgain(): Promise<number> {
+  visitor.cookies.delete('session');
+  return (await visitor.login(visitorEmail, password)).status;
 }
 
 let webhooksMade = 0;
@@ -349,6 +361,8 @@ const budget: Record<
     prepare: newWebhook,
     run: async (id) => (await webhooks('DELETE', `/${id}`)).status,
   },
+  'sign-in page': { limit: 0, run: async () => (await fetch(`${origin}/login`)).status },
+  'password sign-in with a browser that the account knows: the page and its form': { limit: 8, status: 303, run: signInAgain },
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 

@@ -134,9 +134,26 @@ export async function findSession(scope: Scope, id: string): Promise<SessionRow 
   return (await table<SessionRow>(scope, 'sessions').where({ id }).first()) ?? null;
 }
 
-/** Stores a session. */
+/** Stores a session, whatever columns it has. */
 export async function insertSession(scope: Scope, row: Partial<SessionRow>): Promise<SessionRow> {
   return insert<SessionRow>(scope, 'sessions', withJsonProofs(row));
+}
+
+/** What is stored of somebody's sign-in with a browser. */
+export type BrowserSessionRow = Omit<SessionRow, 'environment_id' | 'device_client_id' | 'revoked_at' | 'revoke_reason' | 'version'>;
+
+const insertText = `insert into sessions (environment_id, id, token_digest, user_id, ip_address, user_agent, amr, acr, proofs, provider_amr, provider_acr,
+    authenticated_at, auth_time_known, signed_in_at, last_activity_at, expires_at, created_at, updated_at)
+  values (${Array.from({ length: 18 }, (_, index) => `$${index + 1}`).join(', ')}) returning *`;
+
+/** Stores the session of a sign-in. */
+export async function insertBrowserSession(scope: Scope, row: BrowserSessionRow): Promise<SessionRow> {
+  scope.touched.add('sessions');
+  const [stored] = await run<SessionRow>(scope, { name: 'sessions.insert', text: insertText }, [
+    row.id, row.token_digest, row.user_id, row.ip_address, row.user_agent, row.amr, row.acr, JSON.stringify(row.proofs), row.provider_amr, row.provider_acr,
+    row.authenticated_at, row.auth_time_known, row.signed_in_at, row.last_activity_at, row.expires_at, row.created_at, row.updated_at,
+  ]); // prettier-ignore
+  return stored as SessionRow;
 }
 
 /** A list needs to be text for a column of JSON: `pg` would write it as an array of Postgres. */

@@ -60,12 +60,16 @@ export type UserRow = {
 
 /** The user of the id, or null. */
 export async function findUser(scope: Scope, id: string): Promise<UserRow | null> {
-  return (await table<UserRow>(scope, 'users').where({ id }).first()) ?? null;
+  const text = 'select * from users where environment_id = $1 and id = $2';
+  const rows = await run<UserRow>(scope, { name: 'users.find', short: 'look_up', text }, [id]);
+  return rows[0] ?? null;
 }
 
 /** The user of the case-folded address, or null. */
 export async function findUserByEmailKey(scope: Scope, email_key: string): Promise<UserRow | null> {
-  return (await table<UserRow>(scope, 'users').where({ email_key }).first()) ?? null;
+  const text = 'select * from users where environment_id = $1 and email_key = $2';
+  const rows = await run<UserRow>(scope, { name: 'users.find_by_email_key', short: 'look_up', text }, [email_key]);
+  return rows[0] ?? null;
 }
 
 /** The user of the id, held until the transaction ends; null when there is none. */
@@ -112,17 +116,17 @@ export async function replacePassword(scope: Scope, id: string, proven_hash: str
   return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 }
 
-/** Whether the stored hash is still the proven one; locks the row against a change until the transaction ends. */
-export async function holdPassword(scope: Scope, id: string, proven_hash: string): Promise<boolean> {
-  const rows = await run(
+/** The user, if the stored hash is still the proven one and the user active, else null; locks the row against a change until the transaction ends. */
+export async function holdPassword(scope: Scope, id: string, proven_hash: string): Promise<UserRow | null> {
+  const rows = await run<UserRow>(
     scope,
     {
       name: 'users.hold_password',
-      text: `select 1 as one from users where environment_id = $1 and id = $2 and password_hash = $3 and status = 'active' for share`,
+      text: `select * from users where environment_id = $1 and id = $2 and password_hash = $3 and status = 'active' for share`,
     },
     [id, proven_hash],
   );
-  return rows.length > 0;
+  return rows[0] ?? null;
 }
 
 /** Deletes a user with its codes and tokens, which have no foreign key, and (by cascade) all other rows of the user. */

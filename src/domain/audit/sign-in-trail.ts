@@ -8,6 +8,8 @@ import { recordSecurityEvent, userParty } from './security-trail.js';
 /** A sign-in that has just been written. */
 export type SignedIn = {
   readonly user_id: string;
+  /** As this transaction has read it; read here otherwise. */
+  readonly user?: UserRow | null;
   readonly session_id: string;
   /** RFC 8176 values. */
   readonly amr: readonly string[];
@@ -36,7 +38,7 @@ function isKnown(user: UserRow, { renewed, last_here }: SignedIn): boolean {
  * environment sends none (`new_device_mail`). New browsers of those who hold Management permissions are an event of their own.
  */
 export async function recordSignIn(tx: Context, signedIn: SignedIn): Promise<void> {
-  const user = await findUser(tx.scope, signedIn.user_id);
+  const user = signedIn.user ?? (await findUser(tx.scope, signedIn.user_id));
   if (!user) return;
   const { session_id, amr, origin } = signedIn;
   const new_device = !isKnown(user, signedIn);

@@ -2,7 +2,7 @@ import { insertBackchannelLogouts } from '../../db/tables/backchannel_logouts.js
 import {
   findSessionByToken,
   hasRunOut,
-  insertSession,
+  insertBrowserSession,
   lockSession,
   renewSession,
   revokeSessions,
@@ -10,6 +10,7 @@ import {
   type SessionBounds,
   type SessionRow,
   type SessionWithUser,
+  type BrowserSessionRow,
 } from '../../db/tables/sessions.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import { digest } from '../../lib/digest.js';
@@ -83,7 +84,7 @@ export function proofColumns(
   return { proofs: [...proofs], acr: acr === '1' ? null : acr, amr, authenticated_at: auth_time, auth_time_known };
 }
 
-function signInColumns(ctx: Context, input: SignIn, token: string): Partial<SessionRow> {
+function signInColumns(ctx: Context, input: SignIn, token: string): Omit<BrowserSessionRow, 'id' | 'user_id' | 'created_at'> {
   const now = ctx.clock.now();
   return {
     token_digest: digest(token),
@@ -103,7 +104,7 @@ function signInColumns(ctx: Context, input: SignIn, token: string): Partial<Sess
 export async function startSession(ctx: Context, input: SignIn): Promise<{ session: SessionRow; token: string }> {
   const token = randomToken('');
   const now = ctx.clock.now();
-  const session = await insertSession(ctx.scope, {
+  const session = await insertBrowserSession(ctx.scope, {
     ...signInColumns(ctx, input, token),
     id: uuidv7(now.getTime()),
     user_id: input.user_id,

@@ -42,14 +42,17 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
   const last_here = lastSignInHere(req, user_id);
   const device = deviceAfterSignIn(req, user_id);
   const started = await transaction(req.ctx, async (tx) => {
-    if (proven_hash !== null && !(await holdPassword(tx.scope, user_id, proven_hash))) return null;
+    const held = proven_hash === null ? null : await holdPassword(tx.scope, user_id, proven_hash);
+    if (proven_hash !== null && !held) return null;
     if (completes !== null && !(await completeSignIn(tx, completes)))
       throw new PageError(410, 'sign_in_expired', errorMessage('sign_in_expired'));
     await also?.(tx, device);
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, input));
-    await recordSignIn(tx, { user_id, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
+    // What happens beside may change the user.
+    const user = also ? null : held;
+    await recordSignIn(tx, { user_id, user, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
     return opened;
   });
   if (!started) throw new PageError(401, 'invalid_credentials', errorMessage('invalid_credentials'));
