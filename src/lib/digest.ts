@@ -2,7 +2,8 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
 /** SHA-256 of the UTF-8 text, 32 bytes. For values of 256 random bits (tokens, client secrets), which a slow hash wouldn't make safer. */
 export function digest(value: string): Buffer {
-  return hash('sha256', value, 'buffer');
+  // By way of text: Node 20 takes twice as long to make the bytes itself.
+  return Buffer.from(hash('sha256', value, 'binary'), 'binary');
 }
 
 /** HMAC-SHA-256 of `value`. */

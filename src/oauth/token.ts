@@ -7,6 +7,7 @@ import { proofOf } from '../http/auth/dpop.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { traceDropped } from '../http/request/trace.js';
 import type { Web } from '../http/web.js';
+import { named } from '../lib/named.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Grant, Param, Params, ParamValues } from './grants/grant.js';
 import { grants } from './grants/index.js';
@@ -16,16 +17,16 @@ import { grants } from './grants/index.js';
  * @throws {OAuthError} `invalid_request` for the first, in the order of declaration, that is sent twice, is missing or is too long (RFC 6749 5.2)
  */
 export function readParams<P extends Params>(params: P, sent: Parameters): ParamValues<P> {
-  const values: [string, string | undefined][] = [];
+  const values: Record<string, string | undefined> = named();
   for (const name of Object.keys(params)) {
     const { required: needed, maxLength } = params[name] as Param;
     const value = sent.get(name);
     if (sent.repeated.has(name)) throw OAuthError.invalid_request(`${name} was sent twice`);
     if (needed && value === undefined) throw OAuthError.invalid_request(`${name} is required`);
     if (value !== undefined && value.length > maxLength) throw OAuthError.invalid_request(`${name} is longer than ${maxLength} characters`);
-    values.push([name, value]);
+    values[name] = value;
   }
-  return Object.fromEntries(values) as ParamValues<P>;
+  return values as ParamValues<P>;
 }
 
 /** The parameters of the request, with more to say of a missing one where the grant has it. @throws {OAuthError} `invalid_request` */
@@ -64,7 +65,7 @@ export function token(web: Web) {
     const params = await paramsOf(grant, ctx, client, form);
     const proof = await proofOf(web, req);
     requireBound(ctx, client, proof);
-    if (!grant.spends_proof) await spendProof(ctx, proof);
+    if (proof && !grant.spends_proof) await spendProof(ctx, proof);
     const given = await grant.handle(ctx, client, params, () => originOf(req), proof);
     ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
     ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);

@@ -61,10 +61,7 @@ export type TokenUser = {
 
 type BesideColumns = UserColumns & { held: string[] };
 
-const besideOf = (row: Partial<BesideColumns>, beside: Beside): TokenUser => ({
-  user: beside === 'user' ? userOfRow(row as BesideColumns) : null,
-  permissions: row.held ?? null,
-});
+const userIn = (row: Partial<BesideColumns>, beside: Beside) => (beside === 'user' ? userOfRow(row as BesideColumns) : null);
 
 /** The DPoP proof that a token is presented with, if its use has to be stored, and the key that it proves. */
 export type ProofToStore = { readonly use: ProofUse; readonly jkt: string };
@@ -129,13 +126,13 @@ export async function findAccessToken(
   digest: Buffer,
   beside: Beside = 'nothing',
   issuers: readonly string[] = [],
-): Promise<({ token: AccessTokenState } & TokenUser) | null> {
+): Promise<({ token: AccessTokenState } & TokenUser & FirstUse) | null> {
   const values = beside === 'nothing' ? [digest] : [digest, issuers];
   const [row] = await run<AccessTokenState & Partial<BesideColumns>>(scope, opaqueLookUps[beside], values);
-  return row ? { token: row, ...besideOf(row, beside) } : null;
+  return row ? { token: row, first_use: true, user: userIn(row, beside), permissions: row.held ?? null } : null;
 }
 
-/** Whether the proof, whose use has been stored, was used for the first time. */
+/** Whether the proof, whose use has been stored, was used for the first time; true where none had to be stored. */
 export type FirstUse = { readonly first_use: boolean };
 
 /** The same with the user, for a token that is presented with a proof. That is stored if the token is bound to the proof's key. */
@@ -147,7 +144,7 @@ export async function findProvenAccessToken(
 ): Promise<({ token: AccessTokenState } & TokenUser & FirstUse) | null> {
   const values = [digest, issuers, ...proofValues(proof), proof.jkt];
   const [row] = await run<AccessTokenState & Partial<BesideColumns> & FirstUse>(scope, opaqueLookUps.proven, values);
-  return row ? { token: row, first_use: row.first_use, ...besideOf(row, 'user') } : null;
+  return row ? { token: row, first_use: row.first_use, user: userIn(row, 'user'), permissions: row.held ?? null } : null;
 }
 
 const ownJwtStandingText = (more = '') => `
@@ -199,7 +196,7 @@ export async function findJwtStanding(
   const values = beside === 'nothing' ? [ids, user_id, session_id] : [ids, user_id, session_id, resource];
   const [row] = await run<TokenStanding & Partial<BesideColumns>>(scope, jwtLookUps[beside], values);
   return row
-    ? { standing: row, ...besideOf(row, beside) }
+    ? { standing: row, user: userIn(row, beside), permissions: row.held ?? null }
     : { standing: unknownUser, user: null, permissions: beside === 'nothing' ? null : [] };
 }
 
@@ -215,7 +212,8 @@ export async function findProvenJwtStanding(
   const statement = own ? ownJwtStanding.proven : jwtLookUps.proven;
   const [row] = await run<TokenStanding & Partial<BesideColumns> & FirstUse>(scope, statement, [...values, ...proofValues(proof)]);
   if (!row) return { standing: unknownUser, user: null, permissions: [], first_use: true };
-  return { standing: row, first_use: row.first_use, ...(own ? { user: null, permissions: [] } : besideOf(row, 'user')) };
+  const [user, permissions] = own ? [null, []] : [userIn(row, 'user'), row.held ?? null];
+  return { standing: row, first_use: row.first_use, user, permissions };
 }
 
 /** Deletes one opaque token; true when there was one. */

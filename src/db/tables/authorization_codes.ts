@@ -159,7 +159,7 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
   ]); // prettier-ignore
   const row = rows[0];
   if (row?.first_use === false) return 'used proof';
-  return row && row.grant_id !== null ? { ...row, user: userOfJson(row.user_claims) } : null;
+  return row && row.grant_id !== null ? Object.assign(row, { user: userOfJson(row.user_claims) }) : null;
 }
 
 type RedemptionRow = { grant_id: string | null; user_claims: UserClaimsJson | null; first_use?: boolean };

@@ -55,7 +55,7 @@ export async function redeemDeviceCode(scope: Scope, r: DeviceRedemption): Promi
     r.grant_type, r.jkt, r.refresh_jkt,
   ]); // prettier-ignore
   const row = rows[0];
-  return row ? { ...row, user: userOfJson(row.user_claims) } : null;
+  return row ? Object.assign(row, { user: userOfJson(row.user_claims) }) : null;
 }
 
 const redeemStatement = {

@@ -110,7 +110,8 @@ export async function findRefreshToken(
     factors === null ? values : [...values, factors.held_at],
   );
   const row = rows[0];
-  return row ? { ...row, user: userOfJson(row.user_claims), factors: factors && factorsOf(row as FactorColumns) } : null;
+  // Added to the row: a copy of one takes V8 longer than making it did.
+  return row ? Object.assign(row, { user: userOfJson(row.user_claims), factors: factors && factorsOf(row as FactorColumns) }) : null;
 }
 
 /** What using a refresh token stores; digests and ids are made by the caller before. */

@@ -28,13 +28,15 @@ export const userClaimsSql = `jsonb_build_object(${claimColumns.map((column) => 
  * @param roles when the names of the roles are wanted
  */
 export const userColumnsSql = (roles: string): string =>
-  `${claimColumns.map((column) => `u.${column}`).join(', ')}, case when ${roles} then ${roleNames} else '{}'::text[] end as role_names`;
+  `${claimColumns.map((column) => `u.${column}`).join(', ')}, null::jsonb as metadata, case when ${roles} then ${roleNames} else '{}'::text[] end as role_names`;
 
 /** The columns of {@link userColumnsSql}; `id` is null where there is no user. */
-export type UserColumns = Omit<UserWithRoles, 'metadata' | 'id'> & { id: string | null };
+export type UserColumns = Omit<UserWithRoles, 'id'> & { id: string | null };
 
-/** The user of such a row, or null. */
-export const userOfRow = (row: UserColumns): UserWithRoles | null => (row.id === null ? null : { ...row, id: row.id, metadata: null });
+const isUser = (row: UserColumns): row is UserWithRoles => row.id !== null;
+
+/** The user of such a row, which is the row itself, or null. */
+export const userOfRow = (row: UserColumns): UserWithRoles | null => (isUser(row) ? row : null);
 
 /** SQL: whether the API resource of an identifier maps claims; for statements whose first parameter is the environment. */
 export const resourceMapsClaimsSql = (identifier: string): string =>

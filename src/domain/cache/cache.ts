@@ -4,6 +4,8 @@ import { named } from '../../lib/named.js';
 
 type Entry = {
   readonly value: unknown;
+  /** The value for whoever awaits it: made once, not for every read. */
+  promise?: Promise<unknown>;
   /** By `Clock.elapsed`, as all moments here. */
   readonly loadedAt: number;
   /** When changes may have been missed: how late it was last known to be right. It isn't trusted any more. */
@@ -165,12 +167,12 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
   const trust = createTrust();
 
   return {
-    async get<T>(environment_id: string, kind: string, key: string, read: () => Promise<T | null>): Promise<T | null> {
+    get<T>(environment_id: string, kind: string, key: string, read: () => Promise<T | null>): Promise<T | null> {
       const group = groups.require(environment_id, kind);
       const now = clock.elapsed();
       const known = trust.entry(group, key, now);
       metrics?.cacheReads.count(kind, known ? 'hit' : 'miss');
-      if (known) return known.value as T;
+      if (known) return (known.promise ??= Promise.resolve(known.value)) as Promise<T>;
       return (group.loading.get(key) as Promise<T | null> | undefined) ?? memory.load(group, key, now, read);
     },
     recall<T>(environment_id: string, kind: string, key: string): T | undefined {

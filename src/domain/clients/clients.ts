@@ -24,9 +24,11 @@ export type ApiResource = ApiResourceRow & { readonly permissions: readonly stri
 /** RFC 6749 appendix A.1, but no space in front: other keys of the cache begin with one. */
 const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,511}$/;
 
+const nobody = Promise.resolve(null);
+
 /** The client, remembered until it changes; a disabled one too, the caller decides. */
-export async function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
-  if (!clientIdShape.test(client_id)) return null;
+export function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
+  if (!clientIdShape.test(client_id)) return nobody;
   return remembered(ctx, 'clients', client_id, ({ scope }) => findClient(scope, client_id));
 }
 
@@ -51,8 +53,8 @@ async function completeResource({ scope }: Context, row: ApiResourceRow | null):
 const identifierShape = /^[a-z][\x21-\x7e]{1,2047}$/i;
 
 /** The resource of the identifier with its permissions, remembered until one of them changes. */
-export async function apiResourceOf(ctx: Context, identifier: string): Promise<ApiResource | null> {
-  if (!identifierShape.test(identifier)) return null;
+export function apiResourceOf(ctx: Context, identifier: string): Promise<ApiResource | null> {
+  if (!identifierShape.test(identifier)) return nobody;
   return remembered(ctx, 'api_resources', identifier, async (shared) =>
     completeResource(shared, await findApiResourceByIdentifier(shared.scope, identifier)),
   );
@@ -78,7 +80,7 @@ export async function apiResourceById(ctx: Context, id: string): Promise<ApiReso
 }
 
 /** What the client may have of the resource for itself (`client`), or may ask people for (`user`); remembered until a grant changes. */
-export async function clientGrantOf(
+export function clientGrantOf(
   ctx: Context,
   client_id: string,
   resource: ApiResource,

@@ -174,8 +174,8 @@ export const proofRefused = (ctx: Context, { error, reason }: ProofRefusal): OAu
   new OAuthError(400, error, reason, { 'DPoP-Nonce': currentNonce(ctx) });
 
 /** Spends a proof by a statement of its own, where no other runs that could. @throws {OAuthError} when it was used before */
-export async function spendProof(ctx: Context, proof: Proof | null): Promise<void> {
-  if (proof?.use && !(await insertProofUse(ctx.scope, proof.use))) throw proofRefused(ctx, usedBefore);
+export async function spendProof(ctx: Context, proof: Proof): Promise<void> {
+  if (proof.use && !(await insertProofUse(ctx.scope, proof.use))) throw proofRefused(ctx, usedBefore);
 }
 
 /** Refuses who asks without a proof for what is given out bound to a key only. @throws {OAuthError} */

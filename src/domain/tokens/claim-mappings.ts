@@ -160,6 +160,7 @@ type Maps = { readonly claim_mappings: readonly ClaimMapping[] };
 /** The mapped claims of an access token: the API resource's, and those of the client that the resource doesn't name. */
 export function accessTokenMappedClaims(client: Maps, resource: Maps | null, facts: ClaimFacts): Record<string, unknown> {
   const first = resource?.claim_mappings ?? [];
+  if (first.length === 0 && client.claim_mappings.length === 0) return named();
   const taken = new Set(first.map(({ claim }) => folded(claim)));
   return mappedClaims([...first, ...client.claim_mappings.filter(({ claim }) => !taken.has(folded(claim)))], 'access_token', facts);
 }

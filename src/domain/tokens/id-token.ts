@@ -1,6 +1,6 @@
 import type { Client } from '../clients/clients.js';
 import { requireTime, type Context } from '../context.js';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { tokenHashOf, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { drawsOnUser, mappedClaims, type ClaimFacts } from './claim-mappings.js';
 import { claimsOf } from './claims.js';
@@ -26,8 +26,8 @@ export type IdTokenContent = {
 
 /** Half of a hash of the access token (OIDC Core 3.1.3.6): the two came together, and neither was exchanged on the way. */
 function atHash(access_token: string, algorithm: SigningAlgorithm): string {
-  const hash = createHash(tokenHashOf(algorithm)).update(access_token).digest();
-  return hash.subarray(0, hash.length / 2).toString('base64url');
+  const digits = hash(tokenHashOf(algorithm), access_token, 'hex');
+  return Buffer.from(digits.slice(0, digits.length / 2), 'hex').toString('base64url');
 }
 
 /** What the claims of an ID token are chosen and made from: the facts, and what was asked for. */

@@ -97,11 +97,12 @@ export const userinfoClaims = (
   { user, permissions, sub }: { readonly user: UserWithRoles; readonly permissions: readonly string[] | null; readonly sub: string },
   scopes: readonly string[],
   requested: readonly string[],
-): Record<string, unknown> => ({
-  ...claimsOf(user, scopes, requested),
-  ...mappedClaims(client.claim_mappings, 'userinfo', { user, permissions }),
-  sub,
-});
+): Record<string, unknown> => {
+  const claims = claimsOf(user, scopes, requested);
+  if (client.claim_mappings.length > 0) Object.assign(claims, mappedClaims(client.claim_mappings, 'userinfo', { user, permissions }));
+  claims['sub'] = sub;
+  return claims;
+};
 
 /** What the tokens of a grant would say, without signing or storing anything; null where there would be none. */
 export function previewForPerson(

@@ -67,7 +67,9 @@ const text = (value: unknown): string | null => (typeof value === 'string' ? val
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
 /** The members that are texts; none of what is no object. */
 const textMembers = (value: unknown) =>
-  Object.fromEntries(Object.entries(jsonObject(value) ?? {}).filter((one): one is [string, string] => typeof one[1] === 'string'));
+  value === null || value === undefined
+    ? {}
+    : Object.fromEntries(Object.entries(jsonObject(value) ?? {}).filter((one): one is [string, string] => typeof one[1] === 'string'));
 const thumbprintIn = (cnf: unknown) => (typeof cnf === 'object' && cnf !== null ? text((cnf as Record<string, unknown>)['jkt']) : null);
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
@@ -143,7 +145,7 @@ const contentOf = (ctx: Context, row: AccessTokenState): Found['claims'] => ({
   scope: row.scope,
   audience: row.audience,
   issuer: ctx.environment.issuer,
-  claims: Object.keys(row.claims ?? {}),
+  claims: row.claims === null ? [] : Object.keys(row.claims),
   act: row.act,
   earlier_scopes: textMembers(row.earlier_scopes),
   exchanged: row.exchanged,
@@ -160,12 +162,15 @@ async function findJwt(ctx: Context, scope: Scope, token: string, wanted: Beside
   if (!read) return null;
   const { claims, payload } = read;
   const resource = isOwnAudience(ctx, claims.audience) ? null : claims.audience;
-  const keys = { ...standingKeys(claims), resource };
+  const { ids, user_id, session_id } = standingKeys(claims);
+  const keys = { ids, user_id, session_id, resource };
   const proven = proof?.jkt === claims.jkt ? proof : null;
-  const found = proven
-    ? await findProvenJwtStanding(scope, keys, proven)
-    : { ...(await findJwtStanding(scope, keys, wanted)), first_use: true };
-  return { claims, payload, ...found };
+  if (!proven) {
+    const { standing, user, permissions } = await findJwtStanding(scope, keys, wanted);
+    return { claims, payload, standing, user, permissions, first_use: true };
+  }
+  const { standing, user, permissions, first_use } = await findProvenJwtStanding(scope, keys, proven);
+  return { claims, payload, standing, user, permissions, first_use };
 }
 
 /**
@@ -187,8 +192,8 @@ export async function lookUpToken(
     ? await findProvenAccessToken(scope, digest(token), issuers, proof)
     : await findAccessToken(scope, digest(token), wanted, issuers);
   if (!found) return null;
-  const { token: row, ...beside } = found;
-  return { claims: contentOf(ctx, row), standing: row, payload: null, first_use: true, ...beside };
+  const { token: row, user, permissions } = found;
+  return { claims: contentOf(ctx, row), standing: row, payload: null, user, permissions, first_use: found.first_use };
 }
 
 /**

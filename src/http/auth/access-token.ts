@@ -47,5 +47,6 @@ export async function authenticateToken(web: Pick<Web, 'proofUses'>, req: Reques
   if ('reason' in found) throw proofRefused(found);
   const outcome = proof && (problemForClient(found.token.client, proof) ?? (await settled(web, req, proof)));
   if (outcome && 'error' in outcome) throw proofRefused(outcome);
-  return { ...found, invalid: (description) => refused(scheme, 'invalid_token', description) };
+  const { token: active, user, permissions } = found;
+  return { token: active, user, permissions, invalid: (description) => refused(scheme, 'invalid_token', description) };
 }

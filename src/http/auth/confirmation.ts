@@ -97,9 +97,10 @@ export async function addProof(
   const origin = originOf(req);
   const last_here = lastSignInHere(req, user_id);
   const renewed = await transaction(req.ctx, async (tx) => {
-    if (proven_hash !== null && !(await holdPassword(tx.scope, user_id, proven_hash))) return null;
+    const user = proven_hash === null ? null : await holdPassword(tx.scope, user_id, proven_hash);
+    if (proven_hash !== null && !user) return null;
     const added = await addProofs(tx, session_id, [proof]);
-    if (added && !enrolled) await recordSignIn(tx, { user_id, session_id, amr: added.session.amr, renewed: true, last_here, origin });
+    if (added && !enrolled) await recordSignIn(tx, { user_id, user, session_id, amr: added.session.amr, renewed: true, last_here, origin });
     return added;
   });
   if (!renewed) return false;

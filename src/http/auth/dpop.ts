@@ -38,7 +38,10 @@ export async function settled({ proofUses }: Pick<Web, 'proofUses'>, { ctx }: Re
  * The proof of a request to the authorization server (RFC 9449 5); null without one. Needs the client before.
  * @throws {OAuthError} 400 `invalid_dpop_proof` or `use_dpop_nonce`
  */
-export async function proofOf(web: Pick<Web, 'proofUses'>, req: Request): Promise<Proof | null> {
+export const proofOf = (web: Pick<Web, 'proofUses'>, req: Request): Promise<Proof | null> | null =>
+  req.headers.dpop === undefined ? null : requireGood(web, req);
+
+async function requireGood(web: Pick<Web, 'proofUses'>, req: Request): Promise<Proof | null> {
   const proof = await readProof(req, { client: req.client });
   if (proof === null) return null;
   const outcome = 'error' in proof ? proof : await settled(web, req, proof);

@@ -38,14 +38,17 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
   /** What a request without a raised limit counts in: questions of devices, which their interval paces, in a window of their own. */
   const windowOf = ({ is_poll }: TokenCaller): [name: string, limit: RateLimit] =>
     is_poll ? ['device_poll', { ...base, limit: base.limit * pollFactor }] : ['token', base];
-  const keyOf = (name: string, caller: TokenCaller) =>
-    JSON.stringify([name, caller.environment_id, caller.client_id, addressKey(caller.ip)]);
+  /** Whatever a client_id holds, it stands last. */
+  const keyOf = (name: string, { environment_id, client_id, ip }: TokenCaller) => {
+    const window = `${name} ${environment_id} ${addressKey(ip)}`;
+    return client_id === null ? window : `${window} ${client_id}`;
+  };
 
   /** Before authentication, where successful requests aren't counted. Costs no call of the store until a wrong secret was counted. */
-  async function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> {
-    const guesses = await limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
+  function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> | null {
+    const guesses = limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
     // Only refusals show this window: other responses show that of the requests.
-    if (guesses !== null && !guesses.allowed) enforce(res, guesses);
+    return guesses && guesses.then((counted) => void (counted.allowed || enforce(res, counted)));
   }
 
   return {

@@ -98,8 +98,9 @@ export async function issueForClient(
   const subscribers = await tokenIssuedSubscribers(ctx);
   const event_id = uuidv7(now.getTime());
   const common = { client_id, scope, audience, lifetime, event_id, subscribers, grant_type, jti: seed.jti, proof: proof && proof.use };
-  if (format === 'jwt' && subscribers.length === 0) await spendProof(ctx, proof);
-  else {
+  if (format === 'jwt' && subscribers.length === 0) {
+    if (proof) await spendProof(ctx, proof);
+  } else {
     const stored =
       format === 'opaque'
         ? await insertClientAccessToken(ctx.scope, { digest: seed.digest, issued_at: now, jkt, ...common })
