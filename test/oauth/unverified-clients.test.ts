@@ -69,6 +69,28 @@ describe('what it reaches', () => {
     })).status).toBe(403); // prettier-ignore
   });
 
+  test('what it was granted counts for who vouches for it: that takes all of it, clients:write alone does not do (attack 30.900)', async () => {
+    const ctx = await service.context();
+    const [system] = (await service.deps.knex('api_resources').where({ is_system: true })) as [ApiResourceRow];
+    const granted = await arrive({ grant_types: ['client_credentials'] });
+    await addGrant(ctx, granted, system, ['users:write'], 'client');
+    const plain = await arrive();
+    const clientsAlone = await manage(service.url, 'clients:read clients:write');
+    const refused = await clientsAlone.patch(`/clients/${granted.id}/verify`);
+    expect([refused.status, refused.body['errors'][0]]).toMatchObject([
+      403,
+      { code: 'scope_escalation', meta: { required: ['users:write'] } },
+    ]);
+    expect(await service.deps.knex('clients').where({ id: granted.id }).first('verified')).toEqual({ verified: false });
+    expect((await clientsAlone.patch(`/clients/${plain.id}/verify`)).status).toBe(200);
+    const holder = await manage(service.url, 'clients:read clients:write users:write');
+    expect((await holder.patch(`/clients/${granted.id}/verify`)).body['data'].attributes.verified).toBe(true);
+    // Said as an attribute it is nobody's.
+    const attributes = { verified: true };
+    const { id } = await arrive();
+    expect((await api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes } })).status).toBe(403);
+  });
+
   test('nothing more once the API shuts it out: tokens in use, refresh, its own (attack 30.554)', async () => {
     const ctx = await service.context();
     const resource = await addResource(ctx, { identifier: 'https://fickle.example', allow_unverified_clients: true });
