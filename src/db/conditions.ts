@@ -49,3 +49,12 @@ export function linkedTo(link: LinkTable, far: readonly string[]): Condition {
 export function matches(sql: string, values: readonly unknown[] = []): Condition {
   return (query) => void query.whereRaw(sql, values as string[]);
 }
+
+/** One of the conditions, of which a row fulfils at most one. */
+export function oneOf(either: readonly Condition[]): Condition {
+  const any: Condition = (query, source) =>
+    void query.where((all) => {
+      for (const one of either) void all.orWhere((own) => one(own, source));
+    });
+  return Object.assign(any, { either });
+}

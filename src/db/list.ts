@@ -17,7 +17,11 @@ export type SortKey = { readonly expression: string; readonly type: 'timestamptz
 export type Position = { readonly values: readonly string[]; readonly id: string };
 
 /** A condition that narrows a list. */
-export type Condition = (query: Knex.QueryBuilder, source: Source) => void;
+export type Condition = {
+  (query: Knex.QueryBuilder, source: Source): void;
+  /** What it consists of: a row fulfils at most one of these, and the condition if one. A list looks for each by itself, so that each uses its own index. */
+  readonly either?: readonly Condition[];
+};
 
 export type ListRequest = {
   readonly conditions: readonly Condition[];
@@ -66,6 +70,12 @@ function beyond(query: Knex.QueryBuilder, keys: readonly (SortKey & { readonly c
   void query.whereRaw(`(${alternatives.join(' or ')})`, bindings);
 }
 
+/** The conditions of which a list looks for each by itself: as they are, but for the first that consists of several. */
+function alternativesOf(conditions: readonly Condition[]): readonly (readonly Condition[])[] {
+  const split = conditions.find(({ either }) => either !== undefined && either.length > 1);
+  return split?.either?.map((one) => conditions.map((other) => (other === split ? one : other))) ?? [conditions];
+}
+
 /**
  * One page by keyset: it costs the same wherever it lies, and rows inserted meanwhile shift nothing. With `before` the page
  * is read backwards and turned around.
@@ -81,16 +91,26 @@ export async function listRows(scope: Scope, source: Source, request: ListReques
   };
   const keys = [...request.sort.map((key) => ({ ...key, cast: key.type as string })), id];
   const turned = keys.map((key) => ({ ...key, descending: !key.descending }));
-  const query = rowsOf(scope, source);
-  for (const condition of request.conditions) condition(query, source);
-  if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
-  if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
-  const order = backwards ? turned : keys;
-  void query
-    .select(`${source.table}.*`)
-    .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
-    .orderByRaw(order.map((key) => `${key.expression} ${key.descending ? 'desc' : 'asc'}`).join(', '))
-    .limit(request.size + 1);
+  const order = (backwards ? turned : keys).map((key) => `${key.expression} ${key.descending ? 'desc' : 'asc'}`).join(', ');
+  const pages = alternativesOf(request.conditions).map((conditions) => {
+    const query = rowsOf(scope, source);
+    for (const condition of conditions) condition(query, source);
+    if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
+    if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
+    return query
+      .select(`${source.table}.*`)
+      .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
+      .orderByRaw(order)
+      .limit(request.size + 1);
+  });
+  const [only] = pages;
+  const query =
+    pages.length === 1 && only
+      ? only
+      : scope.knex
+          .from(scope.knex.queryBuilder().unionAll(pages, true).as(source.table))
+          .orderByRaw(order)
+          .limit(request.size + 1);
   const found = (await query) as (ListedRow & { cursor_values: string[] })[];
   const more = found.length > request.size;
   const page = found.slice(0, request.size);

@@ -5,8 +5,8 @@ import { endSessions, sessionBounds, sessionStatus } from '../../domain/sessions
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
-import { matches } from '../../db/conditions.js';
-import { findSession, hasSessionStatus, touchSession, type SessionRow } from '../../db/tables/sessions.js';
+import { matches, oneOf } from '../../db/conditions.js';
+import { findSession, sessionsOfStatus, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { equalTo, stamps, stampSorts, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
@@ -15,11 +15,8 @@ const status = z.enum(['active', 'expired', 'revoked']);
 
 function hasStatus(ctx: Context, wanted: readonly z.infer<typeof status>[]) {
   const bounds = sessionBounds(ctx);
-  const alternatives = [...new Set(wanted)].map((one) => hasSessionStatus(one, bounds));
-  return matches(
-    `(${alternatives.map(({ sql }) => sql).join(' or ')})`,
-    alternatives.flatMap((one) => one.values),
-  );
+  const ranges = [...new Set(wanted)].flatMap((one) => sessionsOfStatus(ctx.environment.id, one, bounds));
+  return oneOf(ranges.map(({ sql, values }) => matches(sql, values)));
 }
 
 async function revoke(tx: Context, row: SessionRow): Promise<SessionRow> {
