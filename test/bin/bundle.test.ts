@@ -54,7 +54,7 @@ test('main and each file of src/programs are programs, which share what they hav
   expect(bundle()).toMatchObject({ status: 0, stdout: '', stderr: '' });
   expect(run('dist/main.js', '\n')).toBe('shared as installed\nshared, first\n');
   expect(run('dist/programs/other.js')).toBe('other shared\n');
-  const built = readdirSync(join(project, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) => /\.js$/.test(name));
+  const built = readdirSync(join(project, 'dist'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'));
   const texts = built.map((name) => readFileSync(join(project, 'dist', name), 'utf8'));
   expect(texts.filter((text) => text.includes('var shared = "shared"'))).toHaveLength(1);
   expect(texts.filter((text) => text.includes('as installed'))).toEqual([]);
