@@ -103,8 +103,9 @@ const recordText = `
     from tallies t
     where w.environment_id = t.environment_id and w.id = t.webhook_id
     returning w.environment_id, w.id, w.failed_event_count)
-  select g.id, g.environment_id, g.webhook_id, d.id is null as is_lost, n.failed_event_count
+  -- Both are joined to what was given: as a join of one with the other, of which PostgreSQL expects a row each, every result was compared with every webhook.
+  select g.id, g.environment_id, g.webhook_id, d.id is null as is_lost, case when d.id is not null then n.failed_event_count end as failed_event_count
   from given g
     left join recorded d on d.environment_id = g.environment_id and d.id = g.id
-    left join noted n on n.environment_id = d.environment_id and n.id = d.webhook_id
+    left join noted n on n.environment_id = g.environment_id and n.id = g.webhook_id
   where d.id is null or g.failure_reason is not null`;

@@ -3,6 +3,8 @@ import type { Job, AttemptOutcome, Queue } from './queue.js';
 
 const thoroughEveryMs = 5000;
 const thoroughAtMostEveryMs = 100;
+/** Looks that the quick one asks for take a fiftieth of the time: how long one takes grows with how many destinations wait. */
+const thoroughRest = 50;
 /** Milliseconds between two looks while destinations are known to be due; notifications and timers trigger further ones. */
 const lookEveryMs = 200;
 
@@ -19,6 +21,7 @@ export function createDueFinder<J extends Job>(queue: Queue<J, AttemptOutcome>, 
   let notified = true;
   let lastLook = Number.NEGATIVE_INFINITY;
   let lastThorough = Number.NEGATIVE_INFINITY;
+  let thoroughPauseMs = thoroughAtMostEveryMs;
   let lastTidy = Number.NEGATIVE_INFINITY;
   let thoroughWanted = false;
 
@@ -31,10 +34,13 @@ export function createDueFinder<J extends Job>(queue: Queue<J, AttemptOutcome>, 
   }
 
   async function lookThoroughly(): Promise<void> {
-    if (!thoroughWanted || lastLook - lastThorough <= thoroughAtMostEveryMs) return;
+    if (!thoroughWanted || lastLook - lastThorough <= thoroughPauseMs) return;
     lastThorough = lastLook;
     thoroughWanted = false;
+    const began = performance.now();
     destinations.expect(await queue.thorough());
+    const tookMs = performance.now() - began;
+    thoroughPauseMs = Math.min(thoroughEveryMs, Math.max(thoroughAtMostEveryMs, tookMs * thoroughRest));
   }
 
   return {
