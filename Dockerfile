@@ -5,7 +5,7 @@ FROM node:22-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json bundle.mjs ./
 COPY src ./src
 RUN npm run build
 

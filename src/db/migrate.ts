@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/log/logger.js';
 import { createKnex } from './knex.js';
-import { packageRoot } from './package-root.js';
+import { packageRoot } from '../lib/package-root.js';
 
 /** Where the SQL files are. */
 export const migrationDirectory = join(packageRoot, 'migrations');

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
+import { packageRoot } from './package-root.js';
 
-/** Where the templates lie: `views/` at the root of the project, for the sources and for `dist/` alike. */
-const defaultViewsDir = fileURLToPath(new URL('../../views/', import.meta.url));
+/** Where the templates lie. */
+const defaultViewsDir = join(packageRoot, 'views');
 
 export type Templates = {
   /**

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { packageRoot } from '../db/package-root.js';
+import { packageRoot } from '../lib/package-root.js';
 import { defaultContext } from '../domain/environments/bootstrap.js';
-import { demoAppUrl, ensureDemoData } from './demo-data.js';
+import { demoAppUrl, ensureDemoData } from './demo/data.js';
 import { runProgram } from '../process/run.js';
 import { startAll } from '../process/startup.js';
 

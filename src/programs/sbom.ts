@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../db/package-root.js';
+import { packageRoot } from '../lib/package-root.js';
 
 type Component = { readonly 'bom-ref': string };
 type Dependency = { readonly ref: string; readonly dependsOn?: readonly string[] };

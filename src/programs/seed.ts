@@ -1,5 +1,5 @@
 import { defaultContext } from '../domain/environments/bootstrap.js';
-import { describeDemoData, ensureDemoData } from './demo-data.js';
+import { describeDemoData, ensureDemoData } from './demo/data.js';
 import { runProgram } from '../process/run.js';
 import { joinDatabase } from '../process/startup.js';
 import { createDeps, prepareDatabase } from '../process/service.js';

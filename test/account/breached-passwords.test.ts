@@ -299,6 +299,6 @@ test('every chosen password is hashed by `hashNewPassword`: whoever hashes by it
     // The right password, just proven, at another cost.
     'domain/passwords/prove-password.ts',
     // A random one.
-    'programs/demo-data.ts',
+    'programs/demo/data.ts',
   ]);
 });

@@ -15,7 +15,6 @@ declare module 'vitest' {
 
 /** The project beside the compiled files: what they look for, by their place in it. */
 const beside = ['data', 'docs', 'migrations', 'node_modules', 'package.json', 'public', 'views'];
-const compiler = 'node_modules/typescript/bin/tsc';
 
 /** A directory of this run; it is empty until a test wants a process. */
 export function setup(project: TestProject): () => void {
@@ -61,8 +60,7 @@ function compile(directory: string, dist: string): void {
   for (const name of beside) symlinkSync(resolve(name), join(directory, name));
   const draft = join(directory, 'draft');
   // Types are checked elsewhere.
-  const options = ['-p', 'tsconfig.build.json', '--noCheck', '--incremental', 'false', '--tsBuildInfoFile', 'null', '--outDir', draft];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, ...options], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['bundle.mjs', draft], { encoding: 'utf8' });
   if (status !== 0) {
     mkdirSync(join(directory, 'failed'));
     throw new Error(`the sources were not compiled:\n${stdout}${stderr}`);

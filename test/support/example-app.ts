@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { ensureDemoData, type DemoData } from '../../src/programs/demo-data.js';
+import { ensureDemoData, type DemoData } from '../../src/programs/demo/data.js';
 import { freePort, type TestService } from './service.js';
 import { shared } from './shared-service.js';
 

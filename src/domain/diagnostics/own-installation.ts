@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspectConfig } from '../../config.js';
-import { packageRoot } from '../../db/package-root.js';
+import { packageRoot } from '../../lib/package-root.js';
 import type { Deps } from '../context.js';
 import type { Installation } from './installation.js';
 

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../lib/package-root.js';
 
-const listUrl = new URL('../../../data/common-passwords.txt', import.meta.url);
+const listFile = join(packageRoot, 'data', 'common-passwords.txt');
 
 let known: ReadonlySet<string> | undefined;
 
 /** The bundled list, read at the first question: 21,640 leaked passwords of at least eight characters, lower case (data/README.md). */
 function list(): ReadonlySet<string> {
-  known ??= new Set(readFileSync(listUrl, 'utf8').split('\n').filter(Boolean));
+  known ??= new Set(readFileSync(listFile, 'utf8').split('\n').filter(Boolean));
   return known;
 }
 

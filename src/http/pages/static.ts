@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Request, RequestHandler, Response } from 'express';
 import { contrast, parseHex, readable, shade, textOn } from '../../lib/contrast.js';
 import { named } from '../../lib/named.js';
+import { packageRoot } from '../../lib/package-root.js';
 
-const defaultPublicDir = fileURLToPath(new URL('../../../public/', import.meta.url));
+const defaultPublicDir = join(packageRoot, 'public');
 
 /** The accent of environments without `branding.primary_color`: six hex digits. */
 export const defaultAccent = '2b5fc7';

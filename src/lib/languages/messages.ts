@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { IntlMessageFormat } from 'intl-messageformat';
 import type english from '../../../data/languages/en.json';
 import { named } from '../named.js';
+import { packageRoot } from '../package-root.js';
 import { languages, type Language } from './languages.js';
 
 /** The names of all texts that people are shown; each has one in every language (`data/languages/<tag>.json`). */
@@ -29,14 +31,14 @@ export function waitMessage(what: keyof typeof waits, seconds: number): Message 
   return seconds > 90 ? message(inMinutes, { count: Math.ceil(seconds / 60) }) : message(inSeconds, { count: seconds });
 }
 
-const directory = new URL('../../../data/languages/', import.meta.url);
+const directory = join(packageRoot, 'data', 'languages');
 const catalogues = new Map<Language, Catalogue>();
 
 /** The texts of the language, read when they are first asked for. */
 export function catalogueOf(language: Language): Catalogue {
   let catalogue = catalogues.get(language);
   if (!catalogue) {
-    catalogue = named(JSON.parse(readFileSync(new URL(`${language}.json`, directory), 'utf8')) as Catalogue) as Catalogue;
+    catalogue = named(JSON.parse(readFileSync(join(directory, `${language}.json`), 'utf8')) as Catalogue) as Catalogue;
     catalogues.set(language, catalogue);
   }
   return catalogue;

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { lexer, type Token } from 'marked';
+import { packageRoot } from '../../lib/package-root.js';
 import type { Guide } from './page-models.js';
 
-const defaultDocsDir = fileURLToPath(new URL('../../../docs/', import.meta.url));
+const defaultDocsDir = join(packageRoot, 'docs');
 
 /** Addresses of an environment, which replace the example addresses of the files. */
 export type Addresses = { readonly issuer: string; readonly base_url: string };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import { migrationNames } from '../../db/migrate.js';
-import { packageRoot } from '../../db/package-root.js';
+import { packageRoot } from '../../lib/package-root.js';
 import type { Sealer } from '../../lib/seal.js';
 
 /** Of how a backup is laid out; another number is another layout. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../db/package-root.js';
+import { packageRoot } from '../../lib/package-root.js';
 import { reasons } from './dependency-reasons.js';
 import { markdownTable } from './table.js';
 

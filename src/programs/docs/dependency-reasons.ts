@@ -62,7 +62,7 @@ export const reasons = named({
   ajv: 'checks documents against their JSON Schemas, as a receiver would',
   'ajv-formats': 'the formats in those',
   'axe-core': 'looks for barriers in the pages',
-  esbuild: 'bundles a page that a test opens',
+  esbuild: 'makes few files of the compiled service (docs/decisions/0010), and a page that a test opens',
   kitsu: 'a JSON:API client that isn’t ours, against the Management API',
   oauth4webapi: 'a certified client, in tests',
   'oidc-client-ts': 'a client for pages, in a browser',

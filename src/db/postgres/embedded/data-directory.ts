@@ -17,7 +17,7 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Logger } from '../../../platform/log/logger.js';
-import { packageRoot } from '../../package-root.js';
+import { packageRoot } from '../../../lib/package-root.js';
 import { openOwnDirectory } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
 import { closedDirectory, nameOf, type SystemUser } from './system-user.js';

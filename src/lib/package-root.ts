@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The directory that holds package.json: the same whether the code runs from src/ or from dist/. */
+/** The directory that holds package.json: the same whether the code runs from its place in src/ or from a file of dist/. */
 export const packageRoot = nearestPackage(import.meta.dirname);
 
 function nearestPackage(directory: string): string {

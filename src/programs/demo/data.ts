@@ -1,11 +1,11 @@
-import { insertApiResource, findApiResourceByIdentifier } from '../db/tables/api_resources.js';
-import { findClientGrant, insertClientGrant } from '../db/tables/client_grants.js';
-import { findClient, insertClient, updateClient, type ClientRow } from '../db/tables/clients.js';
-import { insertPermission, listPermissionsOfResource } from '../db/tables/permissions.js';
-import { findUserByEmailKey, insertUser, updateUser } from '../db/tables/users.js';
-import { transaction, type Context } from '../domain/context.js';
-import { digest } from '../lib/digest.js';
-import { uuidv7 } from '../lib/random.js';
+import { insertApiResource, findApiResourceByIdentifier } from '../../db/tables/api_resources.js';
+import { findClientGrant, insertClientGrant } from '../../db/tables/client_grants.js';
+import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { insertPermission, listPermissionsOfResource } from '../../db/tables/permissions.js';
+import { findUserByEmailKey, insertUser, updateUser } from '../../db/tables/users.js';
+import { transaction, type Context } from '../../domain/context.js';
+import { digest } from '../../lib/digest.js';
+import { uuidv7 } from '../../lib/random.js';
 
 /** Where the example application listens unless told otherwise. */
 export const demoAppUrl = 'http://localhost:3001';
