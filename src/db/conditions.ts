@@ -58,3 +58,7 @@ export function oneOf(either: readonly Condition[]): Condition {
     });
   return Object.assign(any, { either });
 }
+
+/** A condition that few rows fulfil as a rule; `columns` are those of the index that has them all, see {@link Condition}. */
+export const rarely = (condition: Condition, columns: readonly string[]): Condition =>
+  Object.assign<Condition, Pick<Condition, 'rare'>>((query, source) => condition(query, source), { rare: columns });

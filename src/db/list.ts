@@ -21,6 +21,11 @@ export type Condition = {
   (query: Knex.QueryBuilder, source: Source): void;
   /** What it consists of: a row fulfils at most one of these, and the condition if one. A list looks for each by itself, so that each uses its own index. */
   readonly either?: readonly Condition[];
+  /**
+   * Set when few rows fulfil it as a rule, and an index of these has all that its lists are sorted by, in these columns: then all of them are read from that
+   * index, and sorted, before the rows of the page are.
+   */
+  readonly rare?: readonly string[];
 };
 
 export type ListRequest = {
@@ -76,6 +81,73 @@ function alternativesOf(conditions: readonly Condition[]): readonly (readonly Co
   return split?.either?.map((one) => conditions.map((other) => (other === split ? one : other))) ?? [conditions];
 }
 
+/** So many rare rows are sorted; when there are more, they aren't rare, and the order's own index meets enough of them. */
+const mostRare = 30_000;
+
+/** One page of a list in SQL: what it asks for, and in which order. */
+type PageParts = {
+  readonly scope: Scope;
+  readonly source: Source;
+  readonly conditions: readonly Condition[];
+  readonly order: string;
+  readonly limit: number;
+  /** Leaves what lies beyond the position, if one is given. */
+  readonly within: (query: Knex.QueryBuilder) => void;
+};
+
+function narrowed({ scope, source, conditions }: PageParts): Knex.QueryBuilder {
+  const query = rowsOf(scope, source);
+  for (const condition of conditions) condition(query, source);
+  return query;
+}
+
+/** The page, to be read along the order. */
+function unordered(parts: PageParts): Knex.QueryBuilder {
+  const query = narrowed(parts);
+  parts.within(query);
+  return query.select(`${parts.source.table}.*`).limit(parts.limit);
+}
+
+/** The page of several, each of which is in order, to be put in order. */
+function united({ scope, source, order, limit }: PageParts, pages: readonly Knex.QueryBuilder[]): Knex.QueryBuilder {
+  const all = scope.knex.queryBuilder().unionAll(
+    pages.map((page) => page.orderByRaw(order)),
+    true,
+  );
+  return scope.knex.from(all.as(source.table)).select(`${source.table}.*`).limit(limit);
+}
+
+/** The same page: all that fulfil a rare condition are read from its index, and the page's own rows then; along the order after all where they are many. */
+function fromRare(parts: PageParts, columns: readonly string[]): Knex.QueryBuilder {
+  const { scope, source, order, limit } = parts;
+  const { table: own, key } = source;
+  const { knex } = scope;
+  const rare = narrowed(parts)
+    .select([key, ...columns].map((column) => `${own}.${column}`))
+    .limit(mostRare + 1);
+  const count = '(select count(*) from rare)';
+  // The sorted columns go by the name of the table, as the order spells them.
+  const keys = knex
+    .from(knex.raw('rare as ??', [own]))
+    .select(`${own}.${key}`)
+    .whereRaw(`${count} <= ?`, [mostRare]);
+  parts.within(keys);
+  const found = rowsOf(scope, source)
+    .select(`${own}.*`)
+    .whereRaw(`${own}.${key} = any (array(?))`, [keys.orderByRaw(order).limit(limit)]);
+  const many = unordered(parts).whereRaw(`${count} > ?`, [mostRare]);
+  return united(parts, [found, many]).withMaterialized('rare', rare);
+}
+
+/** The rows of the page, to be put in order. */
+function pageOf(parts: PageParts, sort: readonly SortKey[]): Knex.QueryBuilder {
+  const columns = parts.conditions.find(({ rare }) => rare !== undefined)?.rare;
+  // In the order in which they were made the index of the rare ones has them already.
+  if (columns !== undefined && sort[0]?.expression !== `${parts.source.table}.created_at`) return fromRare(parts, columns);
+  const [first, ...others] = alternativesOf(parts.conditions).map((conditions) => unordered({ ...parts, conditions }));
+  return first && others.length === 0 ? first : united(parts, [first as Knex.QueryBuilder, ...others]);
+}
+
 /**
  * One page by keyset: it costs the same wherever it lies, and rows inserted meanwhile shift nothing. With `before` the page
  * is read backwards and turned around.
@@ -92,25 +164,13 @@ export async function listRows(scope: Scope, source: Source, request: ListReques
   const keys = [...request.sort.map((key) => ({ ...key, cast: key.type as string })), id];
   const turned = keys.map((key) => ({ ...key, descending: !key.descending }));
   const order = (backwards ? turned : keys).map((key) => `${key.expression} ${key.descending ? 'desc' : 'asc'}`).join(', ');
-  const pages = alternativesOf(request.conditions).map((conditions) => {
-    const query = rowsOf(scope, source);
-    for (const condition of conditions) condition(query, source);
+  const within = (query: Knex.QueryBuilder) => {
     if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
     if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
-    return query
-      .select(`${source.table}.*`)
-      .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
-      .orderByRaw(order)
-      .limit(request.size + 1);
-  });
-  const [only] = pages;
-  const query =
-    pages.length === 1 && only
-      ? only
-      : scope.knex
-          .from(scope.knex.queryBuilder().unionAll(pages, true).as(source.table))
-          .orderByRaw(order)
-          .limit(request.size + 1);
+  };
+  const query = pageOf({ scope, source, conditions: request.conditions, order, limit: request.size + 1, within }, request.sort)
+    .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
+    .orderByRaw(order);
   const found = (await query) as (ListedRow & { cursor_values: string[] })[];
   const more = found.length > request.size;
   const page = found.slice(0, request.size);

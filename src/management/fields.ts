@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/conditions.js';
+import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo, rarely } from '../db/conditions.js';
 import type { LinkTable, SortKey } from '../db/list.js';
 import { holdsInvisible, holdsStack } from '../lib/plain-words.js';
 import type { Filter } from './resource.js';
@@ -57,6 +57,15 @@ export const equalTo = (column: string, schema: z.ZodType, description: string):
   description,
   schema,
   condition: (_ctx, values) => isOneOf(column, values),
+});
+
+/** The same filter; that one of its values alone is rare, by an index that has these columns. */
+export const rareFor = (rare: unknown, columns: readonly string[], filter: Filter): Filter => ({
+  ...filter,
+  condition(ctx, values, comparison) {
+    const condition = filter.condition(ctx, values, comparison);
+    return values.every((value) => value === rare) ? rarely(condition, columns) : condition;
+  },
 });
 
 /** `filter[name]=true`. */

@@ -90,6 +90,8 @@ const blocksAllowed = 1_500;
 test.each([
   '/users', '/users?sort=created_at', '/users?sort=-updated_at', '/users?sort=email', '/users?sort=-email', '/users?sort=last_name', '/users?sort=-last_login_at',
   '/users?filter[email]=p500@example.com', '/users?filter[external_id]=e500', '/users?filter[status]=blocked', '/users?filter[email_verified]=false',
+  '/users?filter[status]=blocked&sort=last_name', '/users?filter[status]=blocked&sort=-last_login_at', '/users?filter[status]=blocked&sort=email',
+  '/users?filter[email_verified]=false&sort=-last_login_at', '/users?filter[email_verified]=false&filter[status]=blocked&sort=-updated_at',
   '/users?filter[search]=p4242', '/users?filter[search]=last42', '/users?filter[search]=first42', '/users?filter[search]=nobody', '/users?filter[search]=p',
   '/users?filter[two_step_enabled]=true', '/users?filter[two_step_enabled]=false', '/users?filter[authenticator]=passkey', '/users?filter[authenticator]=totp',
   '/users?filter[authenticator]=recovery_codes', '/users?filter[authenticator]=totp&sort=email',

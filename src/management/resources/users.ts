@@ -25,7 +25,7 @@ import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Actor } from '../../domain/actor.js';
 import type { Context } from '../../domain/context.js';
-import { equalTo, flag, linked, searchFilter, stamps, stampSorts, boundedText, textSort, isoTime, timeRange } from '../fields.js';
+import { equalTo, flag, linked, rareFor, searchFilter, stamps, stampSorts, boundedText, textSort, isoTime, timeRange } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 import { email, profileAttributes, settable } from './user-attributes.js';
@@ -40,6 +40,9 @@ async function withRoles(tx: Context, actor: Actor, user: UserRow, related: Rela
   const remove = (await findRows(tx.scope, { table: 'roles', key: 'id', keyType: 'uuid' }, 'id', surplus)) as unknown as RoleRow[];
   return changeUserRoles(tx, actor, user, { add: wanted, remove });
 }
+
+/** What lists of users are sorted by, in the indexes of the rare ones (`users_blocked_sorted`, `users_unverified_sorted`). */
+const sortedColumns = ['created_at', 'updated_at', 'email_key', 'last_name', 'last_login_at'];
 
 /** People who can sign in. */
 export const users = resource<UserRow, UserInput, UserInput>({
@@ -128,9 +131,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
   },
   filters: {
     email: { ...equalTo('email_key', email, 'The address, whatever its case.'), schema: email.toLowerCase() },
-    status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
+    status: rareFor('blocked', sortedColumns, equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.')),
     external_id: equalTo('external_id', boundedText(255), 'The id in another system.'),
-    email_verified: flag('email_verified', 'Whether the address was proven.'),
+    email_verified: rareFor('false', sortedColumns, flag('email_verified', 'Whether the address was proven.')),
     two_step_enabled: flag('two_step_enabled', 'Whether one factor is not enough to sign in.'),
     authenticator: hasAuthenticator,
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),

@@ -1,0 +1,94 @@
+// Lists of blocked and of unproven users are sorted from an index of these: they are what the users themselves say, in every order, few or many.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { UserRow } from '../../src/db/tables/users.js';
+import { manage, startManagedService, type Api } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+let api: Api;
+
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+  const ctx = await service.context();
+  await ctx.knex.raw(
+    `insert into users (environment_id, id, email, email_key, last_name, email_verified, status, last_login_at, created_at, updated_at)
+     select ?, uuid_v7(at), 'p' || n || '@example.com', 'p' || n || '@example.com', case when n % 4 > 0 then 'Last' || n * 7 % 10 end, n % 3 > 0,
+       case when n % 5 = 0 then 'blocked' else 'active' end, case when n % 2 = 0 then at - n * interval '1 hour' end, at, at + n * 31 % 50 * interval '1 day'
+     from (select n, now() - n * interval '1 day' as at from generate_series(1, 150) n) numbers`,
+    [ctx.environment.id],
+  );
+}, 60_000);
+afterAll(() => service?.stop());
+
+type ListPage = { path: string; ids: string[] };
+
+/** The pages from one on, by the links to the next or the previous. */
+async function pagesFrom(start: string, direction: 'next' | 'prev'): Promise<ListPage[]> {
+  const pages: ListPage[] = [];
+  for (let path: string | null = start; path !== null;) {
+    const { status, body } = await api.get(path);
+    expect([path, status]).toEqual([path, 200]);
+    pages.push({ path, ids: (body['data'] as { id: string }[]).map(({ id }) => id) });
+    const link: string | null | undefined = (body['links'] as Record<string, string | null>)[direction];
+    path = link ? link.slice(link.indexOf('/users')) : null;
+  }
+  return pages;
+}
+
+const keys: Readonly<Record<string, (row: UserRow) => string | number>> = {
+  created_at: (row) => row.created_at.getTime(),
+  updated_at: (row) => row.updated_at.getTime(),
+  email: (row) => row.email_key,
+  last_name: (row) => row.last_name?.toLowerCase() ?? '',
+  last_login_at: (row) => row.last_login_at?.getTime() ?? Number.NEGATIVE_INFINITY,
+};
+const compared = (one: string | number, other: string | number) => (one === other ? 0 : one < other ? -1 : 1);
+
+const filters: Readonly<Record<string, (row: UserRow) => boolean>> = {
+  'filter[status]=blocked': (row) => row.status === 'blocked',
+  'filter[email_verified]=false': (row) => !row.email_verified,
+  'filter[status]=blocked&filter[email_verified]=false': (row) => row.status === 'blocked' && !row.email_verified,
+  'filter[status]=active,blocked': () => true,
+};
+
+/** What the list has to be: every user who fits, sorted. */
+async function expected(filter: string, sort: string): Promise<string[]> {
+  const ctx = await service.context();
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const key = keys[sort.replace('-', '')] as (row: UserRow) => string | number;
+  const rows = ((await ctx.knex('users')) as UserRow[]).filter(filters[filter] as (row: UserRow) => boolean);
+  return rows.sort((one, other) => sign * (compared(key(one), key(other)) || compared(one.id, other.id))).map(({ id }) => id);
+}
+
+const orders = Object.keys(keys).flatMap((key) => [key, `-${key}`]);
+
+test.each(Object.keys(filters).flatMap((filter) => orders.map((sort) => [filter, sort] as const)))(
+  '%s by %s, forwards and back',
+  async (filter, sort) => {
+    const forwards = await pagesFrom(`/users?${filter}&sort=${sort}&page[size]=9`, 'next');
+    expect(forwards.flatMap(({ ids }) => ids)).toEqual(await expected(filter, sort));
+    expect(forwards.length).toBeGreaterThan(1);
+    const back = await pagesFrom(forwards.at(-1)?.path ?? '', 'prev');
+    expect(back.toReversed().map(({ ids }) => ids)).toEqual(forwards.map(({ ids }) => ids));
+  },
+);
+
+test('blocked users that are no longer rare are found along the order', async () => {
+  const ctx = await service.context();
+  await ctx.knex.raw(
+    `insert into users (environment_id, id, email, email_key, last_name, status, created_at, updated_at)
+     select ?, gen_random_uuid(), 'many' || n || '@example.com', 'many' || n || '@example.com', 'Many' || n, 'blocked', now(), now()
+     from generate_series(1, 30000) n`,
+    [ctx.environment.id],
+  );
+  try {
+    const wanted = (await expected('filter[status]=blocked', 'email')).slice(0, 18);
+    const first = await api.get('/users?filter[status]=blocked&sort=email&page[size]=9');
+    const next = (first.body['links'] as Record<string, string>)['next'] ?? '';
+    const second = await api.get(next.slice(next.indexOf('/users')));
+    expect([first, second].flatMap(({ body }) => (body['data'] as { id: string }[]).map(({ id }) => id))).toEqual(wanted);
+  } finally {
+    await ctx.knex('users').where('email_key', 'like', 'many%').delete();
+  }
+});
