@@ -50,7 +50,7 @@ export function matches(sql: string, values: readonly unknown[] = []): Condition
   return (query) => void query.whereRaw(sql, values as string[]);
 }
 
-/** One of the conditions, of which a row fulfils at most one. */
+/** One of the conditions, which are ranges of the time when rows were made; a row fulfils at most one. See {@link Condition}. */
 export function oneOf(either: readonly Condition[]): Condition {
   const any: Condition = (query, source) =>
     void query.where((all) => {

@@ -19,7 +19,10 @@ export type Position = { readonly values: readonly string[]; readonly id: string
 /** A condition that narrows a list. */
 export type Condition = {
   (query: Knex.QueryBuilder, source: Source): void;
-  /** What it consists of: a row fulfils at most one of these, and the condition if one. A list looks for each by itself, so that each uses its own index. */
+  /**
+   * What it consists of, where these are ranges of the time when rows were made: a row fulfils at most one, and the condition if one. A list in that order looks
+   * for each by itself.
+   */
   readonly either?: readonly Condition[];
   /**
    * Set when few rows fulfil it as a rule, and an index of these has all that its lists are sorted by, in these columns: then all of them are read from that
@@ -75,7 +78,7 @@ function beyond(query: Knex.QueryBuilder, keys: readonly (SortKey & { readonly c
   void query.whereRaw(`(${alternatives.join(' or ')})`, bindings);
 }
 
-/** The conditions of which a list looks for each by itself: as they are, but for the first that consists of several. */
+/** The conditions, once for each of what the first that consists of several does. */
 function alternativesOf(conditions: readonly Condition[]): readonly (readonly Condition[])[] {
   const split = conditions.find(({ either }) => either !== undefined && either.length > 1);
   return split?.either?.map((one) => conditions.map((other) => (other === split ? one : other))) ?? [conditions];
@@ -141,10 +144,14 @@ function fromRare(parts: PageParts, columns: readonly string[]): Knex.QueryBuild
 
 /** The rows of the page, to be put in order. */
 function pageOf(parts: PageParts, sort: readonly SortKey[]): Knex.QueryBuilder {
-  const columns = parts.conditions.find(({ rare }) => rare !== undefined)?.rare;
-  // In the order in which they were made the index of the rare ones has them already.
-  if (columns !== undefined && sort[0]?.expression !== `${parts.source.table}.created_at`) return fromRare(parts, columns);
-  const [first, ...others] = alternativesOf(parts.conditions).map((conditions) => unordered({ ...parts, conditions }));
+  const { conditions, source } = parts;
+  // In the order in which they were made the index of the rare ones has them already; and no other order has use for ranges of that.
+  const asMade = sort[0]?.expression === `${source.table}.created_at`;
+  const columns = asMade ? undefined : conditions.find(({ rare }) => rare !== undefined)?.rare;
+  if (columns !== undefined) return fromRare(parts, columns);
+  const [first, ...others] = asMade
+    ? alternativesOf(conditions).map((some) => unordered({ ...parts, conditions: some }))
+    : [unordered(parts)];
   return first && others.length === 0 ? first : united(parts, [first as Knex.QueryBuilder, ...others]);
 }
 

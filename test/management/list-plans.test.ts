@@ -111,6 +111,7 @@ test.each([
   '/sessions', '/sessions?sort=-last_activity_at', '/sessions?filter[ip_address]=10.0.0.1',
   '/sessions?filter[status]=active', '/sessions?filter[status]=active&sort=created_at', '/sessions?filter[status]=expired',
   '/sessions?filter[status]=expired&sort=created_at', '/sessions?filter[status]=revoked', '/sessions?filter[status]=expired,revoked',
+  '/sessions?filter[status]=active&sort=-updated_at', '/sessions?filter[status]=active&sort=-last_activity_at', '/sessions?filter[status]=expired&sort=updated_at',
 ])('%s answers from an index', async (path) => {
   const { scans: whole, blocks } = await cost(path, 'sessions');
   expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
