@@ -52,13 +52,13 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
 }
 
-/** Loads the page again and again until its main part says so. */
+/** Loads the page again and again until its main part shows the text: what is there for print alone names the page's address, and whatever that asks for. */
 export async function reloadUntil(page: Page, text: string): Promise<void> {
   await expect
     .poll(
       async () => {
         await page.reload();
-        return page.locator('main').textContent();
+        return page.locator('main').innerText();
       },
       { timeout: 20_000, interval: 150 },
     )
