@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { mayStart, noteOutcome, surplus, type Destination } from './destination.js';
+import { noteOutcome, surplus, type Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
 import type { Job, AttemptOutcome, Queue } from './queue.js';
 import type { Releases } from './releases.js';
+import { createSlots } from './slots.js';
 import { inBackground } from '../../platform/spans/tracer.js';
 
 /** The attempts in flight of one process. */
@@ -33,44 +34,45 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
   setMaxListeners(0, aborting.signal);
   const name = `${queue.name} attempt`;
   const most = queue.limits.inFlight;
-  let inFlight = 0;
+  const slots = createSlots(destinations, most);
   let stopping = false;
   let onIdle: (() => void) | null = null;
 
+  function startOne(destination: Destination<J>): void {
+    const job = destination.waiting.shift() as J;
+    // Started this late, it might end after its lease.
+    if (performance.now() - job.claimedAt > queue.leaseMs * 0.9 - queue.timeoutMs) releases.give([job]);
+    else void work(destination, job);
+  }
+
   function start(which: Iterable<Destination<J>>): void {
-    const late: J[] = [];
-    for (const destination of which) {
-      while (!stopping && destination.waiting.length > 0 && inFlight < most && mayStart(destination, performance.now())) {
-        const job = destination.waiting.shift() as J;
-        // Started this late, it might end after its lease.
-        if (performance.now() - job.claimedAt > queue.leaseMs * 0.9 - queue.timeoutMs) late.push(job);
-        else void work(destination, job);
-      }
-    }
-    releases.give(late);
+    if (stopping) return;
+    for (const destination of which) while (slots.mayStart(destination)) startOne(destination);
+  }
+
+  function startInTurn(): void {
+    for (let one = stopping ? null : slots.next(); one; one = slots.next()) startOne(one);
   }
 
   async function work(destination: Destination<J>, job: J): Promise<void> {
-    destination.inFlight += 1;
-    inFlight += 1;
+    slots.count(destination, 1);
     const result = await inBackground(name, () => queue.attempt(job, aborting.signal)).catch(() => null);
-    destination.inFlight -= 1;
-    inFlight -= 1;
+    slots.count(destination, -1);
     if (result === null) releases.give([job]);
     else {
       noteOutcome(destination, result, performance.now(), queue.retryBaseMs);
       onResult(job, result);
     }
     ended(destination);
-    if (inFlight === 0) onIdle?.();
+    if (slots.inFlight() === 0) onIdle?.();
   }
 
   function ended(destination: Destination<J>): void {
     // Jobs that a slow or failing destination can't start soon are given back to the queue.
     const excess = surplus(destination);
     if (excess > 0) releases.give(destination.waiting.splice(-excess));
-    if (inFlight >= most - 1) start(destinations.all());
-    else start([destination]);
+    if (slots.inFlight() < most - 1) start([destination]);
+    else startInTurn();
     onEnd(destination);
   }
 
@@ -82,7 +84,7 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
     async stop() {
       for (const destination of destinations.all()) releases.give(destination.waiting.splice(0));
       const timeUp = setTimeout(() => aborting.abort(), queue.limits.stopMs);
-      if (inFlight > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+      if (slots.inFlight() > 0) await new Promise<void>((resolve) => (onIdle = resolve));
       clearTimeout(timeUp);
       await releases.settled();
     },

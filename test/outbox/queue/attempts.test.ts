@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { pino } from 'pino';
+import { createAttempts } from '../../../src/outbox/queue/attempts.js';
+import { createDestinations } from '../../../src/outbox/queue/destinations.js';
+import type { AttemptOutcome, Job, Queue } from '../../../src/outbox/queue/queue.js';
+import { createReleases } from '../../../src/outbox/queue/releases.js';
+
+/** A queue with two slots for everybody, whose attempts end when told to. */
+function twoSlots() {
+  const begun: { id: string; end: () => void }[] = [];
+  const queue: Queue<Job, AttemptOutcome> = {
+    name: 'two slots',
+    limits: { inFlight: 2, inFlightPerDestination: 2, held: 100, pollMs: 1000, stopMs: 1000 },
+    leaseMs: 35_000,
+    timeoutMs: 10_000,
+    retryBaseMs: 5000,
+    recent: async () => ({ due: [], full: false }),
+    thorough: async () => [],
+    tidy: async () => undefined,
+    nextDueIn: async () => null,
+    claim: async () => [],
+    release: async () => undefined,
+    attempt: (job) =>
+      new Promise((resolve) => begun.push({ id: job.destination.id, end: () => resolve({ ok: true, durationMs: 1, retry_in_ms: null }) })),
+    record: async () => undefined,
+  };
+  const destinations = createDestinations<Job>(2);
+  const releases = createReleases(queue, destinations, pino({ level: 'silent' }));
+  const attempts = createAttempts(queue, { destinations, releases, onResult: () => undefined, onEnd: () => undefined });
+  const wait = (environment_id: string, id: string, count: number) => {
+    const destination = destinations.of({ environment_id, id });
+    for (let i = 0; i < count; i++)
+      destination.waiting.push({ destination, due_at: new Date(), lease_id: 'l', claimedAt: performance.now() });
+  };
+  const endNext = async (ended: number) => {
+    begun[ended]?.end();
+    await expect.poll(() => begun.length).toBe(ended + 3);
+  };
+  return { begun, destinations, attempts, wait, endNext };
+}
+
+test('when slots are scarce, one that comes free goes to the environment that has fewest attempts in flight', async () => {
+  const { begun, destinations, attempts, wait, endNext } = twoSlots();
+  for (const id of ['a1', 'a2', 'a3']) wait('crowded', id, 2);
+  attempts.start(destinations.all());
+  wait('quiet', 'b1', 1);
+  for (const ended of [0, 1, 2, 3]) await endNext(ended);
+  expect(begun.map(({ id }) => id)).toEqual(['a1', 'a1', 'b1', 'a2', 'a3', 'a2']);
+});
+
+test('within an environment it goes to the destination that has fewest', async () => {
+  const { begun, destinations, attempts, wait, endNext } = twoSlots();
+  wait('one', 'a1', 4);
+  wait('one', 'a2', 1);
+  attempts.start(destinations.all());
+  await endNext(0);
+  expect(begun.map(({ id }) => id)).toEqual(['a1', 'a1', 'a2']);
+});
