@@ -1,7 +1,7 @@
 import type { Logger } from '../../platform/log/logger.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
 import type { Destination } from './destination.js';
-import type { Destinations } from './destinations.js';
+import { earlier, type Destinations } from './destinations.js';
 import { divide } from './fair-share.js';
 import type { DestinationKey, Due, Job, AttemptOutcome, Queue } from './queue.js';
 
@@ -65,12 +65,14 @@ export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, d
       due_at: due_at ?? new Date(0),
       room,
     }));
+    for (const { destination } of shares) destination.expected = null;
     const jobs = await claimTimed(queue, deps, wanted);
     const byDestination = groupedBy(jobs, destinations);
     for (const { destination, room } of shares) {
       const own = byDestination.get(destination) ?? [];
       destination.waiting.push(...own);
-      destination.due_at = own.length < room ? null : (own.at(-1)?.due_at ?? null);
+      // What was given back meanwhile the claim may not have seen, and it may be due since before what it took.
+      destination.due_at = earlier(own.length < room ? null : (own.at(-1)?.due_at ?? null), destination.expected);
     }
     return { asked: shares.map((share) => share.destination), some: jobs.length > 0 };
   };

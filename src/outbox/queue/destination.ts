@@ -6,6 +6,8 @@ export type Destination<Job> = {
   readonly id: string;
   /** The earliest due time that is known; null when nothing is known to be due. */
   due_at: Date | null;
+  /** The earliest due time of what was told to be due since the last claim began; null for nothing. */
+  expected: Date | null;
   /** Claimed, not yet started. */
   readonly waiting: Job[];
   inFlight: number;
@@ -35,6 +37,7 @@ export function createDestination<Job>({ environment_id, id }: DestinationKey, m
     environment_id,
     id,
     due_at: null,
+    expected: null,
     waiting: [],
     inFlight: 0,
     slots: maxSlots,

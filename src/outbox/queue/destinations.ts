@@ -21,6 +21,10 @@ export type Destinations<J> = {
   forgetIdle(): void;
 };
 
+/** The earlier of two times, of which null is none. */
+export const earlier = (one: Date | null, other: Date | null): Date | null =>
+  one === null || (other !== null && other < one) ? other : one;
+
 const isIdle = (one: Destination<unknown>) => one.due_at === null && one.waiting.length === 0 && one.inFlight === 0 && one.failures === 0;
 
 /** @param maxSlots how many attempts may be in flight at one destination */
@@ -35,7 +39,8 @@ export function createDestinations<J extends Job>(maxSlots: number): Destination
   }
   function isDueFrom(key: DestinationKey, due_at: Date): void {
     const destination = of(key);
-    if (destination.due_at === null || due_at < destination.due_at) destination.due_at = due_at;
+    destination.due_at = earlier(destination.due_at, due_at);
+    destination.expected = earlier(destination.expected, due_at);
   }
 
   return {

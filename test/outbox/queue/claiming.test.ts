@@ -7,8 +7,8 @@ import { createMetrics } from '../../../src/platform/metrics/metrics.js';
 
 const environment_id = 'e';
 
-/** A queue of which any number is due: it answers all that is asked for, and tells what that was. */
-function endless(held: number) {
+/** A queue of which any number is due: it answers all that is asked for, once `meanwhile` has happened, and tells what was asked for. */
+function endless(held: number, meanwhile = () => {}) {
   const asked: Record<string, number>[] = [];
   const queue: Queue<Job, AttemptOutcome> = {
     name: 'endless',
@@ -22,6 +22,7 @@ function endless(held: number) {
     nextDueIn: async () => null,
     async claim(wanted: readonly (Due & { room: number })[]) {
       asked.push(Object.fromEntries(wanted.map(({ id, room }) => [id, room])));
+      meanwhile();
       return wanted.flatMap(({ id, room }) => {
         const destination = { environment_id, id };
         return Array.from({ length: room }, () => ({ destination, due_at: new Date(), lease_id: 'l', claimedAt: performance.now() }));
@@ -71,4 +72,23 @@ test('what is not recorded yet counts: a process does not claim on while its res
   const { asked, claim } = holding({ empty: 0 }, 300);
   expect(await claim(300)).toBeNull();
   expect(asked).toEqual([]);
+});
+
+test('what is given back while a claim is under way is looked for by the next one, from when it was due', async () => {
+  const before = new Date(Date.now() - 60_000);
+  const { destinations, claim } = endless(300, () =>
+    destinations.expectAgain([{ destination: { environment_id, id: 'one' }, due_at: before, lease_id: 'l', claimedAt: 0 }]),
+  );
+  destinations.expect([{ environment_id, id: 'one', due_at: new Date() }]);
+  await claim(0);
+  expect(destinations.of({ environment_id, id: 'one' }).due_at).toEqual(before);
+});
+
+test('a claim that got all it asked for goes on behind the last of it', async () => {
+  const { destinations, claim } = endless(300);
+  const before = new Date(Date.now() - 60_000);
+  destinations.expect([{ environment_id, id: 'one', due_at: before }]);
+  await claim(0);
+  const { due_at, waiting } = destinations.of({ environment_id, id: 'one' });
+  expect(due_at).toEqual(waiting.at(-1)?.due_at);
 });
