@@ -19,13 +19,16 @@ const maxWaitMs = 5000;
 /** How many wait for one lock; who comes later is refused at once. */
 const maxWaiting = 200;
 
+/** Who waits for a lock. */
+type Waiting = { readonly deadline: Deadline; readonly begin: () => void; readonly refuse: () => void };
+
 /**
  * Locks by name that one transaction of this process at a time holds, and who waits for them: first come, first served. They stand before the advisory locks
  * of PostgreSQL, which hold between processes, and for which a transaction waits with its connection.
  */
 export class ProcessLocks {
   /** Only what somebody holds has an entry. */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #waiting = new Map<string, Waiting[]>();
   readonly #gauge = new QueueGauge('process_locks');
 
   /** @returns whether it was free; then the caller holds it */
@@ -38,7 +41,9 @@ export class ProcessLocks {
   /** Waits until the lock is handed over, and holds it from then on. @throws {Unavailable} when too many wait already, or the time is up first */
   async wait(name: string, deadline: Deadline): Promise<void> {
     if (this.hold(name)) return;
-    const line = this.#waiting.get(name) as (() => void)[];
+    const line = this.#waiting.get(name) as Waiting[];
+    // Whose caller has gone is told when somebody needs the place.
+    if (line.length >= maxWaiting) for (const gone of line.filter((one) => one.deadline.left() === 0)) gone.refuse();
     if (line.length >= maxWaiting) {
       this.#gauge.countRefused();
       throw new Unavailable('too many transactions wait for the same lock', null);
@@ -46,15 +51,18 @@ export class ProcessLocks {
     const queued = this.#gauge.enter();
     try {
       await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(() => {
-          line.splice(line.indexOf(begin), 1);
+        const refuse = () => {
+          clearTimeout(timer);
+          line.splice(line.indexOf(waiting), 1);
           reject(new Unavailable('the transaction was not handed its lock in time', null));
-        }, deadline.left());
+        };
+        const timer = setTimeout(refuse, deadline.left());
         const begin = () => {
           clearTimeout(timer);
           resolve();
         };
-        line.push(begin);
+        const waiting: Waiting = { deadline, begin, refuse };
+        line.push(waiting);
       });
     } finally {
       this.#gauge.leave(queued);
@@ -64,7 +72,7 @@ export class ProcessLocks {
   /** Hands it to who has waited longest; free when nobody waits. */
   release(name: string): void {
     const next = this.#waiting.get(name)?.shift();
-    if (next) next();
+    if (next) next.begin();
     else this.#waiting.delete(name);
   }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Unavailable } from '../../src/db/failures.js';
 import { LockTaken, TransactionLocks, ProcessLocks } from '../../src/db/process-locks.js';
-import { deadlineIn, noDeadline } from '../../src/lib/deadline.js';
+import { deadlineIn, noDeadline, type Deadline } from '../../src/lib/deadline.js';
 
 describe('locks within a process', () => {
   test('a lock that one holds another has to wait for, and gets in the order of asking when it ends', async () => {
@@ -65,12 +65,29 @@ describe('locks within a process', () => {
     const asking = () => {
       const own = new TransactionLocks(locks);
       expect(() => own.take('logos')).toThrow(LockTaken);
-      return own.wait(deadlineIn(50));
+      return own.wait(deadlineIn(500));
     };
     const waiting = Promise.allSettled(Array.from({ length: 200 }, asking));
     await expect(asking()).rejects.toThrow('too many transactions wait for the same lock');
     expect(locks.state()).toMatchObject({ length: 200, refused: 1 });
     expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
     expect(locks.state()).toMatchObject({ length: 0, wait: 0 });
+  });
+
+  test('whose caller has gone makes room in a full line', async () => {
+    const locks = new ProcessLocks();
+    new TransactionLocks(locks).take('logos');
+    const line = Array.from({ length: 200 }, () => deadlineIn(5000));
+    const asking = (deadline: Deadline) => {
+      const own = new TransactionLocks(locks);
+      expect(() => own.take('logos')).toThrow(LockTaken);
+      return own.wait(deadline);
+    };
+    const waiting = line.map((deadline) => asking(deadline).catch((error: unknown) => error));
+    for (const deadline of line.slice(0, 3)) deadline.cancel();
+    const late = asking(deadlineIn(20));
+    expect(await Promise.all(waiting.slice(0, 3))).toEqual(Array(3).fill(expect.any(Unavailable)));
+    expect(locks.state()).toMatchObject({ length: 198, refused: 0 });
+    await expect(late).rejects.toThrow('the transaction was not handed its lock in time');
   });
 });
