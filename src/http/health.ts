@@ -61,7 +61,9 @@ export function readyz(deps: Deps, lifecycle: Lifecycle) {
     return Promise.race([current, delay(patienceMs, null).then(() => (trusted() ? null : current))]);
   };
   return async (_req: Request, res: Response): Promise<void> => {
-    const problem = lifecycle.stopping ? 'stopping' : await known();
+    const found = lifecycle.stopping ? null : await known();
+    // It may have begun to stop meanwhile.
+    const problem = lifecycle.stopping ? 'stopping' : found;
     res.status(problem === null ? 200 : 503).set('Cache-Control', 'no-store');
     if (problem !== null) res.set('Retry-After', '5');
     res.json(problem === null ? { status: 'ready' } : { status: 'unavailable', reason: problem });
