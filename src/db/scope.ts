@@ -153,7 +153,8 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
 
 /**
  * Holds a lock of the environment until the transaction ends; others that want it wait until then. Those of this process wait without a connection, so
- * that a burst of them leaves the pool to everything else; one connection of each other process may wait for the lock.
+ * that a burst of them leaves the pool to everything else; one connection of each other process may wait for the lock. The lock by the name of a table is for
+ * whoever counts its rows before adding one: what is counted stays so until the transaction ends, but for its own.
  * @throws {LockTaken} which `transaction` answers by beginning anew when it has been handed the lock
  */
 export async function holdLock(scope: Scope, name: string): Promise<void> {
@@ -161,9 +162,6 @@ export async function holdLock(scope: Scope, name: string): Promise<void> {
   const text = `select 1 from (select pg_advisory_xact_lock(hashtextextended($2::text || ' ' || $1::text, 0))) as held`;
   await run(scope, { name: 'scope.hold_lock', text }, [name]);
 }
-
-/** Waits until no other transaction counts the environment's rows of the table before it adds one: what is counted stays so until the transaction ends, but for its own. */
-export const holdCount = (scope: Scope, name: string): Promise<void> => holdLock(scope, name);
 
 /** Runs a short statement on a connection that it shares. */
 export function runShort<Row extends QueryResultRow>(

@@ -1,7 +1,7 @@
 // Bursts of creations whose number is limited, which wait for one another: a small pool, and what others ask for meanwhile.
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { createKnex, poolState } from '../../src/db/knex.js';
-import { createScope, holdCount } from '../../src/db/scope.js';
+import { createScope, holdLock } from '../../src/db/scope.js';
 import { processLocksOf } from '../../src/db/process-locks.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -30,7 +30,7 @@ const create = (n: number) => {
 async function holdElsewhere(): Promise<() => Promise<void>> {
   const other = createKnex({ url: service.databaseUrl, poolMax: 1 });
   const trx = await other.transaction();
-  await holdCount(createScope(trx, ctx.environment.id), 'log_streams');
+  await holdLock(createScope(trx, ctx.environment.id), 'log_streams');
   const release = async () => {
     if (!trx.isCompleted()) await trx.rollback();
   };

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { queueRows, type DueDestination, type HeldRow } from '../queue-rows.js';
-import { holdCount, insert, remove, table, update, type Scope } from '../scope.js';
+import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
 /** What a stream can send: security events, and the operations of the audit log that are none. */
@@ -54,7 +54,7 @@ export function visibleLogStreams({ knex, environment_id }: Scope): Knex.QueryBu
 
 /** How many streams the environment has: so many until the transaction ends, but for its own. */
 export async function countLogStreams(scope: Scope): Promise<number> {
-  await holdCount(scope, 'log_streams');
+  await holdLock(scope, 'log_streams');
   const [row] = (await table<LogStreamRow>(scope, 'log_streams').count('* as count')) as unknown as { count: string }[];
   return Number(row?.count ?? 0);
 }

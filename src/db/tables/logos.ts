@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { holdCount, remove, run, table, type Scope } from '../scope.js';
+import { holdLock, remove, run, table, type Scope } from '../scope.js';
 
 /** A row of `logos` without its image, which lists have no use for. */
 export type LogoRow = {
@@ -27,7 +27,7 @@ export const logosWithoutImages = (scope: Scope): Knex.QueryBuilder =>
 
 /** How many logos the environment has, and their bytes together: so many until the transaction ends, but for its own. */
 export async function countLogos(scope: Scope): Promise<{ count: number; bytes: number }> {
-  await holdCount(scope, 'logos');
+  await holdLock(scope, 'logos');
   const query = table<LogoRow>(scope, 'logos').count('* as count').sum('size as bytes');
   const [row] = (await query) as unknown as { count: string; bytes: string | null }[];
   return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) };

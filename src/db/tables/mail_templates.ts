@@ -1,4 +1,4 @@
-import { holdCount, insert, remove, run, table, update, type Scope } from '../scope.js';
+import { holdLock, insert, remove, run, table, update, type Scope } from '../scope.js';
 
 /** A row of `mail_templates`: the words of one mail in one language. */
 export type MailTemplateRow = {
@@ -19,7 +19,7 @@ export type MailTemplateRow = {
 
 /** How many templates the environment has: so many until the transaction ends, but for its own. */
 export async function countMailTemplates(scope: Scope): Promise<number> {
-  await holdCount(scope, 'mail_templates');
+  await holdLock(scope, 'mail_templates');
   const [row] = (await table<MailTemplateRow>(scope, 'mail_templates').count('* as count')) as unknown as { count: string }[];
   return Number(row?.count ?? 0);
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { Language } from '../../lib/languages/languages.js';
-import { holdCount, insert, remove, table, update, type Scope } from '../scope.js';
+import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `page_texts`: what an environment says in the place of one built-in text. */
 export type PageTextRow = {
@@ -21,7 +21,7 @@ export const listPageTexts = (knex: Knex, environment_id: string): Promise<Pick<
 
 /** How many texts of its own the environment has: so many until the transaction ends, but for its own. */
 export async function countPageTexts(scope: Scope): Promise<number> {
-  await holdCount(scope, 'page_texts');
+  await holdLock(scope, 'page_texts');
   const [row] = (await table<PageTextRow>(scope, 'page_texts').count('* as count')) as unknown as { count: string }[];
   return Number(row?.count ?? 0);
 }
