@@ -1,4 +1,4 @@
-import type { Condition, LinkTable } from './list.js';
+import type { Condition, LinkTable, TimeRange } from './list.js';
 
 /** The column holds one of the values. */
 export function isOneOf(column: string, values: readonly unknown[]): Condition {
@@ -6,10 +6,15 @@ export function isOneOf(column: string, values: readonly unknown[]): Condition {
 }
 
 /** The column compares with the value; `gte` and `lt` make half-open ranges that tile. */
-export function compares(column: string, comparison: 'gte' | 'gt' | 'lt' | 'lte', value: unknown): Condition {
+export function compares(column: string, comparison: TimeRange['comparison'], value: Date): Condition {
   const operators = { gte: '>=', gt: '>', lt: '<', lte: '<=' } as const;
-  return (query, source) => void query.where(`${source.table}.${column}`, operators[comparison], value as string);
+  const condition: Condition = (query, source) => void query.where(`${source.table}.${column}`, operators[comparison], value);
+  return within(condition, { column, comparison, value });
 }
+
+/** The condition, of which it is known that no row outside the range fulfils it. */
+export const within = (condition: Condition, range: TimeRange): Condition =>
+  Object.assign<Condition, Pick<Condition, 'range'>>((query, source) => condition(query, source), { ...condition, range });
 
 /** An array column shares an element with the values. */
 export function holdsOneOf(column: string, values: readonly string[]): Condition {
@@ -61,4 +66,4 @@ export function oneOf(either: readonly Condition[]): Condition {
 
 /** A condition that few rows fulfil as a rule; `columns` are those of the index that has them all, see {@link Condition}. */
 export const rarely = (condition: Condition, columns: readonly string[]): Condition =>
-  Object.assign<Condition, Pick<Condition, 'rare'>>((query, source) => condition(query, source), { rare: columns });
+  Object.assign<Condition, Pick<Condition, 'rare'>>((query, source) => condition(query, source), { ...condition, rare: columns });

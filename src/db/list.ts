@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { impliedRanges } from './chronology.js';
 import { table, type Scope } from './scope.js';
 
 /** Rows of one table as a list endpoint sees them: which table, which column is the id, and of which type. */
@@ -8,7 +9,12 @@ export type Source = {
   readonly keyType: 'uuid' | 'text';
   /** The rows that the scope may see; left out for tables with an environment_id. */
   readonly visible?: (scope: Scope) => Knex.QueryBuilder;
+  /** Columns of times, each of which is never before those that stand before it here, but for what clocks are apart. */
+  readonly chronology?: readonly string[];
 };
+
+/** Rows whose column compares so with a time. */
+export type TimeRange = { readonly column: string; readonly comparison: 'gte' | 'gt' | 'lt' | 'lte'; readonly value: Date };
 
 /** One column of an order. `expression` never yields null, lest rows fall out of every page. */
 export type SortKey = { readonly expression: string; readonly type: 'timestamptz' | 'text' | 'integer'; readonly descending: boolean };
@@ -29,6 +35,8 @@ export type Condition = {
    * index, and sorted, before the rows of the page are.
    */
   readonly rare?: readonly string[];
+  /** A range of a time that it leaves no row out of. */
+  readonly range?: TimeRange;
 };
 
 export type ListRequest = {
@@ -175,7 +183,8 @@ export async function listRows(scope: Scope, source: Source, request: ListReques
     if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
     if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
   };
-  const query = pageOf({ scope, source, conditions: request.conditions, order, limit: request.size + 1, within }, request.sort)
+  const conditions = [...request.conditions, ...impliedRanges(request.conditions, source, request.sort[0])];
+  const query = pageOf({ scope, source, conditions, order, limit: request.size + 1, within }, request.sort)
     .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
     .orderByRaw(order);
   const found = (await query) as (ListedRow & { cursor_values: string[] })[];

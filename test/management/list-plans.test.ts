@@ -101,6 +101,18 @@ test.each([
   expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
 }); // prettier-ignore
 
+test.each(['users', 'sessions'])('%s that began lately, by when they changed, are not looked for among those that changed before', async (table) => {
+  const since = new Date(service.clock.now().getTime() - 1000_000).toISOString();
+  const { scans: whole, blocks } = await cost(`/${table}?filter[created_at][gte]=${since}&sort=updated_at`, table);
+  expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
+});
+
+test('users who changed before a day, the newest first, are not looked for among those made after it', async () => {
+  const before = new Date(service.clock.now().getTime() - 80_000_000).toISOString();
+  const { scans: whole, blocks } = await cost(`/users?filter[updated_at][lt]=${before}`, 'users');
+  expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
+});
+
 test('users of a role are found by the link', async () => {
   const { scans: whole, blocks } = await cost(`/users?filter[role]=${role}`, 'users');
   expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
@@ -111,7 +123,7 @@ test.each([
   '/sessions', '/sessions?sort=-last_activity_at', '/sessions?filter[ip_address]=10.0.0.1',
   '/sessions?filter[status]=active', '/sessions?filter[status]=active&sort=created_at', '/sessions?filter[status]=expired',
   '/sessions?filter[status]=expired&sort=created_at', '/sessions?filter[status]=revoked', '/sessions?filter[status]=expired,revoked',
-  '/sessions?filter[status]=active&sort=-updated_at', '/sessions?filter[status]=active&sort=-last_activity_at', '/sessions?filter[status]=expired&sort=updated_at',
+  '/sessions?filter[status]=active&sort=updated_at', '/sessions?filter[status]=active&sort=last_activity_at', '/sessions?filter[status]=active&sort=-updated_at', '/sessions?filter[status]=active&sort=-last_activity_at', '/sessions?filter[status]=expired&sort=updated_at',
 ])('%s answers from an index', async (path) => {
   const { scans: whole, blocks } = await cost(path, 'sessions');
   expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);

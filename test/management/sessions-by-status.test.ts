@@ -21,10 +21,10 @@ beforeAll(async () => {
   // Over 40 days; a third were renewed by another sign-in, a tenth ended, and some were made while sessions lasted for a day.
   await ctx.knex.raw(
     `insert into sessions (environment_id, id, token_digest, user_id, ip_address, authenticated_at, signed_in_at, last_activity_at, expires_at, revoked_at, created_at, updated_at)
-     select ?, uuid_v7(began), decode(md5(n::text), 'hex'), ?, '10.0.0.1', signed_in, signed_in, least(now(), signed_in + (n * 37 % 20) * interval '1 day'),
-       signed_in + case when n % 8 = 0 then interval '1 day' else interval '30 days' end, case when n % 10 = 0 then signed_in end, began, began
-     from (select n, began, case when n % 3 = 0 then least(now(), began + (n * 53 % 30) * interval '1 day') else began end as signed_in
-           from (select n, now() - n * interval '4 hours' as began from generate_series(1, 240) n) numbers) sessions`,
+     select ?, uuid_v7(began), decode(md5(n::text), 'hex'), ?, '10.0.0.1', signed_in, signed_in, used,
+       signed_in + case when n % 8 = 0 then interval '1 day' else interval '30 days' end, case when n % 10 = 0 then used end, began, used
+     from (select n, began, signed_in, least(now(), signed_in + (n * 37 % 20) * interval '1 day') as used from (select n, began, case when n % 3 = 0 then least(now(), began + (n * 53 % 30) * interval '1 day') else began end as signed_in
+           from (select n, now() - n * interval '4 hours' as began from generate_series(1, 240) n) numbers) renewed) sessions`,
     [ctx.environment.id, user.id],
   );
 }, 60_000);

@@ -5,7 +5,7 @@ import { endSessions, sessionBounds, sessionStatus } from '../../domain/sessions
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
-import { matches, oneOf } from '../../db/conditions.js';
+import { matches, oneOf, within } from '../../db/conditions.js';
 import { sessionsOfStatus } from '../../db/tables/session_lists.js';
 import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { equalTo, stamps, stampSorts, isoTime, timeRange, uuid } from '../fields.js';
@@ -17,7 +17,11 @@ const status = z.enum(['active', 'expired', 'revoked']);
 function hasStatus(ctx: Context, wanted: readonly z.infer<typeof status>[]) {
   const bounds = sessionBounds(ctx);
   const ranges = [...new Set(wanted)].flatMap((one) => sessionsOfStatus(ctx.environment.id, one, bounds));
-  return oneOf(ranges.map(({ sql, values }) => matches(sql, values)));
+  const condition = oneOf(ranges.map(({ sql, values }) => matches(sql, values)));
+  if (wanted.some((one) => one !== 'active')) return condition;
+  const { signed_in_after, active_after } = bounds;
+  const [column, value] = signed_in_after > active_after ? ['signed_in_at', signed_in_after] : ['last_activity_at', active_after];
+  return within(condition, { column, comparison: 'gt', value });
 }
 
 async function revoke(tx: Context, row: SessionRow): Promise<SessionRow> {
@@ -31,7 +35,7 @@ export const sessions = resource<SessionRow>({
   path: 'sessions',
   title: 'Sessions',
   description: 'Where users are, or were, signed in. The token of a session is never shown.',
-  source: { table: 'sessions', key: 'id', keyType: 'uuid' },
+  source: { table: 'sessions', key: 'id', keyType: 'uuid', chronology: ['created_at', 'signed_in_at', 'last_activity_at', 'updated_at'] },
   attributes: z.object({
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),

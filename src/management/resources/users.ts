@@ -50,7 +50,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
   path: 'users',
   title: 'Users',
   description: 'People who can sign in. The address is unique in the environment, whatever its case.',
-  source: { table: 'users', key: 'id', keyType: 'uuid' },
+  source: { table: 'users', key: 'id', keyType: 'uuid', chronology: ['created_at', 'updated_at'] },
   attributes: z.object({
     email: z.string(),
     email_verified: z
