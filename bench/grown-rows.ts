@@ -12,8 +12,11 @@ const idAt = (at: string, name: string) =>
 const userAt = (n: string) => `($5::timestamptz - (1 - ${n}::float8 / $4::bigint) * interval '1095 days')`;
 /** When the session of a number began: over the last 36 days. It ends after 30. */
 const sessionAt = `($5::timestamptz - (1 - n::float8 / $4::bigint) * interval '36 days')`;
-/** Whose the session of a number is: people in no order. 7919 is prime to all sizes. */
-const ownerOf = `(n * 7919 % $4::bigint)`;
+/** Another number for each, in no order: whose a session is, and who has an address. 7919 is prime to all sizes. */
+const scattered = `(n * 7919 % $4::bigint)`;
+/** A session is used until it ends, and changes with each use; one in a hundred is ended by hand, an hour after it began. */
+const revokedAt = `case when n % 100 = 0 then ${sessionAt} + interval '1 hour' end`;
+const lastActivityAt = `(${sessionAt} + (least($5::timestamptz, ${sessionAt} + interval '30 days', ${revokedAt}) - ${sessionAt}) * ((n * 31 % 100) / 100.0))`;
 
 const userOf = (n: string) => idAt(userAt(n), 'user ').replaceAll(`md5('user ' || n)`, `md5('user ' || ${n})`);
 const sessionId = idAt(sessionAt, 'session ');
@@ -28,7 +31,7 @@ const tables: readonly Filled[] = [
     share: 1,
     sql: `insert into users (environment_id, id, email, email_key, first_name, last_name, email_verified, status, external_id, last_login_at, login_count,
             two_step_enabled, created_at, updated_at)
-          select $1, ${userOf('n')}, 'person' || n || '@example.com', 'person' || n || '@example.com', 'First' || n % 5000, 'Last' || n * 7 % 20000,
+          select $1, ${userOf('n')}, 'person' || ${scattered} || '@example.com', 'person' || ${scattered} || '@example.com', 'First' || n % 5000, 'Last' || n * 7 % 20000,
             n % 500 <> 0, case when n % 1000 = 0 then 'blocked' else 'active' end, case when n % 2 = 0 then 'hr-' || n end,
             case when n % 3 <> 0 then $5::timestamptz - (n * 7919 % 7776000) * interval '1 second' end, n % 50, n % 20 = 0,
             ${userAt('n')}, ${userAt('n')} + (n * 31 % 1000) * interval '1 minute'
@@ -39,17 +42,17 @@ const tables: readonly Filled[] = [
     share: 1,
     sql: `insert into sessions (environment_id, id, token_digest, user_id, ip_address, user_agent, amr, acr, authenticated_at, signed_in_at,
             last_activity_at, expires_at, revoked_at, revoke_reason, created_at, updated_at)
-          select $1, ${sessionId}, ${digestOf('session')}, ${userOf(ownerOf)}, '203.0.' || n % 250 || '.' || n * 7919 % 251,
+          select $1, ${sessionId}, ${digestOf('session')}, ${userOf(scattered)}, '203.0.' || n % 250 || '.' || n * 7919 % 251,
             'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', '{pwd}', '1', ${sessionAt}, ${sessionAt},
-            ${sessionAt} + ($5::timestamptz - (${sessionAt})) * ((n * 31 % 100) / 100.0), ${sessionAt} + interval '30 days',
-            case when n % 100 = 0 then ${sessionAt} + interval '1 hour' end, case when n % 100 = 0 then 'signed_out' end, ${sessionAt}, ${sessionAt}
+            ${lastActivityAt}, ${sessionAt} + interval '30 days', ${revokedAt}, case when n % 100 = 0 then 'signed_out' end, ${sessionAt},
+            coalesce(${revokedAt}, ${lastActivityAt})
           from ${numbers}`,
   },
   {
     table: 'access_tokens',
     share: 1,
     sql: `insert into access_tokens (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, issued_at, expires_at)
-          select $1, ${digestOf('token')}, md5('jti ' || n)::uuid, md5('grant ' || n)::uuid, 'bench', ${userOf(ownerOf)}, ${sessionId}, 'read',
+          select $1, ${digestOf('token')}, md5('jti ' || n)::uuid, md5('grant ' || n)::uuid, 'bench', ${userOf(scattered)}, ${sessionId}, 'read',
             'https://opaque.bench.example', $5, $5::timestamptz + interval '1 day' + n::float8 / $4::bigint * interval '1 day'
           from ${numbers}`,
   },
@@ -58,7 +61,7 @@ const tables: readonly Filled[] = [
     share: 1,
     sql: `insert into refresh_tokens (environment_id, digest, grant_id, client_id, user_id, session_id, scope, auth_time, issued_at, expires_at,
             grant_expires_at, rotated_at)
-          select $1, ${digestOf('refresh')}, md5('grant ' || n)::uuid, 'bench-public', ${userOf(ownerOf)}, ${sessionId}, 'openid email offline_access',
+          select $1, ${digestOf('refresh')}, md5('grant ' || n)::uuid, 'bench-public', ${userOf(scattered)}, ${sessionId}, 'openid email offline_access',
             ${sessionAt}, ${sessionAt}, $5::timestamptz + interval '1 day' + n::float8 / $4::bigint * interval '30 days',
             $5::timestamptz + interval '90 days', case when n % 2 = 1 then ${sessionAt} + interval '1 hour' end
           from ${numbers}`,
@@ -69,7 +72,7 @@ const tables: readonly Filled[] = [
     sql: `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, trigger, attempt_count, failure_reason,
             last_response_status, completed_at, created_at, updated_at)
           select $1, ${idAt(deliveredAt(), 'delivery ')}, (select id from webhooks where environment_id = $1 and name = 'Receiver ' || n % 10),
-            ${idAt(deliveredAt(), 'event ')}, (array['user.created', 'user.updated', 'session.created', 'session.revoked'])[1 + n % 4],
+            ${idAt(deliveredAt(), 'event ')}, (array['user.created', 'user.updated', 'session.created', 'session.revoked'])[1 + n / 10 % 4],
             '{"id":"' || md5('event ' || n)::uuid || '","type":"user.created","data":{"email":"person' || n || '@example.com"}}',
             case when n % 2000 = 0 then 'failed' else 'succeeded' end, case when n % 100000 = 1 then 'redelivery' else 'event' end, 1,
             case when n % 2000 = 0 then 'non_2xx' end, case when n % 2000 = 0 then 500 when n % 50000 = 3 then 202 else 200 end,
@@ -99,7 +102,7 @@ export async function connectTo(url: string): Promise<pg.Client> {
   // A query that fails with it says so.
   client.on('error', () => undefined);
   await client.connect();
-  await client.query(`set synchronous_commit = off; set statement_timeout = 0; set work_mem = '256MB'`);
+  await client.query(`set synchronous_commit = off; set statement_timeout = 0; set work_mem = '256MB'; set maintenance_work_mem = '1GB'`);
   return client;
 }
 
