@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import { ApiError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
@@ -10,7 +9,8 @@ import { readableIncludes } from './resource-record.js';
 import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePart } from './page-parts.js';
 import { recordPath, type ColumnSpec, type FilterSpec, type ViewContext, type Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
-import { listOf, may, resourceOf, type Listing } from './resource-objects.js';
+import { listingOf } from './listing.js';
+import { may, resourceOf, type Listing } from './resource-objects.js';
 import { inWords } from './values.js';
 import { named } from '../lib/named.js';
 import { sentences, terms } from './words.js';
@@ -201,13 +201,7 @@ export function listPage(render: Render, presentation: Presentation) {
       after: state.after,
       before: state.before,
     };
-    const errors: Record<string, string> = named();
-    const listing = await listOf(call, presentation.path, asked).catch((error: unknown): Listing => {
-      // A filter or cursor that doesn't fit: the page says so, with the form to mend it.
-      if (!(error instanceof ApiError) || error.errors[0]?.status !== 400) throw error;
-      errors['form'] = error.errors[0].detail;
-      return { records: [], included: [], previous: null, next: null };
-    });
+    const { listing, mistake, status } = await listingOf(req, res, presentation.path, asked);
     const beside = await presentation.beside?.(look, listing.records);
     const managed = await managedIds(
       call,
@@ -240,10 +234,10 @@ export function listPage(render: Render, presentation: Presentation) {
       title: presentation.title,
       lead: presentation.lead,
       links: listLinks(presentation, listing, state, defaultSort, button),
-      errors,
+      errors: named(mistake === null ? {} : { form: mistake }),
       parts: [...filters, table],
     };
-    if (errors['form'] === undefined) keepPlace(req, res);
-    render(req, res, page, errors['form'] === undefined ? 200 : 400);
+    if (status === 200) keepPlace(req, res);
+    render(req, res, page, status);
   };
 }

@@ -1,5 +1,8 @@
 import type { Context } from '../domain/context.js';
-import { findRows, listRows, type Condition, type ListPage, type ListRequest, type ListedRow } from '../db/list.js';
+import { findRows, listRows, type ListPage, type ListRequest } from '../db/list.js';
+import type { Condition, ListedRow } from '../db/list-source.js';
+import { tookTooLong } from '../db/sqlstate.js';
+import { ApiError } from '../errors.js';
 import { isUuid } from '../lib/random.js';
 import type { Resource, Row } from './resource.js';
 
@@ -24,7 +27,23 @@ export async function findRecords(ctx: Context, resource: Resource, ids: readonl
   return findRows(ctx.scope, resource.source, resource.source.key, possible);
 }
 
-/** One page of the resource, narrowed by `within` when it is a list of related records. */
+/** Among millions of rows some filters in some orders find a page's worth only after reading most of them. */
+const listTookTooLong = () =>
+  new ApiError(
+    {
+      status: 503,
+      code: 'list_took_too_long',
+      title: 'List took too long',
+      detail:
+        'the list was not ready in time; narrow it with another filter, or sort it by created_at; if that does not help, try again shortly',
+    },
+    { 'Retry-After': '5' },
+  );
+
+/**
+ * One page of the resource, narrowed by `within` when it is a list of related records.
+ * @throws {ApiError} 503 when the database took too long
+ */
 export async function listRecords(
   ctx: Context,
   resource: Resource,
@@ -32,7 +51,9 @@ export async function listRecords(
   within: readonly Condition[] = [],
 ): Promise<ListPage> {
   if (resource.entries) return listEntries(resource, request);
-  return listRows(ctx.scope, resource.source, { ...request, conditions: [...within, ...request.conditions] });
+  return listRows(ctx.scope, resource.source, { ...request, conditions: [...within, ...request.conditions] }).catch((error: unknown) => {
+    throw tookTooLong(error) ? listTookTooLong() : error;
+  });
 }
 
 /** The same over a list that the code holds, which is short and sorted by id alone. */
