@@ -1,4 +1,4 @@
-import type { Condition, SortKey, Source } from './list.js';
+import type { Condition, SortKey, Source } from './list-source.js';
 
 /** By less than this the clocks of two processes that wrote to one row are apart. */
 const apartMs = 600_000;

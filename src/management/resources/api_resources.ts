@@ -145,7 +145,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   },
   filters: {
     identifier: { ...equalTo('identifier', z.string().min(1).max(2048), 'The exact identifier.'), list: false },
-    search: searchFilter(['lower(found.name)', 'lower(found.identifier)'], 'Name or identifier begins with this.'),
+    search: searchFilter(['lower(api_resources.name)', 'lower(api_resources.identifier)'], 'Name or identifier begins with this.'),
   },
   sorts: { ...stampSorts('api_resources'), name: textSort('api_resources.name'), identifier: textSort('api_resources.identifier') },
   create: {

@@ -170,7 +170,7 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },
       'Was given one of these connections (ids).',
     ),
-    search: searchFilter(['lower(found.name)', 'lower(found.id)'], 'Name or client_id begins with this.'),
+    search: searchFilter(['lower(clients.name)', 'lower(clients.id)'], 'Name or client_id begins with this.'),
     created_at: timeRange('created_at', 'When it was registered.'),
   },
   sorts: { ...stampSorts('clients'), name: textSort('clients.name') },

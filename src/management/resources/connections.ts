@@ -151,7 +151,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     name: equalTo('name', boundedText(63), 'The exact name.'),
     strategy: equalTo('strategy', strategy, 'Of one of these strategies.'),
     status: equalTo('status', status, 'Enabled or disabled.'),
-    search: searchFilter(['lower(found.name)', 'lower(found.display_name)'], 'Name or display name begins with this.'),
+    search: searchFilter(['lower(connections.name)', 'lower(connections.display_name)'], 'Name or display name begins with this.'),
   },
   sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
   create: {

@@ -48,7 +48,7 @@ export const permissions = resource<PermissionRow, { name: string; description?:
     name: equalTo('name', scopeToken, 'The exact name.'),
     api_resource: equalTo('api_resource_id', uuid, 'Belongs to one of these API resources (ids).'),
     is_system: flag('is_system', 'Whether it belongs to the Management API.'),
-    search: searchFilter(['lower(found.name)'], 'The name begins with this.'),
+    search: searchFilter(['lower(permissions.name)'], 'The name begins with this.'),
   },
   sorts: { ...stampSorts('permissions'), name: textSort('permissions.name') },
   create: {

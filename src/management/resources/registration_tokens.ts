@@ -33,7 +33,7 @@ export const registration_tokens = resource<RegistrationTokenRow, RegistrationTo
     attributes: { name: 'plain', expires_at: 'plain', max_uses: 'plain', grant_types: 'plain', scopes: 'plain', verified: 'plain' },
   },
   relationships: { environment: environmentLink },
-  filters: { search: searchFilter(['lower(found.name)'], 'Name begins with this.') },
+  filters: { search: searchFilter(['lower(registration_tokens.name)'], 'Name begins with this.') },
   sorts: { ...stampSorts('registration_tokens'), name: textSort('registration_tokens.name') },
   create: {
     schema: z.strictObject({

@@ -84,7 +84,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
   filters: {
     name: equalTo('name', name, 'The exact name.'),
     is_default: flag('is_default', 'Whether new users get it.'),
-    search: searchFilter(['lower(found.name)'], 'The name begins with this.'),
+    search: searchFilter(['lower(roles.name)'], 'The name begins with this.'),
   },
   sorts: { ...stampSorts('roles'), name: textSort('roles.name') },
   create: {

@@ -50,7 +50,7 @@ export const trusted_issuers = resource<TrustedIssuerRow, TrustedIssuerInput, Tr
   },
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),
-    search: searchFilter(['lower(found.name)', 'lower(found.issuer)'], 'Name or issuer begins with this.'),
+    search: searchFilter(['lower(trusted_issuers.name)', 'lower(trusted_issuers.issuer)'], 'Name or issuer begins with this.'),
   },
   sorts: { ...stampSorts('trusted_issuers'), name: textSort('trusted_issuers.name') },
   create: {

@@ -41,7 +41,7 @@ async function withRoles(tx: Context, actor: Actor, user: UserRow, related: Rela
   return changeUserRoles(tx, actor, user, { add: wanted, remove });
 }
 
-/** What lists of users are sorted by, in the indexes of the rare ones (`users_blocked_sorted`, `users_unverified_sorted`). */
+/** What lists of users are sorted by, in the indexes of the rare ones (`users_blocked_sorted`, `users_unverified_sorted`) and of what is searched (`users_email_search` and so on). */
 const sortedColumns = ['created_at', 'updated_at', 'email_key', 'last_name', 'last_login_at'];
 
 /** People who can sign in. */
@@ -139,8 +139,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
     connection: linked({ table: 'identities', near: 'user_id', far: 'connection_id' }, 'Signs in through one of these connections (ids).'),
     search: searchFilter(
-      ['found.email_key', 'lower(found.first_name)', 'lower(found.last_name)'],
+      ['users.email_key', 'lower(users.first_name)', 'lower(users.last_name)'],
       'Address, first or last name begins with this.',
+      sortedColumns,
     ),
     created_at: timeRange('created_at', 'When the user was created.'),
     updated_at: timeRange('updated_at', 'When the user was last changed.'),

@@ -5,7 +5,7 @@ import { mayReadEvent, reachOfDelivery } from '../../domain/reach/reach-of.js';
 import { noReach } from '../../domain/reach/reach.js';
 import { redeliver } from '../../domain/webhooks/webhooks.js';
 import { isOneOf, matches } from '../../db/conditions.js';
-import type { Condition } from '../../db/list.js';
+import type { Condition } from '../../db/list-source.js';
 import {
   deliveryStatuses,
   deliveryTriggers,

@@ -95,7 +95,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),
     events: holding('events', z.enum(subscribableEvents as [string, ...string[]]), 'Subscribes to one of these by name.'),
-    search: searchFilter(['lower(found.name)', 'lower(found.url)'], 'Name or URL begins with this.'),
+    search: searchFilter(['lower(webhooks.name)', 'lower(webhooks.url)'], 'Name or URL begins with this.'),
   },
   sorts: { ...stampSorts('webhooks'), name: textSort('webhooks.name') },
   create: {
