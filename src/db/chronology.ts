@@ -1,4 +1,4 @@
-import type { Condition, SortKey, Source } from './list-source.js';
+import { boundedBy, type Condition, type SortKey, type Source } from './list-source.js';
 
 /** By less than this the clocks of two processes that wrote to one row are apart. */
 const apartMs = 600_000;
@@ -22,4 +22,24 @@ export function impliedRanges(conditions: readonly Condition[], source: Source, 
     const column = `${table}.${chronology[sorted] as string}`;
     return [(query) => void query.where(column, from ? '>=' : '<=', bound)];
   });
+}
+
+/**
+ * The condition, beyond a position whose sorted value is given: where it is a range of just that, one bound for both. Of two on one column PostgreSQL begins at the
+ * farther one, and reads all that lies between them.
+ * @param sort the order of reading
+ */
+export function beyondOf(condition: Condition, source: Source, sort: SortKey | undefined, value: string | undefined): Condition {
+  const { range, isRange } = condition;
+  if (!range || !isRange || !sort || value === undefined || boundedBy(range, source) !== sort.expression) return condition;
+  const { comparison, column } = range;
+  if (comparison.startsWith('l') !== sort.descending) return condition;
+  // PostgreSQL's times are whole microseconds.
+  const step = { lt: "- interval '1 microsecond'", lte: '', gt: "+ interval '1 microsecond'", gte: '' }[comparison];
+  const [operator, nearer] = sort.descending ? ['<=', 'least'] : ['>=', 'greatest'];
+  return (query) =>
+    void query.whereRaw(
+      `${sort.expression} ${operator} ${nearer}(?::timestamptz, ?::timestamptz ${step}) and ${source.table}.${column} is not null`,
+      [value, range.value],
+    );
 }

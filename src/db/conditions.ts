@@ -1,16 +1,23 @@
 import type { LinkTable } from './list.js';
-import { type Condition, type TimeRange } from './list-source.js';
+import { boundedBy, type Condition, type TimeRange } from './list-source.js';
 
 /** The column holds one of the values. */
 export function isOneOf(column: string, values: readonly unknown[]): Condition {
   return (query, source) => void query.whereIn(`${source.table}.${column}`, [...values] as string[]);
 }
 
-/** The column compares with the value; `gte` and `lt` make half-open ranges that tile. */
-export function compares(column: string, comparison: TimeRange['comparison'], value: Date): Condition {
+/**
+ * The column compares with the value; `gte` and `lt` make half-open ranges that tile. Where the column is null it compares with nothing, whatever the expression
+ * is in its place.
+ */
+export function compares(range: TimeRange): Condition {
   const operators = { gte: '>=', gt: '>', lt: '<', lte: '<=' } as const;
-  const condition: Condition = (query, source) => void query.where(`${source.table}.${column}`, operators[comparison], value);
-  return within(condition, { column, comparison, value });
+  const { column, comparison, value, expression } = range;
+  const condition: Condition = (query, source) => {
+    void query.whereRaw(`${boundedBy(range, source)} ${operators[comparison]} ?`, [value]);
+    if (expression !== undefined) void query.whereNotNull(`${source.table}.${column}`);
+  };
+  return Object.assign(condition, { range, isRange: true });
 }
 
 /** The condition, of which it is known that no row outside the range fulfils it. */

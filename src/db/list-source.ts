@@ -13,7 +13,16 @@ export type Source = {
 };
 
 /** Rows whose column compares so with a time. */
-export type TimeRange = { readonly column: string; readonly comparison: 'gte' | 'gt' | 'lt' | 'lte'; readonly value: Date };
+export type TimeRange = {
+  readonly column: string;
+  readonly comparison: 'gte' | 'gt' | 'lt' | 'lte';
+  readonly value: Date;
+  /** What lists are sorted by instead of the column, where that may be null: SQL. */
+  readonly expression?: string;
+};
+
+/** The SQL that a range bounds. */
+export const boundedBy = ({ column, expression }: TimeRange, source: Source): string => expression ?? `${source.table}.${column}`;
 
 /** One column of an order. `expression` never yields null, lest rows fall out of every page. */
 export type SortKey = { readonly expression: string; readonly type: 'timestamptz' | 'text' | 'integer'; readonly descending: boolean };
@@ -40,6 +49,8 @@ export type Condition = {
   readonly rare?: Rare;
   /** A range of a time that it leaves no row out of. */
   readonly range?: TimeRange;
+  /** Whether the range is all that it says. */
+  readonly isRange?: boolean;
 };
 
 export type ListedRow = Record<string, unknown>;

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { impliedRanges } from './chronology.js';
+import { beyondOf, impliedRanges } from './chronology.js';
 import { rowsOf, type Condition, type ListedRow, type SortKey, type Source } from './list-source.js';
 import { pageOf } from './page-query.js';
 import { table, type Scope } from './scope.js';
@@ -67,7 +67,11 @@ export async function listRows(scope: Scope, source: Source, request: ListReques
     if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
     if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
   };
-  const conditions = [...request.conditions, ...impliedRanges(request.conditions, source, request.sort[0])];
+  const position = request.after ?? request.before;
+  const own = position
+    ? request.conditions.map((one) => beyondOf(one, source, (backwards ? turned : keys)[0], position.values[0]))
+    : request.conditions;
+  const conditions = [...own, ...impliedRanges(request.conditions, source, request.sort[0])];
   const query = pageOf({ scope, source, conditions, order, limit: request.size + 1, within }, request.sort)
     .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
     .orderByRaw(order);

@@ -42,29 +42,32 @@ function united({ scope, source, order, limit }: PageParts, pages: readonly Knex
 }
 
 /** The same page: all that fulfil a rare condition are read from its indexes, and the page's own rows then; along the order after all where they are many. */
-function fromRare(parts: PageParts, condition: Condition, { columns, parts: several = [condition], ...rest }: Rare): Knex.QueryBuilder {
+function fromRare(parts: PageParts, condition: Condition, { columns, parts: several = [condition], most }: Rare): Knex.QueryBuilder {
   const { scope, source, order, limit } = parts;
   const { table: own, key } = source;
   const { knex } = scope;
-  const most = `(${rest.most(own)})`;
-  const [first, ...others] = several.map((part) =>
-    narrowed({ ...parts, conditions: parts.conditions.map((one) => (one === condition ? part : one)) }).select(
-      [key, ...columns].map((column) => `${own}.${column}`),
-    ),
-  ) as [Knex.QueryBuilder, ...Knex.QueryBuilder[]];
-  const rare = knex.raw(`? limit ${most} + 1`, [others.length === 0 ? first : knex.unionAll([first, ...others], true)]);
-  const count = '(select count(*) from rare)';
+  const rare = (names: readonly string[]) => {
+    const [first, ...others] = several.map((part) =>
+      narrowed({ ...parts, conditions: parts.conditions.map((one) => (one === condition ? part : one)) }).select(
+        names.map((name) => `${own}.${name}`),
+      ),
+    ) as [Knex.QueryBuilder, ...Knex.QueryBuilder[]];
+    return others.length === 0 ? first : knex.unionAll([first, ...others], true);
+  };
+  // Counted first, and read again then: so many rows would be written to disk if they were kept meanwhile.
+  const few = knex.raw(`select not exists (? offset (${most(own)}) limit 1) as it`, [rare([key])]);
+  const areFew = '(select it from few)';
   // The sorted columns go by the name of the table, as the order spells them.
   const keys = knex
-    .from(knex.raw('rare as ??', [own]))
+    .from(rare([key, ...columns]).as(own))
     .select(`${own}.${key}`)
-    .whereRaw(`${count} <= ${most}`);
+    .whereRaw(areFew);
   parts.within(keys);
   const found = rowsOf(scope, source)
     .select(`${own}.*`)
     .whereRaw(`${own}.${key} = any (array(?))`, [keys.orderByRaw(order).limit(limit)]);
-  const many = unordered(parts).whereRaw(`${count} > ${most}`);
-  return united(parts, [found, many]).withMaterialized('rare', rare);
+  const many = unordered(parts).whereRaw(`not ${areFew}`);
+  return united(parts, [found, many]).withMaterialized('few', few);
 }
 
 /** The rows of the page, to be put in order. */

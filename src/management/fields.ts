@@ -80,13 +80,14 @@ export const flag = (column: string, description: string): Filter => ({
     ),
 });
 
-/** `filter[name][gte]=...` and `[lt]`: an ISO 8601 time. */
-export const timeRange = (column: string, description: string): Filter => ({
+/** `filter[name][gte]=...` and `[lt]`: an ISO 8601 time. `expression`: what lists are sorted by instead of a column that may be null. */
+export const timeRange = (column: string, description: string, expression?: string): Filter => ({
   description,
   schema: z.iso.datetime({ offset: true }),
   list: false,
   comparisons: ['gte', 'gt', 'lt', 'lte'],
-  condition: (_ctx, values, comparison) => compares(column, comparison ?? 'gte', new Date(values[0] as string)),
+  condition: (_ctx, values, comparison) =>
+    compares({ column, comparison: comparison ?? 'gte', value: new Date(values[0] as string), ...(expression && { expression }) }),
 });
 
 /** `filter[search]=abc`: one of the expressions begins with it, whatever its case; see {@link beginsWith}. */

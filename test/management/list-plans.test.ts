@@ -131,6 +131,21 @@ test('users who changed before a day, the newest first, are not looked for among
   expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
 });
 
+test.each([
+  ['created_at', 'filter[created_at][lt]', '-created_at'], ['created_at', 'filter[created_at][gte]', 'created_at'],
+  ['last_login_at', 'filter[last_login_at][lt]', '-last_login_at'], ['last_login_at', 'filter[last_login_at][gte]', 'last_login_at'],
+])('the second half of what a range of %s has begins where it begins (%s by %s)', async (column, filter, sort) => {
+  const { rows } = await database.query<{ id: string; middle: string; at: Date }>(
+    `select id, ${column}::text as middle, ${column} as at from users where ${column} is not null order by ${column} offset 25000 limit 1`,
+  );
+  const [{ id, middle, at } = { id: '', middle: '', at: new Date() }] = rows;
+  // The range begins (or ends) a third of all before the position.
+  const bound = new Date(at.getTime() + (sort.startsWith('-') ? 30_000_000 : -30_000_000)).toISOString();
+  const after = encodeCursor(await service.context(), 'users', sort, { values: [middle], id });
+  const { scans: whole, blocks } = await cost(`/users?${filter}=${bound}&sort=${sort}&page[after]=${encodeURIComponent(after)}`, 'users');
+  expect([whole, blocks < 100 ? 'few' : blocks]).toEqual([[], 'few']);
+}); // prettier-ignore
+
 test('users of a role are found by the link', async () => {
   const { scans: whole, blocks } = await cost(`/users?filter[role]=${role}`, 'users');
   expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);

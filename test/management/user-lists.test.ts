@@ -59,6 +59,8 @@ const filters: Readonly<Record<string, (row: UserRow) => boolean>> = {
   'filter[search]=last': (row) => startsWith(row, 'last'),
   'filter[search]=p1&filter[status]=blocked': (row) => startsWith(row, 'p1') && row.status === 'blocked',
   [`filter[created_at][gte]=${before.toISOString()}`]: (row) => row.created_at >= before,
+  [`filter[last_login_at][gte]=${before.toISOString()}`]: (row) => row.last_login_at !== null && row.last_login_at >= before,
+  [`filter[last_login_at][lt]=${before.toISOString()}`]: (row) => row.last_login_at !== null && row.last_login_at < before,
   [`filter[updated_at][lt]=${before.toISOString()}`]: (row) => row.updated_at < before,
 };
 

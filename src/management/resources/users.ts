@@ -44,6 +44,9 @@ async function withRoles(tx: Context, actor: Actor, user: UserRow, related: Rela
 /** What lists of users are sorted by, in the indexes of the rare ones (`users_blocked_sorted`, `users_unverified_sorted`) and of what is searched (`users_email_search` and so on). */
 const sortedColumns = ['created_at', 'updated_at', 'email_key', 'last_name', 'last_login_at'];
 
+/** When a user last signed in; before all others for who never did. */
+const lastLogin = `(coalesce(users.last_login_at, '-infinity'::timestamptz))`;
+
 /** People who can sign in. */
 export const users = resource<UserRow, UserInput, UserInput>({
   type: 'user',
@@ -145,13 +148,13 @@ export const users = resource<UserRow, UserInput, UserInput>({
     ),
     created_at: timeRange('created_at', 'When the user was created.'),
     updated_at: timeRange('updated_at', 'When the user was last changed.'),
-    last_login_at: timeRange('last_login_at', 'When the user last signed in.'),
+    last_login_at: timeRange('last_login_at', 'When the user last signed in.', lastLogin),
   },
   sorts: {
     ...stampSorts('users'),
     email: textSort('users.email_key'),
     last_name: textSort(`(coalesce(lower(users.last_name), ''))`),
-    last_login_at: { expression: `(coalesce(users.last_login_at, '-infinity'::timestamptz))`, type: 'timestamptz' },
+    last_login_at: { expression: lastLogin, type: 'timestamptz' },
   },
   create: {
     schema: z.strictObject({ email, ...settable }),
