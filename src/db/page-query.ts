@@ -57,9 +57,9 @@ function fromRare(parts: PageParts, condition: Condition, { columns, parts: seve
   // Counted first, and read again then: so many rows would be written to disk if they were kept meanwhile.
   const few = knex.raw(`select not exists (? offset (${most(own)}) limit 1) as it`, [rare([key])]);
   const areFew = '(select it from few)';
-  // The sorted columns go by the name of the table, as the order spells them.
+  // The sorted columns go by the name of the table, as the order spells them. All are read and then sorted (`offset 0`), or PostgreSQL might go along the order.
   const keys = knex
-    .from(rare([key, ...columns]).as(own))
+    .from(knex.raw('(? offset 0) as ??', [rare([key, ...columns]), own]))
     .select(`${own}.${key}`)
     .whereRaw(areFew);
   parts.within(keys);
