@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sessionBounds, sessionStatus } from '../../src/domain/sessions/sessions.js';
 import type { SessionRow } from '../../src/db/tables/sessions.js';
 import { addUser } from '../support/data.js';
+import { idsOf, pagesFrom } from '../support/list-pages.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
@@ -30,25 +31,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service?.stop());
 
-type Listed = { id: string; attributes: Record<string, string> };
-
-type ListPage = { path: string; sessions: Listed[] };
-
-/** The pages from one on, by the links to the next or the previous. */
-async function pagesFrom(start: string, direction: 'next' | 'prev'): Promise<ListPage[]> {
-  const pages: ListPage[] = [];
-  for (let path: string | null = start; path !== null;) {
-    const { status, body } = await api.get(path);
-    expect([path, status]).toEqual([path, 200]);
-    pages.push({ path, sessions: body['data'] as Listed[] });
-    const link: string | null | undefined = (body['links'] as Record<string, string | null>)[direction];
-    path = link ? link.slice(link.indexOf('/sessions')) : null;
-  }
-  return pages;
-}
-
 /** Every page of the list, forwards. */
-const pagesOf = (query: string) => pagesFrom(`/sessions?${query}&page[size]=7`, 'next');
+const pagesOf = (query: string) => pagesFrom(api, `/sessions?${query}&page[size]=7`, 'next');
 
 /** What the list has to be: each session by its own status, sorted. */
 async function expected(statuses: readonly string[], sort: string): Promise<string[]> {
@@ -68,7 +52,7 @@ const wanted = ['active', 'expired', 'revoked', 'active,expired', 'expired,revok
 test.each(wanted.flatMap((status) => sorts.map((sort) => [status, sort] as const)))(
   '%s sessions by %s, all pages',
   async (status, sort) => {
-    const list = (await pagesOf(`filter[status]=${status}&filter[ip_address]=10.0.0.1&sort=${sort}`)).flatMap(({ sessions }) => sessions);
+    const list = (await pagesOf(`filter[status]=${status}&filter[ip_address]=10.0.0.1&sort=${sort}`)).flatMap(({ data }) => data);
     const ids = list.map(({ id }) => id);
     expect(ids).toEqual(await expected(status.split(','), sort));
     expect(ids.length).toBeGreaterThan(10);
@@ -79,14 +63,13 @@ test.each(wanted.flatMap((status) => sorts.map((sort) => [status, sort] as const
 test.each(['active', 'expired'])('backwards the pages of %s sessions are the same', async (status) => {
   const forwards = await pagesOf(`filter[status]=${status}&filter[ip_address]=10.0.0.1&sort=-created_at`);
   expect(forwards.length).toBeGreaterThan(2);
-  const backwards = await pagesFrom(forwards.at(-1)?.path ?? '', 'prev');
-  const idsOf = (pages: ListPage[]) => pages.map(({ sessions }) => sessions.map(({ id }) => id));
+  const backwards = await pagesFrom(api, forwards.at(-1)?.path ?? '', 'prev');
   expect(idsOf(backwards.toReversed())).toEqual(idsOf(forwards));
 });
 
 test('sessions that a shorter lifetime ended are found while they are younger than what has run out by itself', async () => {
   const { signed_in_after, active_after } = sessionBounds(await service.context());
   const after = Math.max(signed_in_after.getTime(), active_after.getTime());
-  const list = (await pagesOf('filter[status]=expired&filter[ip_address]=10.0.0.1&sort=-created_at')).flatMap(({ sessions }) => sessions);
+  const list = (await pagesOf('filter[status]=expired&filter[ip_address]=10.0.0.1&sort=-created_at')).flatMap(({ data }) => data);
   expect(list.filter(({ attributes }) => Date.parse(attributes['created_at'] as string) > after).length).toBeGreaterThan(3);
 });

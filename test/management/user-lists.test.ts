@@ -2,6 +2,7 @@
 // the users themselves say all the same, in every order, few or many.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
+import { idsOf, pagesFrom } from '../support/list-pages.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
@@ -21,21 +22,6 @@ beforeAll(async () => {
   );
 }, 60_000);
 afterAll(() => service?.stop());
-
-type ListPage = { path: string; ids: string[] };
-
-/** The pages from one on, by the links to the next or the previous. */
-async function pagesFrom(start: string, direction: 'next' | 'prev'): Promise<ListPage[]> {
-  const pages: ListPage[] = [];
-  for (let path: string | null = start; path !== null;) {
-    const { status, body } = await api.get(path);
-    expect([path, status]).toEqual([path, 200]);
-    pages.push({ path, ids: (body['data'] as { id: string }[]).map(({ id }) => id) });
-    const link: string | null | undefined = (body['links'] as Record<string, string | null>)[direction];
-    path = link ? link.slice(link.indexOf('/users')) : null;
-  }
-  return pages;
-}
 
 const keys: Readonly<Record<string, (row: UserRow) => string | number>> = {
   created_at: (row) => row.created_at.getTime(),
@@ -80,11 +66,11 @@ test.each(
     .filter((filter) => filter !== 'filter[search]=many')
     .flatMap((filter) => orders.map((sort) => [filter, sort] as const)),
 )('%s by %s, forwards and back', async (filter, sort) => {
-  const forwards = await pagesFrom(`/users?${filter}&sort=${sort}&page[size]=9`, 'next');
-  expect(forwards.flatMap(({ ids }) => ids)).toEqual(await expected(filter, sort));
+  const forwards = await pagesFrom(api, `/users?${filter}&sort=${sort}&page[size]=9`, 'next');
+  expect(idsOf(forwards).flat()).toEqual(await expected(filter, sort));
   expect(forwards.length).toBeGreaterThan(1);
-  const back = await pagesFrom(forwards.at(-1)?.path ?? '', 'prev');
-  expect(back.toReversed().map(({ ids }) => ids)).toEqual(forwards.map(({ ids }) => ids));
+  const back = await pagesFrom(api, forwards.at(-1)?.path ?? '', 'prev');
+  expect(idsOf(back.toReversed())).toEqual(idsOf(forwards));
 });
 
 test.each(['filter[status]=blocked', 'filter[search]=many'])('%s: what is no longer rare is found along the order', async (filter) => {

@@ -2,28 +2,19 @@ import { expect, test } from 'vitest';
 import { pino } from 'pino';
 import { createAttempts } from '../../../src/outbox/queue/attempts.js';
 import { createDestinations } from '../../../src/outbox/queue/destinations.js';
-import type { AttemptOutcome, Job, Queue } from '../../../src/outbox/queue/queue.js';
+import type { Job } from '../../../src/outbox/queue/queue.js';
 import { createReleases } from '../../../src/outbox/queue/releases.js';
+import { queueOf } from '../../support/outbox-queue.js';
 
 /** A queue with two slots for everybody, whose attempts end when told to. */
 function twoSlots() {
   const begun: { id: string; end: () => void }[] = [];
-  const queue: Queue<Job, AttemptOutcome> = {
+  const queue = queueOf({
     name: 'two slots',
-    limits: { inFlight: 2, inFlightPerDestination: 2, held: 100, pollMs: 1000, stopMs: 1000 },
-    leaseMs: 35_000,
-    timeoutMs: 10_000,
-    retryBaseMs: 5000,
-    recent: async () => ({ due: [], full: false }),
-    thorough: async () => [],
-    tidy: async () => undefined,
-    nextDueIn: async () => null,
-    claim: async () => [],
-    release: async () => undefined,
+    limits: { inFlight: 2, inFlightPerDestination: 2 },
     attempt: (job) =>
       new Promise((resolve) => begun.push({ id: job.destination.id, end: () => resolve({ ok: true, durationMs: 1, retry_in_ms: null }) })),
-    record: async () => undefined,
-  };
+  });
   const destinations = createDestinations<Job>(2);
   const releases = createReleases(queue, destinations, pino({ level: 'silent' }));
   const attempts = createAttempts(queue, { destinations, releases, onResult: () => undefined, onEnd: () => undefined });

@@ -2,24 +2,18 @@ import { expect, test } from 'vitest';
 import { pino } from 'pino';
 import { createClaiming } from '../../../src/outbox/queue/claiming.js';
 import { createDestinations } from '../../../src/outbox/queue/destinations.js';
-import type { AttemptOutcome, Due, Job, Queue } from '../../../src/outbox/queue/queue.js';
+import type { Due, Job } from '../../../src/outbox/queue/queue.js';
 import { createMetrics } from '../../../src/platform/metrics/metrics.js';
+import { queueOf } from '../../support/outbox-queue.js';
 
 const environment_id = 'e';
 
 /** A queue of which any number is due: it answers all that is asked for, once `meanwhile` has happened, and tells what was asked for. */
 function endless(held: number, meanwhile = () => {}) {
   const asked: Record<string, number>[] = [];
-  const queue: Queue<Job, AttemptOutcome> = {
+  const queue = queueOf({
     name: 'endless',
-    limits: { inFlight: 500, inFlightPerDestination: 5, held, pollMs: 1000, stopMs: 1000 },
-    leaseMs: 35_000,
-    timeoutMs: 10_000,
-    retryBaseMs: 5000,
-    recent: async () => ({ due: [], full: false }),
-    thorough: async () => [],
-    tidy: async () => undefined,
-    nextDueIn: async () => null,
+    limits: { held },
     async claim(wanted: readonly (Due & { room: number })[]) {
       asked.push(Object.fromEntries(wanted.map(({ id, room }) => [id, room])));
       meanwhile();
@@ -28,10 +22,7 @@ function endless(held: number, meanwhile = () => {}) {
         return Array.from({ length: room }, () => ({ destination, due_at: new Date(), lease_id: 'l', claimedAt: performance.now() }));
       });
     },
-    release: async () => undefined,
-    attempt: async () => ({ ok: true, durationMs: 1, retry_in_ms: null }),
-    record: async () => undefined,
-  };
+  });
   const destinations = createDestinations<Job>(5);
   const claim = createClaiming(queue, { logger: pino({ level: 'silent' }), metrics: createMetrics() }, destinations);
   return { asked, destinations, claim };

@@ -1,7 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createDestinations } from '../../../src/outbox/queue/destinations.js';
 import { createDueFinder } from '../../../src/outbox/queue/due-finder.js';
-import type { AttemptOutcome, Job, Queue } from '../../../src/outbox/queue/queue.js';
+import type { Job } from '../../../src/outbox/queue/queue.js';
+import { queueOf } from '../../support/outbox-queue.js';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -10,15 +11,15 @@ async function thoroughLooks(tookMs: number): Promise<number[]> {
   vi.useFakeTimers({ toFake: ['performance'] });
   const began: number[] = [];
   const start = performance.now();
-  const queue = {
+  const queue = queueOf({
+    name: 'never seen to the end',
     recent: async () => ({ due: [], full: true }),
     async thorough() {
       began.push(performance.now() - start);
       vi.advanceTimersByTime(tookMs);
       return [];
     },
-    tidy: async () => undefined,
-  } as unknown as Queue<Job, AttemptOutcome>;
+  });
   const finder = createDueFinder(queue, createDestinations<Job>(5));
   while (performance.now() - start < 3000) {
     finder.notify();
