@@ -16,7 +16,7 @@ const sessionAt = `($5::timestamptz - (1 - n::float8 / $4::bigint) * interval '3
 const scattered = `(n * 7919 % $4::bigint)`;
 /** A session is used until it ends, and changes with each use; one in a hundred is ended by hand, an hour after it began. */
 const revokedAt = `case when n % 100 = 0 then ${sessionAt} + interval '1 hour' end`;
-const lastActivityAt = `(${sessionAt} + (least($5::timestamptz, ${sessionAt} + interval '30 days', ${revokedAt}) - ${sessionAt}) * ((n * 31 % 100) / 100.0))`;
+const lastActivityAt = `(${sessionAt} + (least($5::timestamptz, ${sessionAt} + interval '30 days', ${revokedAt}) - ${sessionAt}) * (n * 7919 % 10007 / 10007.0))`;
 
 const userOf = (n: string) => idAt(userAt(n), 'user ').replaceAll(`md5('user ' || n)`, `md5('user ' || ${n})`);
 const sessionId = idAt(sessionAt, 'session ');
