@@ -1,5 +1,5 @@
 import type { LinkTable } from './list.js';
-import { boundedBy, type Condition, type TimeRange } from './list-source.js';
+import { beginsOf, boundedBy, type Condition, type TimeRange } from './list-source.js';
 
 /** The column holds one of the values. */
 export function isOneOf(column: string, values: readonly unknown[]): Condition {
@@ -12,11 +12,8 @@ export function isOneOf(column: string, values: readonly unknown[]): Condition {
  */
 export function compares(range: TimeRange): Condition {
   const operators = { gte: '>=', gt: '>', lt: '<', lte: '<=' } as const;
-  const { column, comparison, value, expression } = range;
-  const condition: Condition = (query, source) => {
-    void query.whereRaw(`${boundedBy(range, source)} ${operators[comparison]} ?`, [value]);
-    if (expression !== undefined) void query.whereNotNull(`${source.table}.${column}`);
-  };
+  const condition: Condition = (query, source) =>
+    void query.whereRaw(`${boundedBy(range, source)} ${operators[range.comparison]} ?${beginsOf(range)}`, [range.value]);
   return Object.assign(condition, { range, isRange: true });
 }
 

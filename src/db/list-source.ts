@@ -17,9 +17,16 @@ export type TimeRange = {
   readonly column: string;
   readonly comparison: 'gte' | 'gt' | 'lt' | 'lte';
   readonly value: Date;
-  /** What lists are sorted by instead of the column, where that may be null: SQL. */
+  /** What lists are sorted by instead of the column, where that may be null: SQL, `-infinity` where it is. */
   readonly expression?: string;
 };
+
+/**
+ * SQL that leaves out of a range to a time what has none. A bound of the same expression, not `is not null`: an index begins behind these rows, and
+ * PostgreSQL knows how few lie between the two.
+ */
+export const beginsOf = ({ comparison, expression }: TimeRange): string =>
+  expression === undefined || comparison.startsWith('g') ? '' : ` and ${expression} > '-infinity'::timestamptz`;
 
 /** The SQL that a range bounds. */
 export const boundedBy = ({ column, expression }: TimeRange, source: Source): string => expression ?? `${source.table}.${column}`;

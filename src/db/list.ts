@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { beyondOf, impliedRanges } from './chronology.js';
+import { beyondOf, impliedRanges, leaveNothing } from './chronology.js';
 import { rowsOf, type Condition, type ListedRow, type SortKey, type Source } from './list-source.js';
 import { pageOf } from './page-query.js';
 import { table, type Scope } from './scope.js';
@@ -52,6 +52,7 @@ function beyond(query: Knex.QueryBuilder, keys: readonly (SortKey & { readonly c
  * is read backwards and turned around.
  */
 export async function listRows(scope: Scope, source: Source, request: ListRequest): Promise<ListPage> {
+  if (leaveNothing(request.conditions, source)) return { rows: [], more: false };
   const backwards = request.before !== null && request.after === null;
   const last = request.sort.at(-1);
   const id = {

@@ -67,8 +67,8 @@ const scans = (plan: Plan): string[] => [
   ...(plan.Plans ?? []).flatMap(scans),
 ];
 
-/** The statements of a request on the table, explained: whole-table scans, and pages of the database touched. */
-async function cost(path: string, table: string): Promise<{ scans: string[]; blocks: number }> {
+/** The statements that read a page of the table for a request. */
+async function pageStatements(path: string, table: string): Promise<{ sql: string; bindings: unknown[] }[]> {
   const seen: { sql: string; bindings: unknown[] }[] = [];
   const { knex } = service.deps;
   const note = (query: { sql: string; bindings: unknown[] }) => void seen.push(query);
@@ -76,8 +76,13 @@ async function cost(path: string, table: string): Promise<{ scans: string[]; blo
   const answer = await api.get(path);
   knex.removeListener('query', note);
   expect([path, answer.status]).toEqual([path, 200]);
+  return seen.filter(({ sql }) => sql.includes('cursor_values') && sql.includes(`"${table}"`));
+}
+
+/** These, explained: whole-table scans, and pages of the database touched. */
+async function cost(path: string, table: string): Promise<{ scans: string[]; blocks: number }> {
   const plans: Plan[] = [];
-  for (const { sql, bindings } of seen.filter((query) => query.sql.includes('cursor_values') && query.sql.includes(`"${table}"`))) {
+  for (const { sql, bindings } of await pageStatements(path, table)) {
     const result = await database.query(`explain (analyze, buffers, format json) ${sql}`, bindings);
     plans.push((result.rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan);
   }
@@ -145,6 +150,40 @@ test.each([
   const { scans: whole, blocks } = await cost(`/users?${filter}=${bound}&sort=${sort}&page[after]=${encodeURIComponent(after)}`, 'users');
   expect([whole, blocks < 100 ? 'few' : blocks]).toEqual([[], 'few']);
 }); // prettier-ignore
+
+// Half never signed in: they lie before all others in the order, and in no range.
+test.each(['email', '-created_at', 'last_name', 'last_login_at', '-updated_at'])(
+  'people who have not signed in since a time at which nobody had are not looked for among all (by %s)',
+  async (sort) => {
+    const { scans: whole, blocks } = await cost(`/users?filter[last_login_at][lt]=2015-01-01T00:00:00Z&sort=${sort}`, 'users');
+    expect([whole, blocks < 100 ? 'few' : blocks]).toEqual([[], 'few']);
+  },
+);
+
+test('the first who signed in before a time are found without those who never did', async () => {
+  const at = service.clock.now().toISOString();
+  const { scans: whole, blocks } = await cost(`/users?filter[last_login_at][lt]=${at}&sort=last_login_at`, 'users');
+  expect([whole, blocks < 100 ? 'few' : blocks]).toEqual([[], 'few']);
+});
+
+test.each([
+  ['users', 'filter[created_at][gte]=2026-02-02T00:00:00Z&filter[created_at][lt]=2026-01-01T00:00:00Z'],
+  ['users', 'filter[last_login_at][gt]=2026-02-02T00:00:00Z&filter[last_login_at][lte]=2026-02-02T00:00:00Z'],
+  ['users', 'filter[created_at][gte]=2026-02-02T00:00:00Z&filter[updated_at][lt]=2026-02-01T23:49:00Z'],
+  ['sessions', 'filter[created_at][gte]=2026-02-02T00:00:00Z&filter[last_activity_at][lt]=2026-02-01T00:00:00Z'],
+])('ranges that leave nothing are not looked for (%s, %s)', async (table, filters) => {
+  for (const sort of ['', '&sort=-updated_at', '&sort=updated_at']) expect(await pageStatements(`/${table}?${filters}${sort}`, table)).toEqual([]);
+  const { body } = await api.get(`/${table}?${filters}`);
+  expect([body['data'], (body['links'] as Record<string, unknown>)['next']]).toEqual([[], null]);
+}); // prettier-ignore
+
+test.each([
+  'filter[created_at][gte]=2026-02-02T00:00:00Z&filter[created_at][lte]=2026-02-02T00:00:00Z',
+  'filter[created_at][gte]=2026-02-02T00:00:00Z&filter[updated_at][lt]=2026-02-01T23:51:00Z',
+  'filter[updated_at][gte]=2026-02-02T00:00:00Z&filter[created_at][lt]=2026-01-01T00:00:00Z',
+])('ranges that may leave something are (%s)', async (filters) => {
+  expect(await pageStatements(`/users?${filters}`, 'users')).toHaveLength(1);
+});
 
 test('users of a role are found by the link', async () => {
   const { scans: whole, blocks } = await cost(`/users?filter[role]=${role}`, 'users');

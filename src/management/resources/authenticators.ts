@@ -4,10 +4,9 @@ import { importAuthenticator } from '../../domain/authenticators/import.js';
 import { completeMoveIn, importedKinds, moveInProblems, type MoveInInput } from '../../domain/authenticators/move-in.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { authenticatorKinds, totpAlgorithms, type AuthenticatorRow } from '../../db/tables/authenticators.js';
-import { matches } from '../../db/conditions.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { boundedText, equalTo, isoTime, shownName, stamps, stampSorts, timeRange, uniqueTexts, uuid } from '../fields.js';
-import { resource, type Filter } from '../resource.js';
+import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
 const kind = z.enum(authenticatorKinds);
@@ -17,15 +16,8 @@ const name = shownName(100);
 /** RFC 4648 5, without padding. */
 const base64url = (max: number) => z.string().min(1).max(max).regex(/^[A-Za-z0-9_-]+$/, 'must be base64url without padding'); // prettier-ignore
 
-const lastUsed = `coalesce(authenticators.last_used_at, '-infinity'::timestamptz)`;
-const operators = { gte: '>=', gt: '>', lt: '<', lte: '<=' } as const;
-
-/** By the expression that the order has an index on; one that was never used is in no range. */
-const usedWithin: Filter = {
-  ...timeRange('last_used_at', 'When it was last used.'),
-  condition: (_ctx, values, comparison) =>
-    matches(`${lastUsed} ${operators[comparison ?? 'gte']} ? and ${lastUsed} > '-infinity'::timestamptz`, [new Date(values[0] as string)]),
-};
+/** When it was last used; before all others for what never was. */
+const lastUsed = `(coalesce(authenticators.last_used_at, '-infinity'::timestamptz))`;
 
 /** What an import says beside what is shown: which kind it is of, and what it is when left out. */
 const moveIn = {
@@ -110,9 +102,9 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
     kind: equalTo('kind', kind, 'Of one of these kinds.'),
     status: equalTo('status', status, 'Active, or waiting for its first code.'),
-    last_used_at: usedWithin,
+    last_used_at: timeRange('last_used_at', 'When it was last used.', lastUsed),
   },
-  sorts: { ...stampSorts('authenticators'), last_used_at: { expression: `(${lastUsed})`, type: 'timestamptz' } },
+  sorts: { ...stampSorts('authenticators'), last_used_at: { expression: lastUsed, type: 'timestamptz' } },
   create: {
     schema: z.strictObject({
       kind: z.enum(importedKinds),
