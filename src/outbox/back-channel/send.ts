@@ -21,7 +21,7 @@ const name = 'backchannel_logout';
 
 const timeoutMs = 5_000;
 const leaseMs = 30_000;
-const limits = { inFlight: 16, inFlightPerDestination: 5, held: 32, pollMs: 5_000, stopMs: 2_500 } as const;
+const limits = { inFlight: 30, inFlightPerDestination: 5, held: 60, pollMs: 5_000, stopMs: 2_500 } as const;
 const tokenLifetimeSeconds = 120;
 /** How long to wait after each failed attempt; after the last one the logout is given up. */
 const retryDelaysMs = [5_000, 20_000, 60_000, 180_000] as const;

@@ -16,7 +16,7 @@ import { sendBatch, type Sending } from './send.js';
 
 const name = 'log_stream';
 /** One try at a time for each stream: its records stay in order. */
-const limits = { inFlight: 8, inFlightPerDestination: 1, held: 8, pollMs: 1_000, stopMs: 2_500 } as const;
+const limits = { inFlight: 30, inFlightPerDestination: 1, held: 40, pollMs: 1_000, stopMs: 2_500 } as const;
 const leaseMs = 3.5 * postTimeoutMs;
 const lookAt = 100;
 

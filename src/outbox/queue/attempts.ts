@@ -33,8 +33,7 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
   // Every attempt in flight listens.
   setMaxListeners(0, aborting.signal);
   const name = `${queue.name} attempt`;
-  const most = queue.limits.inFlight;
-  const slots = createSlots(destinations, most);
+  const slots = createSlots(destinations, queue.limits);
   let stopping = false;
   let onIdle: (() => void) | null = null;
 
@@ -71,8 +70,8 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
     // Jobs that a slow or failing destination can't start soon are given back to the queue.
     const excess = surplus(destination);
     if (excess > 0) releases.give(destination.waiting.splice(-excess));
-    if (slots.inFlight() < most - 1) start([destination]);
-    else startInTurn();
+    if (slots.areScarce()) startInTurn();
+    else start([destination]);
     onEnd(destination);
   }
 

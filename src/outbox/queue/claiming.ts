@@ -3,7 +3,7 @@ import type { Metrics } from '../../platform/metrics/metrics.js';
 import type { Destination } from './destination.js';
 import { earlier, type Destinations } from './destinations.js';
 import { divide } from './fair-share.js';
-import type { DestinationKey, Due, Job, AttemptOutcome, Queue } from './queue.js';
+import { keptOf, littleOf, type DestinationKey, type Due, type Job, type AttemptOutcome, type Queue } from './queue.js';
 
 const maxClaim = 400;
 const slowClaimMs = 50;
@@ -49,16 +49,30 @@ function groupedBy<J extends Job>(jobs: readonly J[], destinations: Destinations
  * anything; null when there was nothing to ask for
  */
 export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, deps: QueueDeps, destinations: Destinations<J>) {
+  const { limits } = queue;
   let offset = 0;
+
+  /** How much may be claimed, and by whom: all, or, of what is kept for them, environments that hold little. */
+  function budgetOf(unrecorded: number): { budget: number; mayClaim: (destination: Destination<J>) => boolean } {
+    const free = limits.held - destinations.held() - unrecorded;
+    const open = free - keptOf(limits.held);
+    if (open > 0) return { budget: Math.min(maxClaim, open), mayClaim: () => true };
+    const held = destinations.heldByEnvironment();
+    return {
+      budget: Math.min(maxClaim, free),
+      mayClaim: ({ environment_id }) => (held.get(environment_id) ?? 0) < littleOf(limits),
+    };
+  }
+
   return async (unrecorded: number): Promise<{ asked: Destination<J>[]; some: boolean } | null> => {
-    const budget = Math.min(maxClaim, queue.limits.held - destinations.held() - unrecorded);
+    const { budget, mayClaim } = budgetOf(unrecorded);
     // A destination is filled up when it has half run out, not for each single job: claims stay large.
     const now = performance.now();
-    const shares = divide(destinations.hungry(), budget, now, offset++);
+    const shares = divide(destinations.hungry().filter(mayClaim), budget, now, offset++);
     if (shares.length === 0) return null;
     // A claim costs most for itself. What the hungry ones leave of it goes to others that will ask next.
     const left = shares.reduce((rest, share) => rest - share.room, budget);
-    shares.push(...divide(destinations.refillable(), left, now, offset));
+    shares.push(...divide(destinations.refillable().filter(mayClaim), left, now, offset));
     const wanted = shares.map(({ destination: { environment_id, id, due_at }, room }) => ({
       environment_id,
       id,

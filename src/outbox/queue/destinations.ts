@@ -17,6 +17,8 @@ export type Destinations<J> = {
   refillable(): Destination<J>[];
   /** Jobs claimed and not yet done. */
   held(): number;
+  /** The same by environment. */
+  heldByEnvironment(): ReadonlyMap<string, number>;
   /** Forgets those that nothing is known of. */
   forgetIdle(): void;
 };
@@ -24,6 +26,8 @@ export type Destinations<J> = {
 /** The earlier of two times, of which null is none. */
 export const earlier = (one: Date | null, other: Date | null): Date | null =>
   one === null || (other !== null && other < one) ? other : one;
+
+const heldOf = (one: Destination<unknown>): number => one.waiting.length + one.inFlight;
 
 const isIdle = (one: Destination<unknown>) => one.due_at === null && one.waiting.length === 0 && one.inFlight === 0 && one.failures === 0;
 
@@ -55,7 +59,12 @@ export function createDestinations<J extends Job>(maxSlots: number): Destination
     someDue: () => [...known.values()].some((one) => one.due_at !== null),
     hungry: () => [...known.values()].filter(isHungry),
     refillable: () => [...known.values()].filter((one) => !isHungry(one) && isRefillable(one)),
-    held: () => [...known.values()].reduce((sum, one) => sum + one.waiting.length + one.inFlight, 0),
+    held: () => [...known.values()].reduce((sum, one) => sum + heldOf(one), 0),
+    heldByEnvironment() {
+      const held = new Map<string, number>();
+      for (const one of known.values()) held.set(one.environment_id, (held.get(one.environment_id) ?? 0) + heldOf(one));
+      return held;
+    },
     forgetIdle() {
       for (const [name, destination] of known) if (isIdle(destination)) known.delete(name);
     },

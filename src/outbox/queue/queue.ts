@@ -24,6 +24,12 @@ export type QueueLimits = {
   readonly stopMs: number;
 };
 
+/** Of each limit that all environments share, how much is kept for those that have little: whoever fills the rest with slow receivers leaves them that. */
+export const keptOf = (limit: number): number => Math.floor(limit / 5);
+
+/** An environment has little while it has fewer than this: what one destination may have in flight, no more than what is kept. */
+export const littleOf = ({ inFlight, inFlightPerDestination }: QueueLimits): number => Math.min(inFlightPerDestination, keptOf(inFlight));
+
 /**
  * A durable queue: rows that are claimed under a lease, worked on outside any transaction, and moved on together with the record of the
  * attempt. Several processes share it.

@@ -16,11 +16,14 @@ export function createReleases<J extends Job>(queue: Queue<J, AttemptOutcome>, d
 
   async function run(): Promise<void> {
     while (pending.length > 0) {
+      const given = pending.splice(0);
       await queue
-        .release(pending.splice(0))
+        .release(given)
         .catch((error: unknown) =>
           logger.warn({ event: 'outbox.not_released', err: error, queue: queue.name }, 'claims could not be given back'),
         );
+      // A claim that looked before they were back has forgotten them.
+      destinations.expectAgain(given);
     }
     running = null;
   }

@@ -1,9 +1,12 @@
 import { mayStart, type Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
+import { keptOf, littleOf, type QueueLimits } from './queue.js';
 
 /** How many attempts of one process are in flight, all together and in each environment, and who may start another. */
 export type Slots<J> = {
   inFlight(): number;
+  /** Whether the one that has just come free is the last, of all or of those for everybody: whose turn it is decides then. */
+  areScarce(): boolean;
   /** Counts an attempt that begins (1) or has ended (-1). */
   count(destination: Destination<J>, change: 1 | -1): void;
   /** Whether a job waits there that may start now. */
@@ -12,16 +15,22 @@ export type Slots<J> = {
   next(): Destination<J> | null;
 };
 
-/** @param most attempts in flight */
-export function createSlots<J>(destinations: Pick<Destinations<J>, 'all'>, most: number): Slots<J> {
+/** Some of the slots are for environments that have few attempts in flight alone: a new one starts at once, however many slow ones others have. */
+export function createSlots<J>(destinations: Pick<Destinations<J>, 'all'>, limits: QueueLimits): Slots<J> {
+  const most = limits.inFlight;
+  const open = most - keptOf(most);
+  const little = littleOf(limits);
   let inFlight = 0;
   /** Of each environment that has any. */
   const ofEnvironment = new Map<string, number>();
+  const isFree = ({ environment_id }: Destination<J>) =>
+    inFlight < open || (inFlight < most && (ofEnvironment.get(environment_id) ?? 0) < little);
   const may = (destination: Destination<J>) =>
-    destination.waiting.length > 0 && inFlight < most && mayStart(destination, performance.now());
+    destination.waiting.length > 0 && isFree(destination) && mayStart(destination, performance.now());
 
   return {
     inFlight: () => inFlight,
+    areScarce: () => inFlight >= open - 1,
     count(destination, change) {
       destination.inFlight += change;
       inFlight += change;

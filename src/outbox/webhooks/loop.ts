@@ -91,7 +91,7 @@ function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
   const sending = { config, fetch: deps.fetch, logger, clock, secrets: createSecretOpener(deps.sealer) };
   return {
     name: 'webhook',
-    limits: { inFlight: 500, inFlightPerDestination: 5, held: 2000, pollMs: 1000, stopMs: timeoutMs / 2 },
+    limits: { inFlight: 600, inFlightPerDestination: 5, held: 2400, pollMs: 1000, stopMs: timeoutMs / 2 },
     leaseMs,
     timeoutMs,
     retryBaseMs,

@@ -54,9 +54,19 @@ test('nothing is claimed while no webhook has half run out', async () => {
 });
 
 test('when little may be claimed, the webhooks that have half run out get it', async () => {
-  const { asked, claim } = holding({ quarter: 150, half: 90 }, 300);
+  const { asked, claim } = holding({ quarter: 150, half: 90 }, 375);
   await claim(10);
   expect(asked).toEqual([{ half: 50 }]);
+});
+
+test('a fifth of what a process may hold is claimed for environments that hold little alone', async () => {
+  const { asked, destinations, claim } = endless(50);
+  destinations.of({ environment_id, id: 'slow' }).inFlight = 40;
+  for (const id of ['slow', 'another']) destinations.expect([{ environment_id, id, due_at: new Date() }]);
+  expect(await claim(0)).toBeNull();
+  destinations.expect([{ environment_id: 'quiet', id: 'quick', due_at: new Date() }]);
+  await claim(0);
+  expect(asked).toEqual([{ quick: 5 }]);
 });
 
 test('what is not recorded yet counts: a process does not claim on while its results wait for the database', async () => {
