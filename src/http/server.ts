@@ -89,5 +89,7 @@ export function createServer(app: Express, admission?: Admission, answerAhead?: 
   // Of a connection with a request on which nothing moves: longer than any handler is silent (a request's deadline), so the caller isn't reading. One
   // that waits for its next request has the time above.
   server.timeout = 20_000;
+  // `maxHeaderSize` bounds them. By number Node drops the last ones silently, a second `Host` too.
+  server.maxHeadersCount = 0;
   return server;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { hasHeader } from './headers.js';
 
-/** The entity tags that a condition lists, or `*` (RFC 9110 8.8.3); what is neither is passed over. */
-export const listedTags = (header: string): readonly string[] => header.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];
+/** The entity tags that a condition lists, or `*` alone (RFC 9110 13.1.1, 8.8.3); what is neither is passed over. */
+export const listedTags = (header: string): readonly string[] => (header.trim() === '*' ? ['*'] : (header.match(/(?:W\/)?"[^"]*"/g) ?? []));
 
 /** The tag without its mark of weakness, which a proxy that compresses adds. */
 export const strongTag = (tag: string): string => tag.replace(/^W\//, '');
