@@ -38,6 +38,8 @@ export function refusals(render: Render): ErrorRequestHandler {
     if (!told) return next(error);
     if (res.headersSent || !(req as Partial<Request>).call)
       return next(error instanceof ApiError ? new PageError(told.status, told.code, told.text) : error);
+    const retryAfter = error instanceof ApiError ? error.headers['Retry-After'] : undefined;
+    if (retryAfter !== undefined) res.set('Retry-After', retryAfter);
     const parts: Part[] = [
       { kind: 'text', title: null, paragraphs: [told.text] },
       {

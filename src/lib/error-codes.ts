@@ -120,7 +120,7 @@ export const apiErrorCodes = {
   idempotency_key_reused: [[422], 'Make a new key for each request.'],
   rate_limited: [[429], 'Wait as many seconds as `Retry-After` says.'],
   server_error: [[500], 'Tell the operator the `id`: the log has the cause under it.'],
-  list_took_too_long: [[503], 'Narrow the list with another filter, or sort it by `created_at`; else repeat after `Retry-After` seconds.'],
+  list_took_too_long: [[503], 'Narrow the list with another filter, or sort it by the time that it is filtered by; else repeat after `Retry-After` seconds.'],
   temporarily_unavailable: [[503], 'Repeat after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [readonly number[], string]>; // prettier-ignore
 

@@ -35,7 +35,7 @@ const listTookTooLong = () =>
       code: 'list_took_too_long',
       title: 'List took too long',
       detail:
-        'the list was not ready in time; narrow it with another filter, or sort it by created_at; if that does not help, try again shortly',
+        'the list was not ready in time; narrow it with another filter, or sort it by the time that it is filtered by; if that does not help, try again shortly',
     },
     { 'Retry-After': '5' },
   );

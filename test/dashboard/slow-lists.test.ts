@@ -30,6 +30,12 @@ test('the page says so above its filters, which keep what was asked for', async 
   const answer = await browser.get('/dashboard/webhook_deliveries?response_status=4xx');
   const page = await answer.text();
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-  expect(page).toContain('narrow it with another filter, or sort it by created_at');
+  expect(page).toContain('narrow it with another filter, or sort it by the time that it is filtered by');
   expect(page).toMatch(/<option value="4xx" selected/);
 });
+
+test('a tab that is such a list says when to ask again', async () => {
+  const webhook = await api.create('webhooks', 'webhook', { name: 'Slow', url: 'https://receiver.example/', events: ['user.created'] });
+  const answer = await browser.get(`/dashboard/webhooks/${webhook['id'] as string}/deliveries`);
+  expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([503, '5', expect.stringContaining('list_took_too_long')]);
+}); // prettier-ignore
