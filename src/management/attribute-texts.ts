@@ -175,7 +175,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     started_at: 'When it began.',
     duration_ms: 'How long it took, in milliseconds.',
     response_status: 'The HTTP status of the answer; null = there was none.',
-    response_body: 'The beginning of the answer, as text; null = there was none.',
+    response_body: 'The beginning of the answer, as text; null = there was none, or for whoever may not read the collection that the event tells of.',
     response_truncated: 'Whether the answer was longer than what is kept.',
     failure_reason: 'Why it failed; null = it did not.',
   },

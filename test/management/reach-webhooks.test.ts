@@ -1,4 +1,5 @@
 // What webhooks tell, and whoever points them somewhere: a subscription takes the permission to read what it tells.
+import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
@@ -92,6 +93,25 @@ test('a delivery’s payload is shown to those who may read what it tells; the r
   expect(JSON.stringify(seen)).not.toContain('told@example.com');
   const reader = await only('webhooks:read', 'users:read');
   expect((await reader.get(`/webhook_deliveries/${delivery['id']}`)).body['data'].attributes.payload.data.email).toBe('told@example.com');
+});
+
+test('nor is what the receiver answered, which quotes it', async () => {
+  const ctx = await service.context();
+  const { id } = ctx.environment;
+  await ctx.knex('webhook_delivery_attempts').where({ environment_id: id, delivery_id: delivery['id'] }).delete();
+  const attempt = { environment_id: id, id: randomUUID(), delivery_id: delivery['id'], attempt_number: 1, started_at: new Date() };
+  await ctx
+    .knex('webhook_delivery_attempts')
+    .insert({ ...attempt, duration_ms: 1, response_status: 500, response_body: 'got told@example.com' });
+  const answered = async (caller: Api) => [
+    (await caller.get(`/webhook_deliveries/${delivery['id']}?include=attempts`)).body['included'][0],
+    (await caller.get('/webhook_deliveries?include=attempts')).body['included'][0],
+    (await caller.get(`/webhook_deliveries/${delivery['id']}/attempts`)).body['data'][0],
+  ] as Document[]; // prettier-ignore
+  const texts = (records: Document[]) => records.map(({ attributes }) => [attributes.response_status, attributes.response_body]);
+  expect(texts(await answered(await only('webhooks:read', 'webhooks:write')))).toEqual(Array.from({ length: 3 }, () => [500, null]));
+  const all = texts(await answered(await only('webhooks:read', 'users:read')));
+  expect(all).toEqual(Array.from({ length: 3 }, () => [500, 'got told@example.com']));
 });
 
 test('the dashboard shows and hands out no payload to those who may not read it', async () => {

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
 
 /** States of a delivery. */
@@ -63,7 +64,16 @@ export type WebhookDeliveryAttemptRow = {
   response_body: string | null;
   response_truncated: boolean;
   failure_reason: FailureReason | null;
+  /** What its delivery tells of; only in rows of {@link visibleAttempts}. */
+  event_type?: string;
 };
+
+/** The attempts of the environment, with `event_type`. */
+export const visibleAttempts = (scope: Scope): Knex.QueryBuilder =>
+  table<WebhookDeliveryAttemptRow>(scope, 'webhook_delivery_attempts').select(
+    scope.knex.raw(`(select d.event_type from webhook_deliveries d
+      where d.environment_id = webhook_delivery_attempts.environment_id and d.id = webhook_delivery_attempts.delivery_id) as event_type`),
+  ) as unknown as Knex.QueryBuilder;
 
 /** True of what failed for good or was refused once, and of little else: leads to such deliveries, whose own columns then decide. `d` names webhook_deliveries. */
 export const inTroubleSql = (d: string): string =>

@@ -12,6 +12,7 @@ import {
   failureReasons,
   inTroubleSql,
   isWaitingSql,
+  visibleAttempts,
   type WebhookDeliveryAttemptRow,
   type WebhookDeliveryRow,
 } from '../../db/tables/webhook_deliveries.js';
@@ -57,7 +58,7 @@ export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
   permissions: 'webhooks',
   title: 'Webhook delivery attempts',
   description: 'One POST of a delivery and what came of it.',
-  source: { table: 'webhook_delivery_attempts', key: 'id', keyType: 'uuid' },
+  source: { table: 'webhook_delivery_attempts', key: 'id', keyType: 'uuid', visible: visibleAttempts },
   attributes: z.object({
     attempt_number: z.int(),
     started_at: isoTime,
@@ -67,6 +68,8 @@ export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
     response_truncated: z.boolean(),
     failure_reason: z.enum(failureReasons).nullable(),
   }),
+  // What receivers answer quotes what they were sent.
+  computed: { response_body: (row, _ctx, actor) => (mayReadEvent(actor, row.event_type as string) ? row.response_body : null) },
   reach: { of: () => noReach, attributes: {} },
   relationships: { delivery: { kind: 'one', to: 'webhook_delivery', column: 'delivery_id', description: 'What it tried to deliver.' } },
   filters: {},
