@@ -95,7 +95,7 @@ test('a delivery’s payload is shown to those who may read what it tells; the r
   expect((await reader.get(`/webhook_deliveries/${delivery['id']}`)).body['data'].attributes.payload.data.email).toBe('told@example.com');
 });
 
-test('nor is what the receiver answered, which quotes it', async () => {
+test('nor is what the receiver answered, which quotes it (attack 22.860)', async () => {
   const ctx = await service.context();
   const { id } = ctx.environment;
   await ctx.knex('webhook_delivery_attempts').where({ environment_id: id, delivery_id: delivery['id'] }).delete();

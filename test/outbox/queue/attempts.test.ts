@@ -48,7 +48,7 @@ test('within an environment it goes to the destination that has fewest', async (
   expect(begun.map(({ id }) => id)).toEqual(['a1', 'a1', 'a2']);
 });
 
-test('a fifth of the slots is for environments that have few attempts in flight, however many slow ones others have', () => {
+test('a fifth of the slots is for environments that have few attempts in flight, however many slow ones others have (attack 22.861)', () => {
   const { begun, destinations, attempts, wait } = slotsOf(10);
   const begunBy = () => begun.map(({ id }) => id);
   for (const id of ['a1', 'a2', 'a3', 'a4', 'a5']) wait('crowded', id, 2);

@@ -59,7 +59,7 @@ test('when little may be claimed, the webhooks that have half run out get it', a
   expect(asked).toEqual([{ half: 50 }]);
 });
 
-test('a fifth of what a process may hold is claimed for environments that hold little alone', async () => {
+test('a fifth of what a process may hold is claimed for environments that hold little alone (attack 22.861)', async () => {
   const { asked, destinations, claim } = endless(50);
   destinations.of({ environment_id, id: 'slow' }).inFlight = 40;
   for (const id of ['slow', 'another']) destinations.expect([{ environment_id, id, due_at: new Date() }]);
