@@ -130,7 +130,9 @@ describe('who asks, and by which name', () => {
       let text = '';
       socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
       socket.on('end', () => resolve(text)).on('error', reject);
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\n${others}hOST: evil.example\r\nConnection: close\r\n\r\n`);
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\n${others}hOST: evil.example\r\nConnection: close\r\n\r\n`,
+      );
     });
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer.toLowerCase()).toContain(`content-type: ${type}`);
