@@ -157,7 +157,7 @@ export async function startProduct(options: {
         ip_address: '127.0.0.1',
         user_agent: 'bench',
       });
-      return `session=${token}`;
+      return `idp_session=${token}`;
     },
     async stop() {
       if (stopped) return;

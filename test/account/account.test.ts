@@ -209,7 +209,7 @@ describe('sessions', () => {
     const csrf = csrfOf(await (await browsers[0].get('/account')).text());
     const out = await browsers[0].post(`/account/sessions/${own}/revoke`, { _csrf: csrf });
     expect([out.status, out.headers.get('location')]).toEqual([303, '/login']);
-    expect(browsers[0].cookies.has('session')).toBe(false);
+    expect(browsers[0].cookies.has('idp_session')).toBe(false);
     expect(await alive()).toEqual([false, false, false]);
   });
 
@@ -270,19 +270,19 @@ describe('sessions', () => {
     const browser = await signedIn(user);
     const row = (await ctx.knex('sessions').where({ user_id: user.id }).first()) as { token_digest: Buffer };
     for (const encoding of ['base64url', 'hex', 'base64'] as const) {
-      browser.cookies.set('session', row.token_digest.toString(encoding));
+      browser.cookies.set('idp_session', row.token_digest.toString(encoding));
       expect((await browser.get('/account')).status).toBe(303);
     }
   });
 
   test('of two session cookies the first counts; a crowd of cookies is no way in (attack 13.148)', async () => {
     const [one, other] = [await newUser(), await newUser()];
-    const cookies = [await signedIn(one), await signedIn(other)].map((browser) => browser.cookies.get('session'));
-    const both = await fetch(`${service.url}/account`, { headers: { ...json, cookie: `session=${cookies[0]}; session=${cookies[1]}` } });
+    const cookies = [await signedIn(one), await signedIn(other)].map((browser) => browser.cookies.get('idp_session'));
+    const both = await fetch(`${service.url}/account`, { headers: { ...json, cookie: `idp_session=${cookies[0]}; idp_session=${cookies[1]}` } });
     expect(((await both.json()) as Account).user['id']).toBe(one.id);
     const crowd = Array.from({ length: 100 }, (_, index) => `session${index}=x`).join('; ');
-    expect((await fetch(`${service.url}/account`, { headers: { ...json, cookie: `${crowd}; session=x` } })).status).toBe(401);
-    const huge = await fetch(`${service.url}/account`, { headers: { ...json, cookie: `session=${'x'.repeat(200_000)}` } });
+    expect((await fetch(`${service.url}/account`, { headers: { ...json, cookie: `${crowd}; idp_session=x` } })).status).toBe(401);
+    const huge = await fetch(`${service.url}/account`, { headers: { ...json, cookie: `idp_session=${'x'.repeat(200_000)}` } });
     expect(huge.status).toBe(431);
   });
 

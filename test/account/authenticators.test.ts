@@ -133,7 +133,7 @@ describe('passkeys', () => {
     service.clock.advance(301_000);
     expect(codeOf(await post(`${at}/passkey`, { credential: late }))).toEqual([410, 'challenge_expired']);
     const options = await newCredential();
-    browser.cookies.set('csrf', 'A'.repeat(43));
+    browser.cookies.set('idp_csrf', 'A'.repeat(43));
     expect(codeOf(await post(`${at}/passkey`, { credential: options }))).toEqual([422, 'passkey_refused']);
   });
 
@@ -141,7 +141,7 @@ describe('passkeys', () => {
     const credential = await newCredential();
     const { cookies } = browser;
     const [, other] = await signedIn();
-    other.cookies.set('csrf', cookies.get('csrf') as string);
+    other.cookies.set('idp_csrf', cookies.get('idp_csrf') as string);
     expect(codeOf(await post(`${at}/passkey`, { credential }, other))).toEqual([422, 'passkey_refused']);
   });
 

@@ -32,7 +32,7 @@ async function post(path: string, body: object = {}, as = browser): Promise<Answ
 const codeOf = ({ status, body }: Answer) => [status, body['error']];
 const confirm = (body: object, as = browser) => post('/account/confirm', body, as);
 const codeNow = (secret: string) => totpCode(secret, service.clock.now());
-const sessionIn = async (as = browser) => (await findSessionByToken(ctx.scope, digest(as.cookies.get('session') as string))) as SessionRow;
+const sessionIn = async (as = browser) => (await findSessionByToken(ctx.scope, digest(as.cookies.get('idp_session') as string))) as SessionRow;
 const later = () => service.clock.advance(601_000);
 /** Past the step of a code that was spent, within the time of a confirmation. */
 const nextStep = () => service.clock.advance(60_000);
@@ -103,12 +103,12 @@ describe('what is asked for', () => {
   test('the code makes it of the second class, and the first factor can go', async () => {
     const { id, secret } = await giveTotp(ctx, user.id);
     nextStep();
-    const before = browser.cookies.get('session');
+    const before = browser.cookies.get('idp_session');
     expect(await confirm({ method: 'totp', code: codeNow(secret), return_to: '/account?done=x' })).toEqual({
       status: 200,
       body: { redirect_to: '/account?done=x' },
     });
-    expect(browser.cookies.get('session')).not.toBe(before);
+    expect(browser.cookies.get('idp_session')).not.toBe(before);
     expect(acrOf(await sessionIn())).toBe('2');
     expect((await post(`${at}/${id}/remove`)).status).toBe(200);
     expect(await factors()).toBe(0);
@@ -193,9 +193,9 @@ describe('POST /account/confirm', () => {
     expect((await confirm({ code })).status).toBe(200);
     expect(codeOf(await confirm({ code }))).toEqual([422, 'invalid_code']);
     const [own] = recovery_codes;
-    const token = browser.cookies.get('session') as string;
+    const token = browser.cookies.get('idp_session') as string;
     const twin = new Browser(service.url);
-    twin.cookies.set('session', token);
+    twin.cookies.set('idp_session', token);
     const answers = await Promise.all([browser, twin].map((one) => confirm({ method: 'recovery_code', code: own }, one)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
@@ -230,13 +230,13 @@ describe('POST /account/confirm', () => {
     ];
     for (const credential of wrong) expect(codeOf(await confirm({ credential }))[0]).not.toBe(200);
     const moved = await passkeyAnswer(device);
-    browser.cookies.set('csrf', 'A'.repeat(43));
+    browser.cookies.set('idp_csrf', 'A'.repeat(43));
     expect(codeOf(await confirm({ credential: moved }))).toEqual([401, 'passkey_refused']);
     const owner = browser;
     const other = await addUser(ctx);
     browser = new Browser(service.url);
     await browser.login(other.email, password);
-    browser.cookies.set('csrf', owner.cookies.get('csrf') as string);
+    browser.cookies.set('idp_csrf', owner.cookies.get('idp_csrf') as string);
     const { body } = await post('/account/confirm/passkey/options');
     expect(body['allowCredentials'] ?? []).toEqual([]);
     const foreign = device.get(body as never, { origin: service.url }, device.credentials[0]?.id);

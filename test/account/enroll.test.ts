@@ -240,14 +240,14 @@ describe('a session that is to reach a higher class', () => {
 
   test('gives the factor that is missing, keeps its session and gets a new token', async () => {
     const { browser, secret } = await signedIn();
-    const before = browser.cookies.get('session');
+    const before = browser.cookies.get('idp_session');
     const page = await (await browser.get('/login/verify?acr_values=2&return_to=%2Faccount%3Fx%3Dy')).text();
     expect(page).toContain('name="acr_values" value="2"');
     expect(page).not.toContain('remember_device');
     const code = totpCode(secret, now());
     const answer = await browser.postJson('/login/verify', { method: 'totp', code, acr_values: '2', return_to: '/account?x=y' });
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ redirect_to: '/account?x=y' })]);
-    expect(browser.cookies.get('session')).not.toBe(before);
+    expect(browser.cookies.get('idp_session')).not.toBe(before);
     const account = (await (await browser.get('/account', { accept: 'application/json' })).json()) as { sessions: { amr: string[] }[] };
     expect(account.sessions.map(({ amr }) => amr)).toEqual([['pwd', 'otp', 'mfa']]);
   });

@@ -116,7 +116,7 @@ test('a code, a session and the mailbox of one environment are worth nothing at 
   expect((await new Browser(service.url).postJson('/register/verify', body)).status).toBe(200);
   const user = await addUser(own);
   const browser = await signedIn(service, user);
-  const headers = { host: foreignHost, accept: 'application/json', cookie: `session=${browser.cookies.get('session')}` };
+  const headers = { host: foreignHost, accept: 'application/json', cookie: `idp_session=${browser.cookies.get('idp_session')}` };
   expect((await fromAddress('127.0.0.1', `${service.url}/account`, { headers })).status).toBe(401);
   expect((await fromAddress('127.0.0.1', `${service.url}/dev/mailbox`, { headers })).status).toBe(404);
 });

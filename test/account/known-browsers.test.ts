@@ -22,8 +22,8 @@ beforeAll(async () => {
 async function knownBrowser(user: UserRow, at = service): Promise<Browser> {
   const browser = new Browser(at.url);
   await browser.login(user.email, password);
-  browser.cookies.delete('session');
-  expect(browser.cookies.has('device')).toBe(true);
+  browser.cookies.delete('idp_session');
+  expect(browser.cookies.has('idp_device')).toBe(true);
   return browser;
 }
 const signIn = async (browser: Browser, email: string, given: string) =>
@@ -70,7 +70,7 @@ describe('who is known', () => {
     const [user, other] = [await addUser(ctx), await addUser(ctx)];
     const browser = await knownBrowser(other);
     const forged = await knownBrowser(user);
-    forged.cookies.set('device', `${forged.cookies.get('device')?.slice(0, -2)}AA`);
+    forged.cookies.set('idp_device', `${forged.cookies.get('idp_device')?.slice(0, -2)}AA`);
     expect(await known(browser, user)).toBe(false);
     expect(await signIn(forged, user.email, password)).toBe(401);
   });
@@ -100,7 +100,7 @@ test('strangers who use an account’s limit up do not keep a known browser out,
   try {
     const user = await addUser(await limited.context());
     const known = await knownBrowser(user, limited);
-    const cookie = `device=${known.cookies.get('device')}`;
+    const cookie = `idp_device=${known.cookies.get('idp_device')}`;
     let host = 1;
     const ask = async (headers: Record<string, string>, given = password) =>
       (await jsonFrom(`127.0.3.${host++}`, `${limited.url}/login`, { email: user.email, password: given }, headers)).status;

@@ -38,7 +38,7 @@ describe('the switch of a page that answers a form (specification 4.13.3)', () =
     const typed = { ...formOf(html, 'complete'), first_name: 'Ada', last_name: 'Lovelace', password: 'a password that stays here' };
     const switched = await browser.post('/register/complete', { ...typed, _language: 'de' });
     const again = await switched.text();
-    expect([switched.status, langOf(again), browser.cookies.get('language')]).toEqual([200, 'de', 'de']);
+    expect([switched.status, langOf(again), browser.cookies.get('idp_language')]).toEqual([200, 'de', 'de']);
     expect(formOf(again, 'complete')).toMatchObject({ first_name: 'Ada', last_name: 'Lovelace', password: '' });
     expect(again).not.toContain('a password that stays here');
     expect(await ctx.knex('users').where({ email })).toEqual([]);
@@ -104,7 +104,7 @@ describe('the switch of a page that answers a form (specification 4.13.3)', () =
     await browser.login(user.email, password);
     const { _csrf: _, ...fields } = formOf(await (await browser.get('/account')).text(), 'profile-form');
     const answer = await browser.post('/account/profile', { ...fields, _language: 'de' });
-    expect([answer.status, browser.cookies.has('language')]).toEqual([403, false]);
+    expect([answer.status, browser.cookies.has('idp_language')]).toEqual([403, false]);
   });
 
   test('with a language that there isn’t does nothing either', async () => {
@@ -112,7 +112,7 @@ describe('the switch of a page that answers a form (specification 4.13.3)', () =
     const form = formOf(await (await browser.get('/account')).text(), 'profile-form');
     for (const _language of ['__proto__', 'xx']) {
       const answer = await browser.post('/account/profile', { ...form, first_name: 'Eve', _language });
-      expect([answer.status, langOf(await answer.text()), browser.cookies.has('language')]).toEqual([200, 'en', false]);
+      expect([answer.status, langOf(await answer.text()), browser.cookies.has('idp_language')]).toEqual([200, 'en', false]);
     }
     expect((await findUser(ctx.scope, user.id))?.first_name).toBe(user.first_name);
   });

@@ -104,22 +104,29 @@ test('a sign-in from another site, or with another browser’s token, gives no s
   ];
   for (const attempt of attempts) {
     expect(attempt.status).toBe(403);
-    expect(attempt.headers.getSetCookie().filter((cookie) => cookie.startsWith('session='))).toEqual([]);
+    expect(attempt.headers.getSetCookie().filter((cookie) => cookie.startsWith('idp_session='))).toEqual([]);
   }
+});
+
+test('on plain http no cookie has a name that an application on another port uses', async () => {
+  const user = await newUser();
+  const browser = new Browser(service.url);
+  await browser.login(user.email, password);
+  expect([...browser.cookies.keys()].sort()).toEqual(['idp_csrf', 'idp_device', 'idp_session']);
 });
 
 test('a cookie that was set before the sign-in is worth nothing after it (attack 10.121)', async () => {
   const user = await newUser();
   const browser = new Browser(service.url);
   const planted = 'A'.repeat(43);
-  browser.cookies.set('session', planted);
+  browser.cookies.set('idp_session', planted);
   expect((await browser.login(user.email, password)).status).toBe(303);
-  const first = browser.cookies.get('session');
+  const first = browser.cookies.get('idp_session');
   expect(first).not.toBe(planted);
   await browser.postJson('/login', { email: user.email, password });
-  expect(browser.cookies.get('session')).not.toBe(first);
+  expect(browser.cookies.get('idp_session')).not.toBe(first);
   for (const stale of [planted, first]) {
-    const answer = await fetch(`${service.url}/account`, { headers: { accept: 'application/json', cookie: `session=${stale}` } });
+    const answer = await fetch(`${service.url}/account`, { headers: { accept: 'application/json', cookie: `idp_session=${stale}` } });
     expect(answer.status).toBe(401);
   }
 });
@@ -128,7 +135,7 @@ test('fields in the address are never tried and not logged (attack 10.123)', asy
   const user = await newUser();
   const answer = await fetch(`${service.url}/login?email=${user.email}&password=${encodeURIComponent(password)}`, { redirect: 'manual' });
   expect(answer.status).toBe(200);
-  expect(answer.headers.getSetCookie().some((cookie) => cookie.startsWith('session='))).toBe(false);
+  expect(answer.headers.getSetCookie().some((cookie) => cookie.startsWith('idp_session='))).toBe(false);
   const html = await answer.text();
   expect(html).not.toContain(password);
   expect((await findUser((await service.context()).scope, user.id))?.login_count).toBe(0);

@@ -111,7 +111,7 @@ describe('a mail', () => {
     const api = await manage(service.url);
     const answer = await fetch(`${service.url}/api/users/${user.id}/send_password_reset`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${api.token}`, 'accept-language': 'pl', cookie: 'language=pl' },
+      headers: { authorization: `Bearer ${api.token}`, 'accept-language': 'pl', cookie: 'idp_language=pl' },
     });
     expect(answer.status).toBe(202);
     expect((await mailTo(user.email)).language).toBe('en');

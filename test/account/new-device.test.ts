@@ -139,10 +139,10 @@ test('the cookie is sealed for its environment; one that was made up, or is anot
   const user = await settled();
   const browser = newBrowser();
   const answer = await signIn(browser, user);
-  const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('device='));
+  const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('idp_device='));
   expect(cookie).toMatch(/Max-Age=34560000; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax/);
-  const value = browser.cookies.get('device') ?? '';
-  const withCookie = (of: Context, device: string) => deviceOf({ ctx: of, headers: { cookie: `device=${device}` } } as unknown as Request);
+  const value = browser.cookies.get('idp_device') ?? '';
+  const withCookie = (of: Context, device: string) => deviceOf({ ctx: of, headers: { cookie: `idp_device=${device}` } } as unknown as Request);
   expect(withCookie(ctx, value)?.users.map(([id]) => id)).toEqual([user.id]);
   expect(withCookie(await addEnvironment(service.deps, 'second'), value)).toBeNull();
   expect(value).not.toContain(user.id);
@@ -155,7 +155,7 @@ test('the cookie is sealed for its environment; one that was made up, or is anot
     expect(withCookie(ctx, forged)).toBeNull();
   }
   const stranger = newBrowser();
-  stranger.cookies.set('device', `${value.slice(0, -4)}AAAA`);
+  stranger.cookies.set('idp_device', `${value.slice(0, -4)}AAAA`);
   await signIn(stranger, user);
   expect(await noticesTo(user.email)).toHaveLength(2);
 });

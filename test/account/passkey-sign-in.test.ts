@@ -90,7 +90,7 @@ describe('signing in', () => {
     expect(await refusalOf(await signIn(browser, blocked.authenticator))).toEqual([403, 'account_blocked']);
     for (const credential of [undefined, null, 'x', 5, {}, { id: 'x' }, [], '{"id":'])
       expect((await browser.postJson('/login/passkey', { credential })).status).toBe(401);
-    expect(browser.cookies.has('session')).toBe(false);
+    expect(browser.cookies.has('idp_session')).toBe(false);
   });
 
   test('the page of an unknown one names it, so that the browser can forget it', async () => {
@@ -173,7 +173,7 @@ describe('signing in', () => {
     const id = authenticator.credentials[0]?.id;
     const credential = authenticator.get(options, { ...home(), ...how }, id);
     expect(await refusalOf(await browser.postJson('/login/passkey', { credential }))).toEqual([401, 'passkey_refused']);
-    expect(browser.cookies.has('session')).toBe(false);
+    expect(browser.cookies.has('idp_session')).toBe(false);
   });
 
   test('another environment knows none of it (attack 25.542)', async () => {
@@ -212,7 +212,7 @@ describe('signing in', () => {
     service.deps.cache.clear();
     const browser = new Browser(service.url);
     expect(await refusalOf(await signIn(browser, authenticator))).toEqual([401, 'passkey_refused']);
-    expect(browser.cookies.has('session')).toBe(false);
+    expect(browser.cookies.has('idp_session')).toBe(false);
   });
 
   test('a form of another site, or without its token, signs nobody in (attack 25.544)', async () => {

@@ -59,7 +59,7 @@ describe('by JSON', () => {
     const completed = await post('/register/complete', { ...verified.body, ...names, password: strong }, browser);
     expect(completed.status).toBe(201);
     expect(completed.body).toMatchObject({ user: { email, email_verified: true, ...names, status: 'active' }, redirect_to: '/account' });
-    expect(browser.cookies.has('session')).toBe(true);
+    expect(browser.cookies.has('idp_session')).toBe(true);
     const user = await usersOf(email);
     expect(user?.password_hash).toMatch(/^\$argon2id\$/);
     expect(await listRoleNamesOfUser(ctx.scope, user?.id ?? '')).toEqual(['member']);
@@ -315,7 +315,7 @@ describe('attacks', () => {
     const browser = new Browser(service.url);
     await post('/register', { email, password: strong, ...names }, browser);
     expect(await usersOf(email)).toBeNull();
-    expect(browser.cookies.has('session')).toBe(false);
+    expect(browser.cookies.has('idp_session')).toBe(false);
     expect((await new Browser(service.url).login(email, strong)).status).toBe(401);
   });
 
@@ -364,7 +364,7 @@ describe('as pages', () => {
     expect(await refused.text()).toContain('Choose a password of at least 8 characters.');
     const done = await finish(strong);
     expect([done.status, done.headers.get('location')]).toEqual([303, '/account?tab=1']);
-    expect(browser.cookies.has('session')).toBe(true);
+    expect(browser.cookies.has('idp_session')).toBe(true);
   });
 
   test('asking again too soon says how long to wait', async () => {

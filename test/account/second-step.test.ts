@@ -44,9 +44,9 @@ describe('after a right password', () => {
       second_factor: { methods: ['totp', 'recovery_code'], expires_in: 600, remember_device: true },
     } satisfies Asked);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('signin='));
-    expect(cookie).toMatch(/^signin=[\w-]{43}; Max-Age=600; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
-    expect(browser.cookies.has('session')).toBe(false);
+    const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('idp_signin='));
+    expect(cookie).toMatch(/^idp_signin=[\w-]{43}; Max-Age=600; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
+    expect(browser.cookies.has('idp_session')).toBe(false);
     const form = new Browser(service.url);
     const page = await form.login(user.email, password, '/account?a=b');
     expect([page.status, page.headers.get('location')]).toEqual([303, '/login/verify?return_to=%2Faccount%3Fa%3Db']);
@@ -58,7 +58,7 @@ describe('after a right password', () => {
     const browser = new Browser(service.url);
     const answer = await browser.postJson('/login', { email, password });
     expect(Object.keys((await answer.json()) as object)).toEqual(['user', 'redirect_to']);
-    expect([...browser.cookies.keys()].sort()).toEqual(['device', 'session']);
+    expect([...browser.cookies.keys()].sort()).toEqual(['idp_device', 'idp_session']);
   });
 
   test('a passkey beside the password asks nothing more: it only offers to', async () => {
@@ -94,7 +94,7 @@ describe('the half sign-in', () => {
     const silent = await browser.get(`/oauth/authorize?${query.toString()}&prompt=none`);
     expect(new URL(silent.headers.get('location') as string).searchParams.get('error')).toBe('login_required');
     // Its token is no session's.
-    const asSession = { cookie: `session=${browser.cookies.get('signin')}`, accept: 'application/json' };
+    const asSession = { cookie: `idp_session=${browser.cookies.get('idp_signin')}`, accept: 'application/json' };
     expect((await fetch(`${service.url}/account`, { headers: asSession })).status).toBe(401);
   });
 
@@ -105,7 +105,7 @@ describe('the half sign-in', () => {
     expect(answer.status).toBe(200);
     const body = (await answer.json()) as SignedIn;
     expect([body.user.email, body.redirect_to]).toEqual([user.email, '/account?x=y']);
-    expect([browser.cookies.has('signin'), await isSignedIn(browser)]).toEqual([false, true]);
+    expect([browser.cookies.has('idp_signin'), await isSignedIn(browser)]).toEqual([false, true]);
     expect(await amrHere(browser)).toEqual(['pwd', 'otp', 'mfa']);
   });
 
@@ -202,10 +202,10 @@ describe('the half sign-in', () => {
 
     const out = await addTwoStepUser(service);
     const leaving = await halfSignedIn(service, out.user);
-    const token = leaving.cookies.get('signin') as string;
+    const token = leaving.cookies.get('idp_signin') as string;
     expect((await leaving.postJson('/logout', {})).status).toBe(200);
-    expect(leaving.cookies.has('signin')).toBe(false);
-    leaving.cookies.set('signin', token);
+    expect(leaving.cookies.has('idp_signin')).toBe(false);
+    leaving.cookies.set('idp_signin', token);
     expect((await verify(leaving, { method: 'totp', code: totpCode(out.secret, now()) })).status).toBe(410);
 
     const changed = await addTwoStepUser(service);
@@ -229,7 +229,7 @@ describe('the half sign-in', () => {
     const { reset_id } = (await (await browser.postJson('/password/forgot', { email: user.email })).json()) as { reset_id: string };
     const code = codeIn(await lastMailTo(service.url, user.email));
     expect((await browser.postJson('/password/reset', { reset_id, code, password: 'an entirely new sentence' })).status).toBe(200);
-    expect(browser.cookies.has('session')).toBe(false);
+    expect(browser.cookies.has('idp_session')).toBe(false);
     const answer = await browser.postJson('/login', { email: user.email, password: 'an entirely new sentence' });
     expect(((await answer.json()) as Asked).user).toBeNull();
     expect(await isSignedIn(browser)).toBe(false);

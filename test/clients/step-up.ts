@@ -48,7 +48,7 @@ export async function stepUpIsAsked(issuer: string, home: string, { email, passw
   const half = await post(person, '/login', { email, password });
   assert.equal(half['user'], null);
   await post(person, '/login/verify', { method: 'totp', code: codeAt(secret as string, 0), remember_device: true });
-  person.cookies.delete('session');
+  person.cookies.delete('idp_session');
   assert.notEqual((await post(person, '/login', { email, password }))['user'], null);
 
   const application = new Browser(home);

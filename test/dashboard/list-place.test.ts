@@ -56,7 +56,7 @@ test('an odd cookie leads nowhere else', async () => {
     'javascript%3Aalert(1)',
     '%2Fdashboard%2Fclients%3F"><script>',
   ]) {
-    browser.cookies.set('dashboard_list', value);
+    browser.cookies.set('idp_dashboard_list', value);
     const page = await html(`/dashboard/clients/${client.id}`);
     expect(back(page)).toMatch(/^\/dashboard\/clients(?:\?|$)/);
     expect(page).not.toMatch(/evil\.example|javascript:|"><script>/);

@@ -41,7 +41,7 @@ test('the first administrator is made once, is signed in, and the address is dea
   expect(answers.map((answer) => answer.status).sort((one, other) => one - other)).toEqual([303, 403]);
   const winner = answers.findIndex((answer) => answer.status === 303);
   expect(answers[winner]?.headers.get('location')).toBe('/dashboard');
-  expect(browsers[winner]?.cookies.has('session')).toBe(true);
+  expect(browsers[winner]?.cookies.has('idp_session')).toBe(true);
   const { scope } = await service.context();
   const user = await findUserByEmailKey(scope, `root${winner}@example.com`);
   expect(await listRoleNamesOfUser(scope, user?.id ?? '')).toEqual(['administrator']);

@@ -88,7 +88,7 @@ test('a session, a code and a refresh token of one are taken by the other, once 
   });
   for (const [one, other] of pairs()) {
     const browser = new Browser(one.url);
-    browser.cookies.set('session', token);
+    browser.cookies.set('idp_session', token);
     const grant = await authorizeCode(browser, client, { scope: 'openid offline_access' });
     const redeemed = await redeem(other.url, client, grant);
     expect(redeemed.status).toBe(200);

@@ -112,7 +112,7 @@ describe('JWKS and discovery', () => {
 
 test('a silent database: 503 with Retry-After within ten seconds, for reads and writes (fault F08)', async () => {
   proxy.swallow();
-  const page = timed(fetch(`${service.url}/login`, { headers: { cookie: `session=${'x'.repeat(43)}` } }).then(({ status }) => status));
+  const page = timed(fetch(`${service.url}/login`, { headers: { cookie: `idp_session=${'x'.repeat(43)}` } }).then(({ status }) => status));
   for (const { answer: status, ms } of [...(await mustBeFresh()), await page]) {
     expect(status).toBe(503);
     expect(ms).toBeLessThan(10_500);

@@ -138,7 +138,7 @@ async function browserOf(user: UserRow): Promise<Browser> {
   const proofs = [proofNow('password', ctx.clock.now())];
   const { token } = await startSession(ctx, { user_id: user.id, proofs, ip_address: null, user_agent: null });
   const browser = new Browser(service.url);
-  browser.cookies.set('session', token);
+  browser.cookies.set('idp_session', token);
   return browser;
 }
 

@@ -82,7 +82,7 @@ describe('other sites', () => {
     const own = await signedIn(service, user);
     await service.deps.knex('sessions').update({ revoked_at: new Date() }).where({ user_id: user.id });
     await own.get('/oauth/logout');
-    expect(own.cookies.has('session')).toBe(false);
+    expect(own.cookies.has('idp_session')).toBe(false);
     await browser.login(user.email, password);
   });
 });

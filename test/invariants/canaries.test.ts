@@ -40,13 +40,13 @@ async function register(browser: Browser): Promise<void> {
   const registration_token = keep('registration token', proven['registration_token']);
   const password = keep('first password', 'the first canary sings at dawn');
   await post('/register/complete', { registration_token, first_name: 'Ca', last_name: 'Nary', password });
-  keep('session cookie after registration', browser.cookies.get('session'));
+  keep('session cookie after registration', browser.cookies.get('idp_session'));
 }
 
 async function signIn(password: string, name: string): Promise<Browser> {
   const browser = new Browser(service.url);
   const page = await (await browser.get('/login')).text();
-  keep(`CSRF cookie of ${name}`, browser.cookies.get('csrf'));
+  keep(`CSRF cookie of ${name}`, browser.cookies.get('idp_csrf'));
   const wrong = keep(`wrong password of ${name}`, `not the canary of ${name}`);
   await browser.post('/login', { _csrf: keep(`CSRF token of ${name}`, csrfOf(page)), email, password: wrong });
   // A password typed into the wrong field is one all the same.
@@ -56,7 +56,7 @@ async function signIn(password: string, name: string): Promise<Browser> {
     password: wrong,
   });
   expect((await browser.login(email, password)).status).toBe(303);
-  keep(`session cookie of ${name}`, browser.cookies.get('session'));
+  keep(`session cookie of ${name}`, browser.cookies.get('idp_session'));
   return browser;
 }
 
@@ -167,8 +167,8 @@ async function signInThrough(connection: Created): Promise<void> {
   const browser = new Browser(service.url);
   const response = await loginThrough(browser, connection);
   expect(response.status).toBe(303);
-  keep('session cookie of the provider', browser.cookies.get('session'));
-  keep('cookie of the flow', browser.cookies.get('sso'));
+  keep('session cookie of the provider', browser.cookies.get('idp_session'));
+  keep('cookie of the flow', browser.cookies.get('idp_sso'));
   for (const request of upstream.requests) {
     const state = new URL(request.split(' ')[1] ?? '', upstream.issuer).searchParams.get('state');
     if (state !== null) keep('state for the provider', state);

@@ -74,7 +74,7 @@ test('every table function, called from a second environment, finds nothing and 
   const role = await findRoleByName(own.scope, 'administrator');
   await addUserRoles(own.scope, user.id, [role?.id ?? '']);
   const browser = await signedIn(service, user);
-  const session_token = browser.cookies.get('session') ?? '';
+  const session_token = browser.cookies.get('idp_session') ?? '';
   const session = await findSessionByToken(own.scope, digest(session_token));
   const grant = await authorizeCode(browser, client);
   const { body } = await redeem(service.url, client, grant);

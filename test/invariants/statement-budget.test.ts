@@ -73,7 +73,7 @@ beforeAll(async () => {
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   proofKey = await createProofKey();
   const user = await addUser(ctx);
-  cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
+  cookie = `idp_session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
   const read_at = ctx.clock.now();
   documented = await addClient(ctx, {
@@ -178,7 +178,7 @@ async function approvedDeviceCode(): Promise<string> {
   const { device_code } = await startDevice(origin, client);
   const ctx = await service.context();
   const question = { digest: digest(device_code), client, resource: null, scopes: ['openid'] };
-  const session = await findBrowserSession(ctx, cookie.slice('session='.length));
+  const session = await findBrowserSession(ctx, cookie.slice('idp_session='.length));
   if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
   return device_code;
 }
@@ -200,7 +200,7 @@ async function boundManagementToken(): Promise<string> {
 
 /** Somebody who has signed out comes back with the same browser. */
 async function signInAgain(): Promise<number> {
-  visitor.cookies.delete('session');
+  visitor.cookies.delete('idp_session');
   return (await visitor.login(visitorEmail, password)).status;
 }
 

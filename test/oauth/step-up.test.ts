@@ -253,7 +253,7 @@ describe('policy', () => {
   test('somebody who is half signed in is a stranger (attack 25.586)', async () => {
     const browser = new Browser(service.url);
     const { token } = await startSignIn(ctx, { user_id: withTotp.id, stage: 'verify', proofs: proofsNow(ctx, 'password') });
-    for (const cookie of ['signin', 'session']) browser.cookies.set(cookie, token);
+    for (const cookie of ['idp_signin', 'idp_session']) browser.cookies.set(cookie, token);
     expect(sentTo(await ask(browser))).toBe('/login');
     await expectRedirectError(service, client, 'login_required', () => ask(browser, { prompt: 'none' }));
   });

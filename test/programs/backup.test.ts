@@ -109,7 +109,7 @@ describe('a backup', () => {
     const text = gunzipSync(await readFile(file)).toString('latin1');
     for (const secret of [secretKey, password, managementClient.client_secret, ...signedIn.tokens, signedIn.refresh_token])
       expect(text).not.toContain(secret);
-    expect(text).not.toContain(signedIn.browser.cookies.get('session') as string);
+    expect(text).not.toContain(signedIn.browser.cookies.get('idp_session') as string);
   });
 
   test('knows every table that the migrations make', async () => {

@@ -108,7 +108,7 @@ describe('the connection test', () => {
     const page = await goBack(await throughProvider(new URL(start.headers.get('location') as string)), stranger);
     expect(page.status).toBe(200);
     expect(await state()).toBe(before);
-    expect(stranger.cookies.has('session')).toBe(false);
+    expect(stranger.cookies.has('idp_session')).toBe(false);
     return page.text();
   }
 

@@ -53,12 +53,12 @@ async function state(): Promise<string> {
 
 /** Expects a refusal without any effect: nothing written, nobody signed in. */
 async function expectRefused(attempt: () => Promise<Response>, status: number, code: string): Promise<void> {
-  const [before, session] = [await state(), browser.cookies.get('session')];
+  const [before, session] = [await state(), browser.cookies.get('idp_session')];
   const response = await attempt();
   expect([response.status, await codeOf(response)]).toEqual([status, code]);
   expect(response.headers.get('location')).toBeNull();
   expect(await state()).toBe(before);
-  expect(browser.cookies.get('session')).toBe(session);
+  expect(browser.cookies.get('idp_session')).toBe(session);
 }
 
 const callback = (parameters: Record<string, string>, from = browser) => from.get(`/auth/sso/callback?${new URLSearchParams(parameters)}`);
@@ -189,7 +189,7 @@ test("a flow that an attacker began is 400 in the victim's browser, and the reve
   await expectRefused(() => goBack(attackers), 400, 'sso_state_mismatch');
   const victims = await throughProvider(await startAt(browser, connection));
   expect((await goBack(victims, attacker)).status).toBe(400);
-  expect(attacker.cookies.has('session')).toBe(false);
+  expect(attacker.cookies.has('idp_session')).toBe(false);
 });
 
 describe('nonce and PKCE', () => {
@@ -339,12 +339,12 @@ describe('linking', () => {
     const user = await addUser(ctx, { email, ...local });
     honest.claims = { ...person, sub: `sub of ${name}`, email };
     const page = await loginThrough(browser, asking);
-    expect([page.status, browser.cookies.has('session')]).toEqual([200, false]);
+    expect([page.status, browser.cookies.has('idp_session')]).toEqual([200, false]);
     const again = page.clone();
     const wrong = await prove(browser, page, 'not the password');
-    expect([wrong.status, browser.cookies.has('session'), await listIdentities(ctx, user.id)]).toEqual([401, false, []]);
+    expect([wrong.status, browser.cookies.has('idp_session'), await listIdentities(ctx, user.id)]).toEqual([401, false, []]);
     const right = await prove(browser, again, password);
-    expect([right.status, right.headers.get('location'), browser.cookies.has('session')]).toEqual([303, '/account', true]);
+    expect([right.status, right.headers.get('location'), browser.cookies.has('idp_session')]).toEqual([303, '/account', true]);
     expect(await listIdentities(ctx, user.id)).toMatchObject([{ subject: `sub of ${name}`, connection_id: asking.id }]);
     expect((await loginThrough(new Browser(service.url), asking)).status).toBe(303);
     if ('domains' in mode) await update<ConnectionRow>(ctx.scope, 'connections', { id: asking.id }, { domains: [] });

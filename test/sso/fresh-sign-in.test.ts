@@ -149,7 +149,7 @@ describe('what a provider says of the time', () => {
     for (const parameters of [{ prompt: 'login' }, { max_age: '60' }]) {
       browser = new Browser(service.url);
       const refused = await demanded(scriptable, parameters);
-      expect([refused.status, await codeOf(refused), browser.cookies.has('session')]).toEqual([...expected, false]);
+      expect([refused.status, await codeOf(refused), browser.cookies.has('idp_session')]).toEqual([...expected, false]);
     }
   });
 

@@ -27,7 +27,7 @@ test('passwords on the link page count like logins: beyond the limit the right o
   for (const typed of ['a', 'b', 'c', password])
     statuses.push((await browser.post('/auth/sso/link', { _csrf: csrfOf(html), link, password: typed })).status);
   expect(statuses).toEqual([401, 401, 401, 429]);
-  expect(browser.cookies.has('session')).toBe(false);
+  expect(browser.cookies.has('idp_session')).toBe(false);
 });
 
 test('starts are limited by address, more generously than logins; the provider is not asked beyond', async () => {

@@ -46,7 +46,7 @@ test('the password alone links nothing and signs nobody in; the code after it do
   service.clock.advance(60_000);
   const asked = await browser.post('/auth/sso/link', fields);
   expect([asked.status, asked.headers.get('location')]).toEqual([303, '/login/verify']);
-  expect([browser.cookies.has('session'), (await listIdentities(ctx, user.id)).length]).toEqual([false, 0]);
+  expect([browser.cookies.has('idp_session'), (await listIdentities(ctx, user.id)).length]).toEqual([false, 0]);
   expect((await browser.get('/account')).status).toBe(303);
   const code = { method: 'totp', code: totpCode(secret, service.clock.now()) };
   const done = await browser.postJson('/login/verify', code, { origin: service.url });
@@ -109,7 +109,7 @@ test('the page in another language keeps what waits, and links nothing (specific
   const html = await switched.text();
   expect([switched.status, html.includes('<html lang="de"'), html.includes(fields.link)]).toEqual([200, true, true]);
   expect(html).toContain('name="_language" value="fr" lang="fr" form="link-account" formnovalidate');
-  expect([browser.cookies.has('session'), await listIdentities(ctx, user.id)]).toEqual([false, []]);
+  expect([browser.cookies.has('idp_session'), await listIdentities(ctx, user.id)]).toEqual([false, []]);
   expect((await browser.post('/auth/sso/link', { ...fields, _csrf: csrfOf(html) })).status).toBe(303);
   expect(await listIdentities(ctx, user.id)).toHaveLength(1);
 });

@@ -295,11 +295,11 @@ test('home-realm discovery: an address of the domain goes straight to the connec
 test('signed in as somebody else before: that session ends, the cookie is a new one', async () => {
   await addUser(ctx, { email: 'before@example.com' });
   await browser.login('before@example.com', password);
-  const before = browser.cookies.get('session');
+  const before = browser.cookies.get('idp_session');
   await loginThrough(browser, connection);
-  expect(browser.cookies.get('session')).not.toBe(before);
+  expect(browser.cookies.get('idp_session')).not.toBe(before);
   const old = new Browser(service.url);
-  old.cookies.set('session', before as string);
+  old.cookies.set('idp_session', before as string);
   expect((await old.get('/login')).status).toBe(200);
 });
 

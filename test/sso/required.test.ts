@@ -78,7 +78,7 @@ test('the right password leads to the provider like any other, and signs nobody 
   const browser = new Browser(service.url);
   const answer = await browser.postJson('/login', { email: user.email, password });
   expect(await answer.json()).toMatchObject({ user: null, redirect_to: expect.stringContaining(`/auth/sso/${connection.id}?`) as string });
-  expect(browser.cookies.has('session')).toBe(false);
+  expect(browser.cookies.has('idp_session')).toBe(false);
 });
 
 test('registration and recovery say where to go by mail, and their codes are nobody’s (attack 14.254)', async () => {

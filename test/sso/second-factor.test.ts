@@ -63,7 +63,7 @@ async function comeIn(user: UserRow, through: string, said: Record<string, unkno
 }
 
 const sessionOf = async (browser: Browser) => {
-  const session = await findSessionByToken(ctx.scope, digest(browser.cookies.get('session') ?? ''));
+  const session = await findSessionByToken(ctx.scope, digest(browser.cookies.get('idp_session') ?? ''));
   if (!session) throw new Error('nobody is signed in');
   return session;
 };
@@ -103,7 +103,7 @@ test('own: whoever has two-step on takes it after the provider too, whatever tha
   const user = await linked('totp');
   const { browser, to } = await comeIn(user, 'own', { acr: 'phr', amr: ['mfa', 'pop'] });
   expect(to).toBe('/login/verify');
-  expect(browser.cookies.has('session')).toBe(false);
+  expect(browser.cookies.has('idp_session')).toBe(false);
   const asked = await authorizeGet(browser, authorizeQuery(client));
   expect(asked.headers.get('location')).toMatch(/^\/login\?/);
 });
@@ -111,7 +111,7 @@ test('own: whoever has two-step on takes it after the provider too, whatever tha
 test('own: the policy wants a factor enrolled after the provider, as after a password', async () => {
   await setEnvironment(service, { second_factor_policy: 'required' });
   const { browser, to } = await comeIn(await linked(), 'own', { amr: ['mfa'] });
-  expect([to, browser.cookies.has('session')]).toEqual(['/login/enroll', false]);
+  expect([to, browser.cookies.has('idp_session')]).toEqual(['/login/enroll', false]);
 });
 
 test('a provider’s phr, mfa and pop are kept for show, and are none of ours (attack 25.592)', async () => {
@@ -175,7 +175,7 @@ describe('linking', () => {
     const link = /name="link" value="([^"]+)"/.exec(html)?.[1] ?? '';
     const answer = await browser.post('/auth/sso/link', { _csrf: csrfOf(html), link, password });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login/verify']);
-    expect(browser.cookies.has('session')).toBe(false);
+    expect(browser.cookies.has('idp_session')).toBe(false);
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   });
 });

@@ -37,7 +37,7 @@ afterAll(async () => {
 const patch = (api: Api, id: string, attributes: object) =>
   api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes } });
 const login = (browser = new Browser(service.url)) => loginThrough(browser, connection);
-const hasSession = (browser: Browser) => browser.cookies.has('session');
+const hasSession = (browser: Browser) => browser.cookies.has('idp_session');
 const linkOf = (html: string) => /name="link" value="([^"]+)"/.exec(html)?.[1] ?? '';
 
 /** A person who has signed in through the connection, linked by the password. */

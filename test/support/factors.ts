@@ -66,7 +66,7 @@ export async function addTwoStepUser(service: TestService, row: Partial<UserRow>
 export async function halfSignedIn(service: TestService, { email }: Pick<UserRow, 'email'>): Promise<Browser> {
   const browser = new Browser(service.url);
   const answer = await browser.postJson('/login', { email, password });
-  if (answer.status !== 200 || !browser.cookies.has('signin')) throw new Error(`no second step is asked for: ${answer.status}`);
+  if (answer.status !== 200 || !browser.cookies.has('idp_signin')) throw new Error(`no second step is asked for: ${answer.status}`);
   return browser;
 }
 

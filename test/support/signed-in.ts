@@ -26,7 +26,7 @@ export async function signedInBy(
 ): Promise<Browser & { session_id: string }> {
   const { session, token } = await startSession(await service.context(), { user_id: user.id, proofs, ip_address: null, user_agent: null });
   const browser = new Browser(service.url);
-  browser.cookies.set('session', token);
+  browser.cookies.set('idp_session', token);
   return Object.assign(browser, { session_id: session.id });
 }
 
@@ -34,7 +34,7 @@ export async function signedInBy(
 export async function proveMore(service: TestService, browser: Browser & { session_id: string }, added: readonly Proof[]): Promise<void> {
   const added_to = await transaction(await service.context(), (tx) => addProofs(tx, browser.session_id, added));
   if (!added_to) throw new Error('the session has ended');
-  browser.cookies.set('session', added_to.token);
+  browser.cookies.set('idp_session', added_to.token);
 }
 
 /** A user of whom the rows say that these kinds of authenticators are theirs. */

@@ -7,7 +7,6 @@ from markupsafe import escape
 
 app = Flask(__name__)
 app.secret_key = environ["SESSION_SECRET"]
-app.config["SESSION_COOKIE_NAME"] = "app"
 
 idp = OAuth(app).register(
     "idp",

@@ -4,7 +4,6 @@ SECRET_KEY = environ["SESSION_SECRET"]
 DEBUG = True  # off where it is deployed, with ALLOWED_HOSTS
 ROOT_URLCONF = "urls"
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}
-SESSION_COOKIE_NAME = "app"
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -9,9 +9,9 @@ export function readCookie(req: Request, name: string): string | undefined {
   return undefined;
 }
 
-/** `__Host-<name>` where the issuer is https (RFC 6265bis 4.1.3.2), the bare name on plain http. */
+/** `__Host-<name>` where the issuer is https (RFC 6265bis 4.1.3.2), `idp_<name>` on plain http: browsers don't part cookies by port, and an application beside us on localhost has a `session` of its own. */
 export function cookieName(req: Request, name: string): string {
-  return isSecure(req) ? `__Host-${name}` : name;
+  return isSecure(req) ? `__Host-${name}` : `idp_${name}`;
 }
 
 /** Whether cookies are `Secure`: decided by the issuer, never by a header of the request. */

@@ -21,7 +21,7 @@ export async function signIn(
 ): Promise<SignedIn | null> {
   const session = (answer: Answer) =>
     list(answer.headers['set-cookie'])
-      .find((one) => one.startsWith('session='))
+      .find((one) => one.startsWith('idp_session='))
       ?.split(';')[0] ?? '';
   const { outcome, answer } = await world.recorder.record(
     { kind: 'sign in', replica },
