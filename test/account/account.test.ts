@@ -278,7 +278,9 @@ describe('sessions', () => {
   test('of two session cookies the first counts; a crowd of cookies is no way in (attack 13.148)', async () => {
     const [one, other] = [await newUser(), await newUser()];
     const cookies = [await signedIn(one), await signedIn(other)].map((browser) => browser.cookies.get('idp_session'));
-    const both = await fetch(`${service.url}/account`, { headers: { ...json, cookie: `idp_session=${cookies[0]}; idp_session=${cookies[1]}` } });
+    const both = await fetch(`${service.url}/account`, {
+      headers: { ...json, cookie: `idp_session=${cookies[0]}; idp_session=${cookies[1]}` },
+    });
     expect(((await both.json()) as Account).user['id']).toBe(one.id);
     const crowd = Array.from({ length: 100 }, (_, index) => `session${index}=x`).join('; ');
     expect((await fetch(`${service.url}/account`, { headers: { ...json, cookie: `${crowd}; idp_session=x` } })).status).toBe(401);

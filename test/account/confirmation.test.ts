@@ -32,7 +32,8 @@ async function post(path: string, body: object = {}, as = browser): Promise<Answ
 const codeOf = ({ status, body }: Answer) => [status, body['error']];
 const confirm = (body: object, as = browser) => post('/account/confirm', body, as);
 const codeNow = (secret: string) => totpCode(secret, service.clock.now());
-const sessionIn = async (as = browser) => (await findSessionByToken(ctx.scope, digest(as.cookies.get('idp_session') as string))) as SessionRow;
+const sessionIn = async (as = browser) =>
+  (await findSessionByToken(ctx.scope, digest(as.cookies.get('idp_session') as string))) as SessionRow;
 const later = () => service.clock.advance(601_000);
 /** Past the step of a code that was spent, within the time of a confirmation. */
 const nextStep = () => service.clock.advance(60_000);

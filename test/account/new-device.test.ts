@@ -142,7 +142,8 @@ test('the cookie is sealed for its environment; one that was made up, or is anot
   const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('idp_device='));
   expect(cookie).toMatch(/Max-Age=34560000; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax/);
   const value = browser.cookies.get('idp_device') ?? '';
-  const withCookie = (of: Context, device: string) => deviceOf({ ctx: of, headers: { cookie: `idp_device=${device}` } } as unknown as Request);
+  const withCookie = (of: Context, device: string) =>
+    deviceOf({ ctx: of, headers: { cookie: `idp_device=${device}` } } as unknown as Request);
   expect(withCookie(ctx, value)?.users.map(([id]) => id)).toEqual([user.id]);
   expect(withCookie(await addEnvironment(service.deps, 'second'), value)).toBeNull();
   expect(value).not.toContain(user.id);

@@ -117,7 +117,9 @@ describe('DEV_MAILBOX=local', () => {
     const environment = (await moved.context()).environment;
     expect(environment.kind).toBe('development');
     expect(exposureWarnings(moved.config, [environment]).map(({ event }) => event)).toEqual(['exposure.public_development']);
-    const cookie = [...administrator.cookies].map(([name, value]) => `${name === 'idp_session' ? '__Host-session' : name}=${value}`).join('; ');
+    const cookie = [...administrator.cookies]
+      .map(([name, value]) => `${name === 'idp_session' ? '__Host-session' : name}=${value}`)
+      .join('; ');
     for (const path of ['/dashboard', '/dashboard/settings']) {
       const page = await fromAddress('127.0.0.1', `http://127.0.0.1:${moved.config.port}${path}`, {
         headers: { host: 'id.example.com', cookie },
