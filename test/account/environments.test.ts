@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { startRegistration } from '../../src/domain/registration/registration.js';
 import { startPasscode } from '../../src/domain/registration/passcodes.js';
-import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../src/db/tables/browser_lockouts.js';
+import { countBrowserTry, deleteBrowserLockout, returnBrowserTry } from '../../src/db/tables/browser_lockouts.js';
 import { noteHalfUsed, returnGuess } from '../../src/db/tables/passcode_budgets.js';
 import {
   completePasscode,
@@ -64,12 +64,13 @@ test('passcodes, mails and sessions of one environment are not there in another'
   const which = { purpose: 'password_reset', id: passcode.id } as const;
   expect(await countAttempt(scope, which, limits, now)).toMatchObject({ passcode: null, guess_count: null });
   const browser = digest('browser');
-  const failure = { threshold: 10, locked_until: now, expires_at: new Date(now.getTime() + 60_000) };
-  await recordBrowserFailure(own.scope, browser, failure);
-  expect(await findBrowserLockout(scope, browser)).toBeNull();
+  const lockout = { threshold: 10, locked_until: now, now, expires_at: new Date(now.getTime() + 60_000) };
+  expect(await countBrowserTry(own.scope, browser, lockout)).toBe(false);
   await deleteBrowserLockout(scope, browser);
-  await recordBrowserFailure(scope, browser, { ...failure, threshold: 1 });
-  expect(await findBrowserLockout(own.scope, browser)).toMatchObject({ failed_login_count: 1, locked_until: null });
+  await returnBrowserTry(scope, browser, 10, true);
+  expect(await countBrowserTry(scope, browser, { ...lockout, threshold: 1 })).toBe(true);
+  const ofOwn = own.knex('browser_lockouts').where({ environment_id: own.environment.id });
+  expect(await ofOwn).toMatchObject([{ failed_login_count: 1, locked_until: null }]);
   const spent = { environment_id: own.environment.id, window_started_at: now, guess_count: 3 };
   await own.knex('passcode_budgets').insert(spent);
   await returnGuess(scope);

@@ -119,12 +119,13 @@ test('strangers who use an account’s limit up do not keep a known browser out,
 test('under a flood a known browser goes before strangers, who get 503 with Retry-After instead of a long wait', async () => {
   const passwords = createPasswordHasher({ concurrency: 1, queueMax: 2 });
   const flooded = await startTestService({}, { overrides: { passwords } });
+  const stranger = { environment_id: (await flooded.context()).environment.id, priority: 'stranger' } as const;
   const theirs = await passwords.hash('another password');
   let over = false;
   let checked = 0;
   const flood = async () => {
     while (!over)
-      await passwords.verify(theirs, 'a guess').then(
+      await passwords.verify(theirs, 'a guess', stranger).then(
         () => void checked++,
         () => setImmediate(),
       );

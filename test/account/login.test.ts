@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { createPasswordHasher, passwordHashKind } from '../../src/domain/passwords/passwords.js';
-import { findUser, listImportedPasswordKinds, type UserRow } from '../../src/db/tables/users.js';
+import { passwordHashWork } from '../../src/domain/passwords/hash-work.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
+import { findDearestImportedHash, findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { jsonFrom } from '../support/from-address.js';
@@ -148,28 +149,35 @@ test('a hash of other parameters is replaced at the next sign-in, and only by a 
   const password_hash = await bcrypt.hash(password, 4);
   const user = await newUser({ password_hash });
   const stored = async () => (await findUser(ctx.scope, user.id))?.password_hash;
-  expect(await listImportedPasswordKinds(ctx.scope)).toEqual([passwordHashKind(password_hash)]);
+  expect(await findDearestImportedHash(ctx.scope)).toBe(passwordHashWork(password_hash));
   expect((await login(user.email, 'not it')).status).toBe(401);
   expect(await stored()).toBe(password_hash);
   expect((await login(user.email, password)).status).toBe(200);
   expect(await stored()).toMatch(/^\$argon2id\$/);
-  expect(await listImportedPasswordKinds(ctx.scope)).toEqual([]);
+  expect(await findDearestImportedHash(ctx.scope)).toBeNull();
   expect((await login(user.email, password)).status).toBe(200);
 });
 
-test('the kinds of imported hashes are told apart as their checks are, at most eight of them', async () => {
+test('the database knows the work of imported hashes as the process does, and which is the dearest', async () => {
   const ctx = await service.context();
   const hashes = [
-    `$2a$10$${'a'.repeat(53)}`,
-    `$2y$10$${'b'.repeat(53)}`,
-    `$2b$12$${'a'.repeat(53)}`,
+    '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2i$t=3,p=1,m=4096$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    `$2a$08$${'a'.repeat(53)}`,
     '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
-    '$argon2i$m=4096,t=3,p=1$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    `$2y$12$${'b'.repeat(53)}`,
+    `$2b$14$${'a'.repeat(53)}`,
   ];
-  for (const password_hash of hashes) await newUser({ password_hash });
-  const kinds = new Set(hashes.map(passwordHashKind));
-  expect(kinds.size).toBe(4);
-  expect(new Set(await listImportedPasswordKinds(ctx.scope))).toEqual(kinds);
-  for (let cost = 13; cost > 3; cost--) await newUser({ password_hash: `$2b$${String(cost).padStart(2, '0')}$${'c'.repeat(53)}` });
-  expect(await listImportedPasswordKinds(ctx.scope)).toHaveLength(8);
+  const dearest: (number | null)[] = [];
+  for (const password_hash of hashes) {
+    await newUser({ password_hash });
+    dearest.push(await findDearestImportedHash(ctx.scope));
+  }
+  // Each is dearer than those before it; the first is of our own kind.
+  expect(dearest).toEqual([null, ...hashes.slice(1).map(passwordHashWork)]);
+  const { rows } = await ctx.scope.knex.raw<{ rows: { work: number | null }[] }>(
+    'select password_hash_work(x) as work from unnest(array[?, ?, ?, ?]::text[]) with ordinality as t (x, n) order by n',
+    ['', 'plain', '$1$abc$def', `$argon2id$v=19$m=9999999,t=9999999,p=1$${'a'.repeat(22)}$${'a'.repeat(43)}`],
+  );
+  expect(rows.map(({ work }) => work)).toEqual([null, null, null, 2_147_483_647]);
 });

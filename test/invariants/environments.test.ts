@@ -25,11 +25,12 @@ import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/
 import { sessionBounds } from '../../src/domain/sessions/sessions.js';
 import { findSession, findSessionByToken, revokeSessions, touchSession } from '../../src/db/tables/sessions.js';
 import {
+  countPasswordTry,
+  findDearestImportedHash,
   findUser,
   findUserByEmailKey,
-  listImportedPasswordKinds,
-  recordFailedLogin,
   recordLogin,
+  returnPasswordTry,
   updateUser,
 } from '../../src/db/tables/users.js';
 import {
@@ -86,9 +87,11 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await findUserByEmailKey(scope, user.email_key)).toBeNull();
   expect(await updateUser(scope, user.id, { first_name: 'Eve' })).toBeNull();
   await addUser(own, { password_hash: `$2b$10$${'a'.repeat(53)}` });
-  expect(await listImportedPasswordKinds(scope)).toEqual([]);
+  expect(await findDearestImportedHash(scope)).toBeNull();
   await recordLogin(scope, user.id, now);
-  await recordFailedLogin(scope, user.id, 1, now);
+  const lockout = { threshold: 1, locked_until: now, now };
+  expect(await countPasswordTry(scope, user.id, lockout)).toBeNull();
+  await returnPasswordTry(scope, user.id, lockout, true);
   expect(await findClient(scope, client.id)).toBeNull();
   expect(await updateClient(scope, client.id, { name: 'Eve' })).toBeNull();
   expect(await listAllowedOrigins(scope)).toEqual([]);

@@ -150,54 +150,61 @@ export async function recordLogin(scope: Scope, id: string, at: Date): Promise<v
   );
 }
 
+/** How wrong passwords lock an account: from `threshold` on, until `locked_until`. */
+export type Lockout = { readonly threshold: number; readonly locked_until: Date; readonly now: Date };
+
 /**
- * Counts a wrong password in one statement, so that parallel guesses are all counted; from `threshold` on the account is
- * locked until `lockedUntil`, and the count starts anew. The commit doesn't wait for the disk: the wait would tell a known account, which
+ * Counts a password before it is looked at, in one conditional statement, so that parallel guesses get no more than their number: the one that reaches
+ * `threshold` is the last and locks the account, and the count starts anew. The commit doesn't wait for the disk: the wait would tell a known account, which
  * has a row to write, from an unknown one; a crash of the database forgets the counts of its last moments.
- * @returns whether this very try locked the account
+ * @returns whether this very try locked the account; null when it was locked already, or when there is none
  */
-export async function recordFailedLogin(scope: Scope, id: string, threshold: number, lockedUntil: Date): Promise<boolean> {
+export async function countPasswordTry(scope: Scope, id: string, { threshold, locked_until, now }: Lockout): Promise<boolean | null> {
   const rows = await run<{ locked: boolean }>(
     scope,
     {
-      name: 'users.record_failed_login',
+      name: 'users.count_password_try',
       text: `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
              update users set
                failed_login_count = case when failed_login_count + 1 >= $3 then 0 else failed_login_count + 1 end,
                locked_until = case when failed_login_count + 1 >= $3 then $4 else locked_until end
              from hasty
-             where environment_id = $1 and id = $2
+             where environment_id = $1 and id = $2 and (locked_until is null or locked_until <= $5)
              returning failed_login_count = 0 as locked`,
     },
-    [id, threshold, lockedUntil],
+    [id, threshold, locked_until, now],
   );
-  return rows[0]?.locked ?? false;
+  return rows[0]?.locked ?? null;
 }
 
-/** The most kinds of imported hashes that are distinguished: each costs a check at every refused sign-in. */
-const maxPasswordKinds = 8;
-
-/** The kinds of imported password hashes that the environment still holds (migration 0121), at most eight; mostly none. */
-export async function listImportedPasswordKinds(scope: Scope): Promise<string[]> {
-  const rows = await run<{ kind: string }>(
+/** Takes a counted try back, with the lock that it set (`locked`): the password was right, or was never looked at. */
+export async function returnPasswordTry(scope: Scope, id: string, { threshold, locked_until }: Lockout, locked: boolean): Promise<void> {
+  await run(
     scope,
     {
-      name: 'users.list_imported_password_kinds',
-      short: 'look_up',
-      // One descent into the index for each kind, however many rows have it.
-      text: `with recursive kinds (kind, n) as (
-               (select password_hash_kind(password_hash), 1 from users
-                where environment_id = $1 and password_hash_kind(password_hash) is not null
-                order by password_hash_kind(password_hash) limit 1)
-               union all
-               select (select password_hash_kind(u.password_hash) from users u
-                       where u.environment_id = $1 and password_hash_kind(u.password_hash) is not null and password_hash_kind(u.password_hash) > k.kind
-                       order by password_hash_kind(u.password_hash) limit 1), k.n + 1
-               from kinds k where k.kind is not null and k.n < $2
-             )
-             select kind from kinds where kind is not null`,
+      name: 'users.return_password_try',
+      text: `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
+             update users set
+               failed_login_count = case when $5 then $3 - 1 else greatest(failed_login_count - 1, 0) end,
+               locked_until = case when $5 and locked_until = $4 then null else locked_until end
+             from hasty
+             where environment_id = $1 and id = $2`,
     },
-    [maxPasswordKinds],
+    [id, threshold, locked_until, locked],
   );
-  return rows.map(({ kind }) => kind);
+}
+
+/** The work of the dearest imported password hash that the environment still holds (migration 0385); null without any, as mostly. */
+export async function findDearestImportedHash(scope: Scope): Promise<number | null> {
+  const [row] = await run<{ work: number | null }>(
+    scope,
+    {
+      name: 'users.find_dearest_imported_hash',
+      short: 'look_up',
+      text: `select max(password_hash_work(password_hash)) as work from users
+             where environment_id = $1 and password_hash_work(password_hash) is not null`,
+    },
+    [],
+  );
+  return row?.work ?? null;
 }

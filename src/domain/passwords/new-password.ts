@@ -10,5 +10,5 @@ export async function hashNewPassword(ctx: Context, password: string): Promise<s
   const { deadline } = ctx.scope;
   if (ctx.environment.breached_passwords === 'refuse' && (await ctx.breachedPasswords.check(password, deadline)) === 'breached')
     return null;
-  return ctx.passwords.hash(password, deadline);
+  return ctx.passwords.hash(password, { environment_id: ctx.environment.id, deadline });
 }

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
-import { within, type Deadline } from '../../lib/deadline.js';
+import { noDeadline, within, type Deadline } from '../../lib/deadline.js';
 import { isCommonPassword } from './common-passwords.js';
-import { createHashingQueue, type Priority } from './hashing-queue.js';
+import { createHashingQueue, type Turn } from './hashing-queue.js';
+import { createCheckTimes, ownCost, workOf, type CheckTimes, type PasswordCost } from './hash-work.js';
 import { createBcryptVerifier } from './bcrypt.js';
 
 /** Longest password, in Unicode code points after NFC. */
@@ -12,10 +14,7 @@ export const MAX_PASSWORD_LENGTH = 128;
 const MAX_PASSWORD_UNITS = 1024;
 
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
-const parameters = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-
-/** What a hash costs: memory in KiB (8 at least), passes over it. */
-export type PasswordCost = { readonly memoryCost: number; readonly timeCost: number };
+const parameters = { type: argon2id, ...ownCost, parallelism: 1 } as const;
 
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
 const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
@@ -23,22 +22,8 @@ const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?
 /** The kind of hashes made at a cost. */
 const kindAt = ({ memoryCost, timeCost }: PasswordCost) => `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$`;
 
-/** The kind of the hashes that are made here. */
-const ownKind = kindAt(parameters);
-
-/**
- * The kind of a stored hash, which is what its check costs: algorithm and parameters (`$2b$12$` for every spelling of bcrypt at cost 12).
- * The kinds of imported hashes are told apart in the same way by the database's `password_hash_kind`. What can't be read costs a decoy of
- * our own kind.
- */
-export function passwordHashKind(phc: string): string {
-  if (bcryptHash.test(phc)) return `$2b${phc.slice(3, 7)}`;
-  if (!acceptsPasswordHash(phc)) return ownKind;
-  return /^\$argon2(?:id|i|d)\$(?:v=\d+\$)?[^$]+\$/.exec(phc)?.[0] ?? ownKind;
-}
-
 /** A syntactically valid hash of the kind that no password matches. */
-const sampleOf = (kind: string) => kind + (kind.startsWith('$2') ? '.'.repeat(53) : `${'A'.repeat(22)}$${'A'.repeat(43)}`);
+const sampleOf = (kind: string) => `${kind}${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /**
  * Whether a stored or imported hash is one that `verify` reads at a bearable cost: argon2 in PHC form (at most 256 MiB, 16 passes,
@@ -80,40 +65,71 @@ const poolThreads = 4;
 export const hashesAtOnce = (processes = 1, processors = availableParallelism()): number =>
   Math.max(1, Math.min(Math.floor((processors - 1) / processes), poolThreads - 1));
 
+/** Compares passwords with hashes, and notes the time that each comparison takes. */
+function createComparison(times: CheckTimes) {
+  const verifyBcrypt = createBcryptVerifier();
+  async function compare(phc: string, text: Buffer): Promise<boolean> {
+    const started = performance.now();
+    const right = await (phc.startsWith('$2') ? verifyBcrypt(phc, text.toString('utf8')) : argon2Verify(phc, text));
+    times.note(phc, performance.now() - started);
+    return right;
+  }
+
+  /** Whether it is the password as typed or as received: one check, two where normalising changes it. */
+  return async function compareBoth(phc: string, password: string): Promise<boolean> {
+    const normalised = typed(password);
+    if (await compare(phc, normalised)) return true;
+    const received = Buffer.from(password, 'utf8');
+    return !received.equals(normalised) && (await compare(phc, received));
+  };
+}
+
+/** The result of a check: whether the password was right, and when its turn began (`performance.now()`). */
+export type Checked = { readonly right: boolean; readonly began: number };
+
+/** Commands and tests, which no environment's people wait for. */
+const ownTurn: Turn = { environment_id: '', priority: 'stranger' };
+
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
- * `concurrency` (default: {@link hashesAtOnce}) run at once and at most `queueMax` (default 200) of each priority wait, for `maxWaitMs` (default 5 s)
- * at most, or until the caller's deadline. Whoever sets a password has proven something before, and goes before strangers.
- * `cost` is for tests that aren't about passwords: nothing else hashes for less.
- * @throws {OverloadedError} from every function, when its turn doesn't come in time
+ * `concurrency` (default: {@link hashesAtOnce}) run at once, environments that wait share the time, and at most `queueMax` (default 200) of each priority
+ * wait in each, for `maxWaitMs` (default 5 s) at most, or until the caller's deadline. Whoever sets a password has proven something before, and goes
+ * before strangers. `cost` and `pause` are for tests: nothing else hashes for less.
+ * @throws {OverloadedError} from every function that hashes, when its turn doesn't come in time
  */
 export function createPasswordHasher({
   concurrency = hashesAtOnce(),
   queueMax = 200,
   maxWaitMs = 5_000,
   cost = parameters,
-}: { readonly concurrency?: number; readonly queueMax?: number; readonly maxWaitMs?: number; readonly cost?: PasswordCost } = {}) {
+  pause = setTimeout,
+}: {
+  readonly concurrency?: number;
+  readonly queueMax?: number;
+  readonly maxWaitMs?: number;
+  readonly cost?: PasswordCost;
+  readonly pause?: (ms: number) => Promise<unknown>;
+} = {}) {
   const { memoryCost, timeCost } = cost;
   const hashing = { ...parameters, memoryCost, timeCost };
-  const made = kindAt(cost);
   const queue = createHashingQueue({ concurrency, queueMax, maxWaitMs });
-  const verifyBcrypt = createBcryptVerifier();
+  const times = createCheckTimes();
+  const compareBoth = createComparison(times);
+  const decoy = sampleOf(kindAt(cost));
 
-  const check = (phc: string, text: Buffer) => (phc.startsWith('$2') ? verifyBcrypt(phc, text.toString('utf8')) : argon2Verify(phc, text));
-
-  /** Whether it is the password as typed or as received: one check, two where normalising changes it. */
-  async function checkBoth(phc: string, password: string): Promise<boolean> {
-    const normalised = typed(password);
-    if (await check(phc, normalised)) return true;
-    const received = Buffer.from(password, 'utf8');
-    return !received.equals(normalised) && (await check(phc, received));
-  }
-
-  async function verifyDecoy(password: string, priority: Priority = 'stranger', kind = made, deadline?: Deadline): Promise<false> {
-    const sample = sampleOf(kind);
-    if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
-    await queue.run(priority, () => checkBoth(sample, password), deadline);
-    return false;
+  /**
+   * Checks a password against a stored hash, or, for nobody (null), against a decoy of our own kind, which takes the same turn and is never right: one
+   * hash is computed, two where normalising changes the text, and no other. An overlong text is refused unhashed, whoever it is for; a hash that can't be
+   * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
+   */
+  async function check(phc: string | null, password: string, turn: Turn = ownTurn): Promise<Checked> {
+    if (tooLong(password)) return { right: false, began: performance.now() };
+    const real = phc !== null && acceptsPasswordHash(phc) ? phc : null;
+    return queue.run(turn, async () => {
+      const began = performance.now();
+      const right = await compareBoth(real ?? decoy, password);
+      return { right: right && real !== null, began };
+    });
   }
 
   return {
@@ -123,36 +139,32 @@ export function createPasswordHasher({
     /** How many wait to be hashed. */
     queue: () => queue.state(),
 
+    /** What all checks so far have computed, in hashes of ours. */
+    spent: () => times.spent(),
+
     /**
      * The argon2id PHC string to store.
      * @throws {RangeError} for a text that {@link passwordProblems} would refuse as too long
      */
-    async hash(password: string, deadline?: Deadline): Promise<string> {
+    async hash(password: string, turn: Omit<Turn, 'priority'> = ownTurn): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
-      return queue.run('known', () => argon2Phc(typed(password), hashing), deadline);
+      return queue.run({ ...turn, priority: 'known' }, () => argon2Phc(typed(password), hashing));
     },
 
-    /**
-     * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
-     * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
-     */
-    async verify(phc: string, password: string, priority: Priority = 'stranger', deadline?: Deadline): Promise<boolean> {
-      if (tooLong(password)) return false;
-      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, priority, made, deadline);
-      return queue.run(priority, () => checkBoth(phc, password), deadline);
-    },
+    check,
 
-    /** Costs what `verify` of a hash of the kind (ours, unless told) costs and is never true: for an unknown account, or one without a password. */
-    verifyDecoy,
+    /** `check` for whoever needs no more than whether the password is right. */
+    verify: async (phc: string, password: string, turn?: Turn): Promise<boolean> => (await check(phc, password, turn)).right,
 
     /**
-     * What a refused check costs beyond the one that was made: `phc` is the hash that was checked (null: a decoy), `imported` the kinds of
-     * imported hashes in the environment. Afterwards one hash of each kind was checked, ours included, whoever's password it was to be.
-     * Whoever asks has had a turn already: behind all strangers again, most would have that one for nothing in a flood.
+     * Holds a refusal back until a check of the dearest imported hash of the environment (`work`; null without any) would have ended, counted from when
+     * the turn of the one that was made began: its time doesn't tell whose hash was checked. Waits without computing, and in no turn.
      */
-    async verifyOtherKinds(phc: string | null, imported: readonly string[], password: string, deadline?: Deadline): Promise<void> {
-      const checked = phc === null ? made : passwordHashKind(phc);
-      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, 'known', kind, deadline);
+    async hold({ began }: Checked, work: number | null, deadline: Deadline = noDeadline): Promise<void> {
+      if (work === null) return;
+      const until = began + Math.min(maxWaitMs, times.ceilingMs(Math.max(work, workOf(cost))));
+      const left = Math.min(until - performance.now(), deadline.left());
+      if (left > 0) await pause(left);
     },
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */

@@ -1,18 +1,21 @@
 import {
+  countPasswordTry,
+  findDearestImportedHash,
   findUserByEmailKey,
-  listImportedPasswordKinds,
-  recordFailedLogin,
   recordLogin,
   replacePassword,
+  returnPasswordTry,
+  type Lockout,
   type UserRow,
 } from '../../db/tables/users.js';
 import type { Deadline } from '../../lib/deadline.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { requiredConnectionFor } from '../connections/connections.js';
 import type { Context } from '../context.js';
-import { trustedBrowser, type Device } from '../sessions/known-browsers.js';
+import { trustedBrowser, type Device, type TrustedBrowser } from '../sessions/known-browsers.js';
 import type { Origin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
+import { OverloadedError } from './hashing-queue.js';
 
 /** The result of checking a password. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
 export type PasswordVerdict =
@@ -21,37 +24,71 @@ export type PasswordVerdict =
 /** Where a password is entered: for the trace, and to tell a browser that has signed in to the account before from a stranger's. */
 export type Proving = { readonly origin: Origin; readonly device: Device | null };
 
+/** The lock that a wrong password of this moment would set. */
+function lockoutOf({ clock, environment }: Context): Lockout {
+  const now = clock.now();
+  return { threshold: environment.lockout_threshold, locked_until: new Date(now.getTime() + environment.lockout_lifetime * 1000), now };
+}
+
+/** A password that is counted as wrong until it has been found right. */
+type CountedTry = {
+  /** Whether the password is looked at: the account isn't locked, or the browser that it knows isn't. */
+  readonly allowed: boolean;
+  /** Whether this very try locked the account. */
+  readonly locked: boolean;
+  right(): Promise<void>;
+  /** There was no time to look at it. */
+  unseen(): Promise<void>;
+};
+
+/** Counts a password of the account, or of nobody, before anything is spent on it. */
+async function countTry(ctx: Context, holder: UserRow | null, browser: TrustedBrowser | null, lockout: Lockout): Promise<CountedTry> {
+  const ofBrowser = browser && (await browser.count());
+  const id = holder && (browser === null || ofBrowser !== null) ? holder.id : nobody;
+  const locked = await countPasswordTry(ctx.scope, id, lockout);
+  const takeBack = () => returnPasswordTry(ctx.scope, locked === null ? nobody : id, lockout, locked === true);
+  return {
+    allowed: browser ? ofBrowser !== null : locked !== null,
+    locked: locked === true,
+    async right() {
+      await ofBrowser?.forget();
+      await takeBack();
+    },
+    async unseen() {
+      await ofBrowser?.takeBack();
+      await takeBack();
+    },
+  };
+}
+
 /**
- * Whether it is the password of the user, who may be nobody. Every refusal costs a check of each kind of hash that the environment holds,
- * real or decoy, one look-up of those kinds, and one statement that writes or could have: imported accounts take as long as any other
- * until their first sign-in replaces the hash. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for
- * `lockout_lifetime` seconds, for the right password too. Recovery and live sessions go on meanwhile, and so does a browser that has signed in
- * to the account before: only its own wrong passwords lock it, and it goes before strangers where passwords wait to be hashed.
+ * Whether it is the password of the user, who may be nobody. The try is counted first, and of a locked account nothing is looked at. Every refusal costs one
+ * check, of the account's own hash or of a decoy of ours, in the same place of the same queue, the same statements, and the time of the dearest
+ * imported hash of the environment, which is waited for and not computed: nothing tells who has an account here, or where it came from. Wrong passwords
+ * are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the right password too. Recovery and live sessions go
+ * on meanwhile, and so does a browser that has signed in to the account before: only its own wrong passwords lock it, and it goes before strangers where
+ * passwords wait to be hashed. What finds no place there is no try.
+ * @throws {OverloadedError}
  */
 export async function checkPassword(ctx: Context, user: UserRow | null, password: string, { origin, device }: Proving): Promise<boolean> {
-  const now = ctx.clock.now();
-  const patience = ctx.passwords.patience(ctx.scope.deadline);
-  const phc = user?.password_hash ?? null;
-  const trusted = user === null || phc === null ? null : await trustedBrowser(ctx, device, user);
-  const priority = trusted ? 'known' : 'stranger';
-  const accountLocked = user?.locked_until != null && user.locked_until > now;
-  const locked = trusted ? trusted.locked : accountLocked;
-  const right =
-    phc === null
-      ? await ctx.passwords.verifyDecoy(password, priority, undefined, patience)
-      : await ctx.passwords.verify(phc, password, priority, patience);
-  if (right && !locked) {
-    await trusted?.succeeded();
+  const deadline = ctx.passwords.patience(ctx.scope.deadline);
+  const lockout = lockoutOf(ctx);
+  const holder = user?.password_hash == null ? null : user;
+  const browser = holder && trustedBrowser(ctx, device, holder, lockout);
+  const tried = await countTry(ctx, holder, browser, lockout);
+  const turn = { environment_id: ctx.environment.id, priority: browser ? 'known' : 'stranger', deadline } as const;
+  const phc = tried.allowed && holder ? holder.password_hash : null;
+  const checked = await ctx.passwords.check(phc, password, turn).catch(async (error: unknown) => {
+    if (error instanceof OverloadedError) await tried.unseen();
+    throw error;
+  });
+  if (checked.right) {
+    await tried.right();
     return true;
   }
-  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password, patience);
-  if (!locked) await trusted?.failed();
-  const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
-  const known = user !== null && phc !== null;
-  const counted = known && !locked && !accountLocked ? user.id : nobody;
-  const lockedNow = await recordFailedLogin(ctx.scope, counted, ctx.environment.lockout_threshold, lockedUntil);
-  noteRefusal(ctx, user, known && locked ? 'account_locked' : 'invalid_credentials', origin);
-  if (known && lockedNow) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
+  noteRefusal(ctx, user, holder && !tried.allowed ? 'account_locked' : 'invalid_credentials', origin);
+  if (tried.locked) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
+  await ctx.passwords.hold(checked, await findDearestImportedHash(ctx.scope), deadline);
   return false;
 }
 
@@ -62,11 +99,19 @@ function noteRefusal(ctx: Context, user: UserRow | null, reason: string, origin:
   noteSecurityEvent(ctx, 'login.failed', { target: targetOf(user), origin, reason });
 }
 
-/** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. */
-async function refreshHash(ctx: Context, user: UserRow, password: string, patience: Deadline): Promise<UserRow | null> {
+/**
+ * A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. Where too many wait to be hashed it stays
+ * until the next sign-in: whoever has the right password gets in.
+ */
+async function refreshHash(ctx: Context, user: UserRow, password: string, deadline: Deadline): Promise<UserRow | null> {
   const { password_hash: proven } = user;
   if (proven === null || !ctx.passwords.needsRehash(proven)) return user;
-  return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password, patience) });
+  const hashing = ctx.passwords.hash(password, { environment_id: ctx.environment.id, deadline });
+  const password_hash = await hashing.catch((error: unknown) => {
+    if (error instanceof OverloadedError) return null;
+    throw error;
+  });
+  return password_hash === null ? user : replacePassword(ctx.scope, user.id, proven, { password_hash });
 }
 
 async function prove(ctx: Context, attempt: Attempt, again = true): Promise<PasswordVerdict> {

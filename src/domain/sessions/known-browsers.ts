@@ -1,5 +1,5 @@
-import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../db/tables/browser_lockouts.js';
-import type { UserRow } from '../../db/tables/users.js';
+import { countBrowserTry, deleteBrowserLockout, returnBrowserTry } from '../../db/tables/browser_lockouts.js';
+import type { Lockout, UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { Context } from '../context.js';
 
@@ -26,25 +26,26 @@ export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRo
 
 /** A known browser: its wrong passwords are counted by themselves too, and it is locked by them alone, not by those of strangers. */
 export type TrustedBrowser = {
-  readonly locked: boolean;
-  /** Counts a wrong password. */
-  failed(): Promise<void>;
-  /** Forgets those that were counted. */
-  succeeded(): Promise<void>;
+  /** Counts a password before it is looked at. @returns null, when the browser is locked, or how the try ends */
+  count(): Promise<{
+    /** The password was right. */ forget(): Promise<void>;
+    /** It was never looked at. */ takeBack(): Promise<void>;
+  } | null>;
 };
 
 /** The browser if the account knows it, else null. From `lockout_threshold` wrong passwords on it is locked for `lockout_lifetime` seconds. */
-export async function trustedBrowser(ctx: Context, device: Device | null, user: UserRow): Promise<TrustedBrowser | null> {
+export function trustedBrowser(ctx: Context, device: Device | null, user: UserRow, lockout: Lockout): TrustedBrowser | null {
   if (device === null || !isKnownTo(ctx, device, user)) return null;
   const browser_digest = digest(`${device.id} ${user.id}`);
-  const now = ctx.clock.now();
-  const counted = await findBrowserLockout(ctx.scope, browser_digest);
-  const { lockout_threshold: threshold, lockout_lifetime } = ctx.environment;
-  const locked_until = new Date(now.getTime() + lockout_lifetime * 1000);
-  const expires_at = new Date(locked_until.getTime() + failuresKeptMs);
+  const expires_at = new Date(lockout.locked_until.getTime() + failuresKeptMs);
   return {
-    locked: counted?.locked_until != null && counted.locked_until > now,
-    failed: () => recordBrowserFailure(ctx.scope, browser_digest, { threshold, locked_until, expires_at }),
-    succeeded: async () => (counted ? deleteBrowserLockout(ctx.scope, browser_digest) : undefined),
+    async count() {
+      const locked = await countBrowserTry(ctx.scope, browser_digest, { ...lockout, expires_at });
+      if (locked === null) return null;
+      return {
+        forget: () => deleteBrowserLockout(ctx.scope, browser_digest),
+        takeBack: () => returnBrowserTry(ctx.scope, browser_digest, lockout.threshold, locked),
+      };
+    },
   };
 }

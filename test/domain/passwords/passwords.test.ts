@@ -2,12 +2,12 @@ import { argon2i, argon2id, hash as argon2Hash } from 'argon2';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import { OverloadedError } from '../../../src/domain/passwords/hashing-queue.js';
+import { passwordHashWork } from '../../../src/domain/passwords/hash-work.js';
 import {
   acceptsPasswordHash,
   createPasswordHasher,
   hashesAtOnce,
   MAX_PASSWORD_LENGTH,
-  passwordHashKind,
   passwordProblems,
 } from '../../../src/domain/passwords/passwords.js';
 
@@ -53,7 +53,7 @@ describe('hashing', () => {
     const stored = await hasher.hash('correct horse battery');
     const started = performance.now();
     expect(await hasher.verify(stored, 'x'.repeat(1_000_000))).toBe(false);
-    expect(await hasher.verifyDecoy('x'.repeat(1_000_000))).toBe(false);
+    expect((await hasher.check(null, 'x'.repeat(1_000_000))).right).toBe(false);
     expect(performance.now() - started).toBeLessThan(15);
     await expect(hasher.hash('x'.repeat(2000))).rejects.toThrow(RangeError);
   });
@@ -67,7 +67,7 @@ describe('hashing', () => {
       await hasher.verify(stored, 'wrong password');
       real.push(performance.now() - started);
       started = performance.now();
-      expect(await hasher.verifyDecoy('wrong password')).toBe(false);
+      expect((await hasher.check(null, 'wrong password')).right).toBe(false);
       decoy.push(performance.now() - started);
     }
     const median = (values: number[]) => values.sort((a, b) => a - b)[7]!;
@@ -89,30 +89,54 @@ describe('imported hashes', () => {
     }
   });
 
-  test('a refusal costs a check of each kind of hash, whichever was the real one (attack 10.264)', async () => {
-    const bcryptHash = await bcrypt.hash('x', 11);
-    expect(passwordHashKind(bcryptHash.replace('$2b$', '$2y$'))).toBe('$2b$11$');
-    const timed = async (work: () => Promise<unknown>) => {
-      const started = performance.now();
-      await work();
-      return performance.now() - started;
+  test('a refusal computes one hash, and no decoy of what else was imported (attack 10.991)', async () => {
+    const passwords = createPasswordHasher();
+    /** What a check computes, in hashes of ours. */
+    const cost = async (phc: string | null, password = 'wrong') => {
+      const before = passwords.spent();
+      const checked = await passwords.check(phc, password);
+      await passwords.hold(checked, 114 * 2 ** 6);
+      return passwords.spent() - before;
     };
-    const real = await timed(() => hasher.verify(bcryptHash, 'wrong'));
-    // Beyond a decoy: the bcrypt check. Beyond a bcrypt check: ours alone.
-    expect(await timed(() => hasher.verifyOtherKinds(null, ['$2b$11$'], 'wrong'))).toBeGreaterThan(real / 2);
-    expect(await timed(() => hasher.verifyOtherKinds(bcryptHash, ['$2b$11$'], 'wrong'))).toBeLessThan(real);
-    // What no hash could be costs nothing.
-    expect(await timed(() => hasher.verifyOtherKinds(null, ['$2b$31$'], 'wrong'))).toBeLessThan(real / 2);
+    expect(await cost(null)).toBe(1);
+    expect(await cost(await passwords.hash('correct horse battery'))).toBe(1);
+    // A text that normalising changes is tried twice, whoever it is for.
+    expect(await cost(null, 'cafe\u0301')).toBe(2);
+    expect(await cost(await bcrypt.hash('x', 9))).toBe(1.5);
+    expect(await cost('unreadable')).toBe(1);
   });
 
-  test('who has had a turn does not wait behind all strangers again for the hashes of other kinds', async () => {
-    const busy = createPasswordHasher({ concurrency: 1, maxWaitMs: 60_000, cost: { memoryCost: 1024, timeCost: 1 } });
-    const bcryptHash = await bcrypt.hash('x', 4);
-    const done: string[] = [];
-    const strangers = Array.from({ length: 10 }, () => busy.verifyDecoy('wrong').then(() => done.push('stranger')));
-    await busy.verifyOtherKinds(bcryptHash, [], 'wrong').then(() => done.push('second turn'));
-    await Promise.all(strangers);
-    expect(done.indexOf('second turn')).toBeLessThan(3);
+  test('a refusal is held back as long as the dearest imported hash takes, whatever was checked (attack 10.264)', async () => {
+    const pauses: number[] = [];
+    const passwords = createPasswordHasher({ pause: async (ms) => void pauses.push(ms) });
+    const dear = passwordHashWork(await bcrypt.hash('x', 11))!;
+    /** Milliseconds from the begin of the turn until the answer. */
+    const heldUntil = async (phc: string | null, work: number | null) => {
+      const checked = await passwords.check(phc, 'wrong');
+      const asked = performance.now();
+      await passwords.hold(checked, work);
+      return asked - checked.began + (pauses.pop() ?? 0);
+    };
+    expect(await heldUntil(null, null)).toBeLessThan(1000);
+    expect(pauses).toEqual([]);
+    const own = await passwords.hash('correct horse battery');
+    const held = [await heldUntil(null, dear), await heldUntil(own, dear), await heldUntil('$2b$04$' + 'c'.repeat(53), dear)];
+    // What checks took changes the estimate by a sixteenth at most.
+    expect(Math.max(...held) / Math.min(...held)).toBeLessThan(1.4);
+    // Never beyond what anybody waits for a turn.
+    expect(await heldUntil(null, 1e9)).toBeLessThan(5_100);
+    expect(await heldUntil(null, 1e9)).toBeGreaterThan(4_900);
+  });
+
+  test('the work of a hash is that of its parameters, in any order', () => {
+    expect(
+      [
+        '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaA',
+        '$argon2i$t=3,m=4096,p=2$c2FsdHNhbHQ$aGFzaA',
+        `$2y$10$${'c'.repeat(53)}`,
+        'unreadable',
+      ].map(passwordHashWork),
+    ).toEqual([38_912, 12_288, 116_736, null]);
   });
 
   test('a costly bcrypt check leaves the event loop free', async () => {
@@ -177,7 +201,7 @@ describe('the queue', () => {
     const small = createPasswordHasher({ concurrency: 1, queueMax: 0 });
     const stored = await hasher.hash('a long one');
     const busy = small.hash('correct horse battery');
-    await expect(small.verifyDecoy('anything')).rejects.toThrow(OverloadedError);
+    await expect(small.check(null, 'anything')).rejects.toThrow(OverloadedError);
     await expect(small.verify(stored, 'anything')).rejects.toThrow(OverloadedError);
     await busy;
   });
