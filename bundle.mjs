@@ -4,7 +4,7 @@
 //
 // Usage: node bundle.mjs [directory]    in the root of the project; without a directory into dist/.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -14,10 +14,14 @@ const keptMs = 7 * 24 * 60 * 60 * 1000;
 const directory = resolve(process.argv[2] ?? 'dist');
 const chunks = join(directory, 'chunks');
 
+/** What is made bears this time: a source that changes from now on is newer (bin/build.sh). */
+const began = new Date();
+
 /** Nobody sees half a file, not even while another build writes the same one. */
 async function replace({ path, contents }) {
   const draft = `${path}.${randomBytes(6).toString('hex')}.draft`;
   await writeFile(draft, contents);
+  await utimes(draft, began, began);
   await rename(draft, path);
 }
 
@@ -54,7 +58,9 @@ const { outputFiles } = await build({
 for (const path of new Set(outputFiles.map((file) => dirname(file.path)))) await mkdir(path, { recursive: true });
 await mkdir(chunks, { recursive: true });
 const isChunk = ({ path }) => dirname(path) === chunks;
-// Programs come last: all that they import is there.
+const isMain = ({ path }) => path === join(directory, 'main.js');
+// Programs come last: all that they import is there. And of them the one by whose time a build is known to be whole.
 await Promise.all(outputFiles.filter(isChunk).map(replace));
-await Promise.all(outputFiles.filter((file) => !isChunk(file)).map(replace));
+await Promise.all(outputFiles.filter((file) => !isChunk(file) && !isMain(file)).map(replace));
+await Promise.all(outputFiles.filter(isMain).map(replace));
 await removeOutdated(new Set(outputFiles.filter(isChunk).map(({ path }) => join(chunks, basename(path)))));

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { packageRoot } from '../lib/package-root.js';
 import { defaultContext } from '../domain/environments/bootstrap.js';
 import { demoAppUrl, ensureDemoData } from './demo/data.js';
 import { runProgram } from '../process/run.js';
 import { startAll } from '../process/startup.js';
 
-// The service, its demo data and the example application in one go.
+new Command('demo').description('Starts the service with demo data, and an example application that signs in with it.').parse();
+
 runProgram(async (config, logger, stops) => {
   const service = await startAll(config, logger, stops);
   const data = await ensureDemoData(await defaultContext(service.deps));

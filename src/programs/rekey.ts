@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Command } from 'commander';
 import { removeSecretKeyHolder } from '../db/tables/secret_keys.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
 import {
@@ -12,6 +13,12 @@ import { secretKeyPass } from '../jobs/secret-keys.js';
 import { createDeps, prepareDatabase } from '../process/service.js';
 import { runProgram } from '../process/run.js';
 import { joinDatabase, joinExistingDatabase } from '../process/startup.js';
+
+const program = new Command('rekey')
+  .description('Seals anew what earlier keys have sealed, beside the running service or without it.')
+  .option('--status', 'only tell how far it is, and change nothing (exit 2 while something waits)')
+  .parse();
+const { status: onlyTell = false } = program.opts<{ status?: boolean }>();
 
 /** What it ends with while values wait to be sealed anew, or will. */
 const unfinished = 2;
@@ -34,9 +41,7 @@ function line({ id, has_sealed, may_go_at }: SecretKeyStatus, now: Date): string
   return `nothing is sealed with ${nameOf(id)} any more; it ${when}`;
 }
 
-// Without arguments: seals anew what earlier keys have sealed, beside the running service or without it. --status only tells, and changes nothing.
 runProgram(async (config, logger, stops) => {
-  const onlyTell = process.argv.includes('--status');
   const database = await (onlyTell ? joinExistingDatabase : joinDatabase)(config, logger);
   stops.add(() => database.close());
   const deps = createDeps(config, logger, database);

@@ -3,7 +3,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { packageRoot } from '../lib/package-root.js';
+
+new Command('sbom').description('Prints a bill of materials (CycloneDX, JSON) of all that an installation holds.').parse();
 
 type Component = { readonly 'bom-ref': string };
 type Dependency = { readonly ref: string; readonly dependsOn?: readonly string[] };

@@ -1,10 +1,16 @@
+import { Command } from 'commander';
 import { defaultContext } from '../domain/environments/bootstrap.js';
 import { describeDemoData, ensureDemoData } from './demo/data.js';
 import { runProgram } from '../process/run.js';
 import { joinDatabase } from '../process/startup.js';
 import { createDeps, prepareDatabase } from '../process/service.js';
 
-// Works on the database of the running service, or on one that it opens for the while.
+new Command('seed')
+  .description(
+    'Adds an account, a client and an API to try things out with, to the database of the running service or of one that is not running.',
+  )
+  .parse();
+
 runProgram(async (config, logger, stops) => {
   logger.level = 'warn';
   const database = await joinDatabase(config, logger);
