@@ -1,5 +1,5 @@
 // Enrolment at sign-in: while the policy demands a factor, nobody without one gets in, save in the grace time.
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findUser } from '../../src/db/tables/users.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -277,4 +277,34 @@ describe('a session that is to reach a higher class', () => {
     const answer = await browser.postJson('/login/enroll/passkey', { credential, acr_values: 'phr', return_to: '/account' });
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ redirect_to: '/account' })]);
   });
+});
+
+test('an enrolment that the browser breaks off is no error in the log, and nothing is left of it', async () => {
+  await setEnvironment(service, { second_factor_policy: 'required' });
+  const { user, browser } = await enrolling();
+  const { knex } = service.deps;
+  const lines = () => service.log.map((line) => JSON.parse(line) as { level: number; path?: string; aborted?: boolean });
+  const before = service.log.length;
+  const blocking = await knex.transaction();
+  await blocking.raw('lock table authenticators in exclusive mode');
+  const leaving = new AbortController();
+  const headers = { 'content-type': 'application/json' };
+  const answer = browser.request('/login/enroll/totp', { method: 'POST', body: '{}', headers, signal: leaving.signal }).catch(() => 'gone');
+  await vi.waitFor(async () => {
+    const { rows } = await knex.raw<{ rows: unknown[] }>(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
+    );
+    expect(rows).toHaveLength(1);
+  });
+  leaving.abort();
+  expect(await answer).toBe('gone');
+  const told = () =>
+    lines()
+      .slice(before)
+      .filter(({ path }) => path === '/login/enroll/totp');
+  await vi.waitFor(() => expect(told()).toContainEqual(expect.objectContaining({ aborted: true })));
+  await blocking.rollback();
+  expect((await startTotp(browser)).secret).toBeTruthy();
+  expect(told().filter(({ level }) => level >= 40)).toEqual([]);
+  expect(await knex('authenticators').where({ user_id: user.id })).toHaveLength(1);
 });

@@ -225,6 +225,8 @@ export function renderErrors(web: Web): ErrorRequestHandler {
     traceRefusal(req, error);
     const refusal = renderedErrorOf(error);
     req.error_code = refusal.code;
+    // The caller hung up, whereupon nothing more is begun for it (request/deadline.ts): no failure, and nobody to answer.
+    if (refusal.status === 503 && res.destroyed) return;
     if (refusal.status >= 500) {
       // A failure of the database says what has happened, and has its own cause beside it.
       const cause = error instanceof DatabaseFailure ? error : ((error as { cause?: unknown }).cause ?? error);
