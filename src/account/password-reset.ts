@@ -10,33 +10,41 @@ import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { bodyReturnTo, bodyText } from './fields.js';
+import { pendingClient } from './login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { answerReset } from './password-review.js';
 import { codeRefusal } from './register-verify.js';
 import { wordsOf } from '../http/pages/words.js';
 
-function renderForgot(
+async function renderForgot(
   web: Web,
   req: Request,
   res: Response,
   state: { email: string; return_to: string | null; refusal?: StepRefusal },
-): void {
+): Promise<void> {
+  const client = await pendingClient(req, state.return_to);
   const base = basePage(req.ctx.environment, {
     title: wordsOf(req).t('forgot.title'),
     request_id: req.request_id,
     csrf_token: csrfToken(req, res),
   });
   const errors = state.refusal && pageErrors(req, state.refusal);
-  const model = { ...base, return_to: state.return_to ?? '', values: { email: state.email }, errors };
+  const model = {
+    ...base,
+    client: client && { name: client.name, logo_uri: client.logo_uri },
+    return_to: state.return_to ?? '',
+    values: { email: state.email },
+    errors,
+  };
   web.renderPage(res, 'account/password-forgot', model, { status: state.refusal?.status ?? 200 });
 }
 
 /** GET /password/forgot; somebody signed in finds the own address there. */
 export function forgotPage(web: Web) {
-  return (req: Request, res: Response): void => {
+  return async (req: Request, res: Response): Promise<void> => {
     const query = queryOf(req);
     const email = query.get('login_hint')?.slice(0, 254) ?? req.session?.user_email ?? '';
-    renderForgot(web, req, res, { email, return_to: safeReturnTo(query.get('return_to')) });
+    await renderForgot(web, req, res, { email, return_to: safeReturnTo(query.get('return_to')) });
   };
 }
 

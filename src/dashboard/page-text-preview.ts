@@ -31,7 +31,7 @@ export function previewPageText(web: Web) {
       return_to: '',
     };
     const shown = { language, frames: 'within' } as const;
-    if (page === 'forgot') return web.renderPage(res, 'account/password-forgot', base, shown);
+    if (page === 'forgot') return web.renderPage(res, 'account/password-forgot', { ...base, client: null }, shown);
     if (page === 'register') return web.renderPage(res, 'account/register', { ...base, client: null, connections: [] }, shown);
     const { registration_enabled } = environment;
     web.renderPage(res, 'account/login', { ...base, client: null, connections: [], registration_enabled }, shown);

@@ -40,7 +40,10 @@ test('sign-in, registration and recovery on the way to it, each step of them; no
   expect(page).toContain('href="https://notes.example/terms"');
   const query = login.slice(login.indexOf('?'));
   looksLikeNotes(await pageOf(browser, `/register${query}`));
-  looksLikeNotes(await pageOf(browser, `/password/forgot${query}`));
+  const forgot = await pageOf(browser, `/password/forgot${query}`);
+  looksLikeNotes(forgot);
+  expect(forgot).toMatch(/Afterwards you go on to\s*<strong>.*?<\/strong>/);
+  expect(await pageOf(browser, '/password/forgot')).not.toContain('Afterwards');
   // What a form of the sign-in answers, too.
   const return_to = new URLSearchParams(query).get('return_to') ?? '';
   looksLikeNotes(await (await browser.submit(login, { email: 'nobody@example.com', password: 'wrong', return_to }, '/login')).text());

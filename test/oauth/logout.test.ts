@@ -112,6 +112,17 @@ test('an address of another client, or of a disabled one, is not gone to', async
   expect([known.status, /isn(&#39;|')t registered/.test(await known.text())]).toEqual([200, false]);
 });
 
+test('why it doesn’t lead back is said where nothing shows that the request is the application’s (specification 5.9.3)', async () => {
+  const unproven = /could not show that this sign-out came from it, so you stay here/;
+  const unusable = { id_token_hint: `${id_token.slice(0, -4)}AAAA`, client_id: client.id, post_logout_redirect_uri: postLogout };
+  // Signed in, the person is asked first.
+  expect(await (await confirm(await logout(unusable), 'logout')).text()).toMatch(unproven);
+  expect(await (await logout(unusable)).text()).toMatch(unproven);
+  expect(await (await logout({ client_id: client.id, post_logout_redirect_uri: postLogout })).text()).toMatch(unproven);
+  // Without an address nobody wonders.
+  expect(await (await logout({ id_token_hint: unusable.id_token_hint })).text()).not.toMatch(/so you stay here/);
+});
+
 test('the page after a confirmed logout says that the address is not registered (specification 5.9.3)', async () => {
   const page = await logout({ client_id: client.id, post_logout_redirect_uri: `${postLogout}?more` });
   const answer = await confirm(page, 'logout');

@@ -42,7 +42,11 @@ const pushed = async (extra: Record<string, string> = {}) => (await push(extra))
 const query = (request_uri: string, extra: Record<string, string> = {}) =>
   new URLSearchParams({ client_id: client.id, request_uri, ...extra }).toString();
 const open = (request_uri: string, extra: Record<string, string> = {}, by = browser) => authorizeGet(by, query(request_uri, extra));
-const expectUnusable = async (send: () => Promise<Response>) => expect(await expectPage400(service, send)).toContain('invalid_request_uri');
+async function expectUnusable(send: () => Promise<Response>): Promise<void> {
+  const page = await expectPage400(service, send);
+  expect(page).toContain('invalid_request_uri');
+  expect(page.match(/Go back to the application/g)).toHaveLength(1);
+}
 
 test('the answer is 201 with a reference of 256 bits that is good for a minute and never cached; discovery names the endpoint (RFC 9126 2.2, 5)', async () => {
   const answer = await push();

@@ -433,7 +433,7 @@ const samples: Record<string, SamplePage> = {
       errors: { last_name: errorTexts.required, password: errorTexts.password_common },
     },
   },
-  'password-forgot': { view: 'account/password-forgot', model: { ...base('Reset your password'), return_to: '' } },
+  'password-forgot': { view: 'account/password-forgot', model: { ...base('Reset your password'), client: notes, return_to: '' } },
   'password-reset': {
     view: 'account/password-reset',
     model: { ...base('Set a new password'), reset_id: '019ab3c2', password_min_length: 8, return_to: '', values: { code: '482913' } },
@@ -731,7 +731,7 @@ const samples: Record<string, SamplePage> = {
   },
   'logged-out': {
     view: 'oauth/logged-out',
-    model: { ...base('You are signed out'), client: notes, unregistered: false, next: { href: '/login', label: 'Sign in again' } },
+    model: { ...base('You are signed out'), client: notes, stays: null, next: { href: '/login', label: 'Sign in again' } },
   },
   'form-post': {
     view: 'oauth/form-post',

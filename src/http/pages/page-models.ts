@@ -124,8 +124,8 @@ export interface LogoutConfirmPage extends BasePage {
 
 export interface LoggedOutPage extends BasePage {
   client: PageClient | null;
-  /** The client asked for a `post_logout_redirect_uri` that isn't registered for it. */
-  unregistered: boolean;
+  /** Why the person isn't sent to the `post_logout_redirect_uri` that was asked for; null when none was. */
+  stays: 'unregistered' | 'unproven' | null;
   next: PageLink | null;
 }
 

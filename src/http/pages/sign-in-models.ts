@@ -63,8 +63,9 @@ export interface RegisterCompletePage extends FormPage {
   return_to: string;
 }
 
-/** `values`: email. Posts `email`, `return_to` to /password/forgot. */
+/** `values`: email. Posts `email`, `return_to` to /password/forgot. `client`: the application that waits for the sign-in. */
 export interface PasswordForgotPage extends FormPage {
+  client: PageClient | null;
   return_to: string;
 }
 

@@ -11,7 +11,7 @@ import { basePage, formActionSource } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { withParameters } from '../../lib/redirect-uri.js';
 import { endpoints } from '../endpoints.js';
-import { readLogoutRequest, type LogoutRequest } from './request.js';
+import { readLogoutRequest, type LogoutRequest, type Stay } from './request.js';
 import { wordsOf } from '../../http/pages/words.js';
 import { message } from '../../lib/languages/messages.js';
 
@@ -23,19 +23,19 @@ const place = 'logout-request';
 type Destination = {
   readonly client_id: string | null;
   readonly redirect_uri: string | null;
-  readonly unregistered: boolean;
+  readonly stays: Stay | null;
   readonly state: string | null;
 };
 
-const destinationOf = ({ client, redirect_uri, unregistered, state }: LogoutRequest): Destination => ({
+const destinationOf = ({ client, redirect_uri, stays, state }: LogoutRequest): Destination => ({
   client_id: client?.id ?? null,
   redirect_uri,
-  unregistered,
+  stays,
   state: state ?? null,
 });
 
 /** The end of every logout: back to the application with `state`, or a page that says so (RP-Initiated Logout 1.0 3). */
-async function leave(web: Web, req: Request, res: Response, { client_id, redirect_uri, unregistered, state }: Destination): Promise<void> {
+async function leave(web: Web, req: Request, res: Response, { client_id, redirect_uri, stays, state }: Destination): Promise<void> {
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Referrer-Policy', 'no-referrer');
   if (redirect_uri !== null) {
@@ -48,7 +48,7 @@ async function leave(web: Web, req: Request, res: Response, { client_id, redirec
   web.renderPage(res, 'oauth/logged-out', {
     ...base,
     client: client && pageClient(client),
-    unregistered,
+    stays,
     next: { href: '/login', label: wordsOf(req).t('logged_out.again') },
   });
 }
@@ -105,7 +105,8 @@ export function endSession(web: Web) {
     await signOut(req, res);
     // Without an ID token nothing shows that the application's request is the person's own: no redirect (RP-Initiated Logout 1.0 2).
     const destination = destinationOf(request);
-    await leave(web, req, res, request.hint === null ? { ...destination, redirect_uri: null } : destination);
+    const unproven = request.hint === null && request.redirect_uri !== null;
+    await leave(web, req, res, unproven ? { ...destination, redirect_uri: null, stays: 'unproven' } : destination);
   };
 }
 

@@ -5,6 +5,12 @@ import { PageError } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { message } from '../../lib/languages/messages.js';
 
+/**
+ * Why somebody stays here though the application asked for an address to go to: it isn't registered for the client, or nothing shows that the request is
+ * the client's.
+ */
+export type Stay = 'unregistered' | 'unproven';
+
 /** A logout request, reduced to what was verified (RP-Initiated Logout 1.0 2). */
 export type LogoutRequest = {
   /** The client that proved itself by an ID token, or named itself. */
@@ -13,8 +19,8 @@ export type LogoutRequest = {
   readonly hint: IdTokenHint | null;
   /** Where to go afterwards: only an exactly registered address of that client. */
   readonly redirect_uri: string | null;
-  /** Whether an address was asked for that isn't registered for the client. */
-  readonly unregistered: boolean;
+  /** Why the request doesn't lead to the address that it asks for; null when it does, or asks for none. */
+  readonly stays: Stay | null;
   readonly state: string | undefined;
 };
 
@@ -38,5 +44,6 @@ export async function readLogoutRequest(ctx: Context, parameters: Parameters): P
   const client = named === undefined ? null : await enabledClient(ctx, named);
   const uri = parameters.get('post_logout_redirect_uri');
   const registered = uri !== undefined && client?.post_logout_redirect_uris.includes(uri) === true;
-  return { client, hint, redirect_uri: registered ? uri : null, unregistered: uri !== undefined && client !== null && !registered, state };
+  const stays = uri === undefined || registered ? null : named === undefined ? 'unproven' : 'unregistered';
+  return { client, hint, redirect_uri: registered ? uri : null, stays, state };
 }
