@@ -55,6 +55,17 @@ test('what environments share is built once, however many of them are asked for 
   expect(JSON.stringify(other)).not.toContain('https://one.example');
 });
 
+test('operations are named as people speak: an environment, an API resource, a role', () => {
+  const paths = document['paths'] as Record<string, Record<string, { summary: string }>>;
+  const summary = (path: string, method: string) => paths[path]?.[method]?.summary;
+  expect(summary('/api/environments', 'post')).toBe('Create an environment');
+  expect(summary('/api/api_resources/{id}', 'patch')).toBe('Change an API resource');
+  expect(summary('/api/roles/{id}', 'delete')).toBe('Delete a role');
+  const all = Object.values(paths).flatMap((item) => Object.values(item).map((operation) => operation.summary));
+  expect(all.length).toBeGreaterThan(150);
+  expect(all.filter((text) => /\ba [aeio]|\ban [^aeiohA]/i.test(text))).toEqual([]);
+});
+
 test('an OpenAPI linter finds nothing', async () => {
   const config = await createConfig({ extends: ['recommended'] });
   const published = createOpenApi(registry)({ base_url: 'https://id.acme.org', issuer: 'https://id.acme.org' });

@@ -44,6 +44,12 @@ describe('bad requests', () => {
     for (const client_id of ['nobody', disabled.id, undefined]) await expectPage400(service, () => ask({ client_id }));
   });
 
+  test('the page about a client that nobody knows is no part of a sign-in, and keeps its window to itself (specification 11.3.2)', async () => {
+    const policy = async (change: Record<string, string>) => (await ask(change)).headers.get('cross-origin-opener-policy');
+    expect(await policy({ client_id: 'nobody' })).toBe('same-origin');
+    expect(await policy({ redirect_uri: 'https://elsewhere.example/cb' })).toBe(null);
+  });
+
   test('a request without redirect_uri gets a page, though one is registered (attack 1.4)', async () => {
     await expectPage400(service, () => ask({ redirect_uri: undefined }));
   });

@@ -190,6 +190,10 @@ describe('refused', () => {
     }
     expect(canary.arrived).toEqual([]);
     await canary.close();
+    for (const name of ['initiate_login_uri', 'client_uri', 'backchannel_logout_uri']) {
+      const { body } = await register({ redirect_uris, [name]: 'https://app.example:25/x' });
+      expect(body['error_description']).toMatch(/the port of another/);
+    }
   });
 
   test('off by default: 404 for every method', async () => {

@@ -110,10 +110,10 @@ export const onWayTo = (req: Request): string | null => pendingHere(req)?.parame
 
 /**
  * Whether the request belongs to the sign-in or sign-out of a client's: an address of the protocol, or a step that returns to a pending authorization
- * request. Single-page applications have these in a popup that they hold on to.
+ * request. Single-page applications have these in a popup that they hold on to. A refusal of a client that nobody knows belongs to no client's.
  */
 export function isWithinSignIn(req: Request): boolean {
-  return req.path.startsWith('/oauth/') || pendingHere(req) !== null;
+  return (req.path.startsWith('/oauth/') && req.error_code !== 'invalid_client') || pendingHere(req) !== null;
 }
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */

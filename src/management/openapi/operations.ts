@@ -8,8 +8,14 @@ import { idSchema, linkageDocument, linkageRequest, metaRequest, schemasOf, type
 
 type Schemas = ReadonlyMap<string, ResourceSchemas>;
 
+/** One of its records, as a sentence names it: "a role", "an environment", "an API resource". */
+const oneOf = ({ type }: Resource): string => {
+  const words = type.replaceAll('_', ' ').replace(/^api\b/, 'API');
+  return `${/^[aeio]|^API/.test(words) ? 'an' : 'a'} ${words}`;
+};
+
 const pathId = (resource: Resource) => ({
-  path: z.object({ id: idSchema(resource).meta({ description: `The id of a ${resource.type}.` }) }),
+  path: z.object({ id: idSchema(resource).meta({ description: `The id of ${oneOf(resource)}.` }) }),
 });
 const secured = (...permissions: string[]) => ({ security: [{ oauth2: permissions }] });
 const body = (schema: z.ZodObject) => ({ required: true, content: { [jsonApi]: { schema } } });
@@ -30,7 +36,7 @@ function collectionItem(registry: Registry, resource: Resource, schemas: Resourc
   const create: ZodOpenApiOperationObject = {
     operationId: `create_${resource.type}`,
     tags: [resource.path],
-    summary: `Create a ${resource.type.replaceAll('_', ' ')}`,
+    summary: `Create ${oneOf(resource)}`,
     ...secured(permissionFor(resource, 'write')),
     requestParams: { ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.create) },
     requestBody: body(schemas.create),
@@ -40,13 +46,13 @@ function collectionItem(registry: Registry, resource: Resource, schemas: Resourc
 }
 
 function recordItem(registry: Registry, resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
-  const name = resource.type.replaceAll('_', ' ');
+  const name = oneOf(resource);
   const tags = [resource.path];
   const item: ZodOpenApiPathItemObject = {
     get: {
       operationId: `get_${resource.type}`,
       tags,
-      summary: `Read a ${name}`,
+      summary: `Read ${name}`,
       ...secured(permissionFor(resource, 'read')),
       requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.read) },
       responses: { '200': documentResponse('The resource.', schemas.one), '304': notModified, ...errorResponses(400, 404) },
@@ -56,7 +62,7 @@ function recordItem(registry: Registry, resource: Resource, schemas: ResourceSch
     item.patch = {
       operationId: `update_${resource.type}`,
       tags,
-      summary: `Change a ${name}`,
+      summary: `Change ${name}`,
       ...secured(permissionFor(resource, 'write')),
       requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.change) },
       requestBody: body(schemas.update),
@@ -67,7 +73,7 @@ function recordItem(registry: Registry, resource: Resource, schemas: ResourceSch
     item.delete = {
       operationId: `delete_${resource.type}`,
       tags,
-      summary: resource.remove.audit === undefined ? `Delete a ${name}` : `End a ${name}`,
+      summary: resource.remove.audit === undefined ? `Delete ${name}` : `End ${name}`,
       ...secured(permissionFor(resource, 'write')),
       requestParams: { ...pathId(resource), header: z.object(headerParameters.remove) },
       responses: { '204': noContentResponse, ...errorResponses(400, 404, 409, 412) },
@@ -157,9 +163,9 @@ function linkageItem(registry: Registry, resource: Resource, name: string, relat
     requestBody: body(linkageRequest(registry, relationship)),
     responses: { '204': noContentResponse, ...errorResponses(400, 404, 409, 412, 413, 415, 422) },
   });
-  item.post = write('add', `Add ${name} to a ${resource.type}`);
-  item.delete = write('remove', `Take ${name} from a ${resource.type}`, headerParameters.remove);
-  if (change.replace) item.patch = write('replace', `Replace the ${name} of a ${resource.type}`);
+  item.post = write('add', `Add ${name} to ${oneOf(resource)}`);
+  item.delete = write('remove', `Take ${name} from ${oneOf(resource)}`, headerParameters.remove);
+  if (change.replace) item.patch = write('replace', `Replace the ${name} of ${oneOf(resource)}`);
   return item;
 }
 

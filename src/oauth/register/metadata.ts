@@ -51,7 +51,11 @@ function grantTypesWithin(asked: readonly string[], allowed: readonly string[]):
  * Strangers may not name addresses inside the network, even those that only browsers follow.
  */
 const schema = (policy: Policy) => {
-  const webUrl = z.string().refine((url) => checkUrl(url, policy) === null, 'must be an https address on the public network').nullish();
+  const webUrl = z
+    .string()
+    .refine((url) => checkUrl(url, policy) !== 'url_port', 'uses the port of another kind of service')
+    .refine((url) => [null, 'url_port'].includes(checkUrl(url, policy)), 'must be an https address on the public network')
+    .nullish();
   return z.object({
     redirect_uris: z.array(z.string()).max(maxRedirectUris, `must have at most ${maxRedirectUris} members`).default([]),
     post_logout_redirect_uris: uris.default([]),
