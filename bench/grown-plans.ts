@@ -1,4 +1,5 @@
 import type { Context } from '../src/domain/context.js';
+import { acceptedIssuers } from '../src/domain/environments/environment.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { statementObserver } from '../src/db/scope.js';
 import { findAccessToken, findJwtStanding } from '../src/db/tables/access_tokens.js';
@@ -29,10 +30,10 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
     proof: null,
   };
   const calls: Record<string, () => Promise<unknown>> = {
-    'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', ctx.environment.issuers),
+    'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', acceptedIssuers(ctx)),
     'introspection, JWT': () =>
       findJwtStanding(ctx.scope, { ids: [id], user_id: id, session_id: id, resource: 'https://none.example' }, 'permissions'),
-    userinfo: () => findAccessToken(ctx.scope, none, 'user', ctx.environment.issuers),
+    userinfo: () => findAccessToken(ctx.scope, none, 'user', acceptedIssuers(ctx)),
     session: () => findSessionByToken(ctx.scope, none),
     'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx), { with_user: false }),
     'refresh, write': () =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../src/domain/context.js';
+import { acceptedIssuers } from '../src/domain/environments/environment.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { findAccessToken, findJwtStanding } from '../src/db/tables/access_tokens.js';
 import { insertAuthorizationCode, redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
@@ -140,7 +141,7 @@ export async function hotOperations(ctx: Context, size: number): Promise<HotOper
   const any = () => used[Math.floor(Math.random() * used.length)] as number;
   const anybody = () => people[Math.floor(Math.random() * people.length)] as Person;
   const token = () => digest(`token ${any()}`);
-  const { issuers } = ctx.environment;
+  const issuers = acceptedIssuers(ctx);
   // Those with an even number have not been used; each once, then their successors.
   const successors = [...new Set(used.map((n) => n - (n % 2)))].map((n) => digest(`refresh ${n}`));
   const unused = () => successors.shift() as Buffer;

@@ -116,7 +116,7 @@ const query = new URLSearchParams(location.search);
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   if (!browserSupportsWebAuthn()) break;
   const elsewhere = form.parentElement.querySelector('[data-passkey-elsewhere]');
-  if (elsewhere && !capabilities.relatedOrigins) {
+  if (elsewhere && (elsewhere.dataset.passkeyElsewhere === 'only' || !capabilities.relatedOrigins)) {
     elsewhere.hidden = false;
   } else {
     const ceremony = new Ceremony(form);

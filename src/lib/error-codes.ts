@@ -49,6 +49,7 @@ export const apiErrorCodes = {
   self_registered_client: [[422], 'Make a client of your own for this: whoever registered this one can change it.'],
   logo_in_use: [[409], 'Take its address out of the branding that names it first.'],
   signing_algorithm_in_use: [[409], 'Choose another algorithm at the clients and API resources that have this one.'],
+  domain_in_use: [[409], 'The domain is the primary one, or passkeys belong to it.'],
   default_environment: [[409], 'The default environment stays.'],
   state_changed: [[409], 'Somebody changed the environment meanwhile: plan again, look at what would change, and apply that.'],
   webhook_deleted: [[409], 'Create a webhook anew; this one is gone.'],

@@ -48,6 +48,25 @@ test('a form has no roles for those who may not give any, and makes the user all
   expect([html.includes('name="email"'), html.includes('name="roles:')]).toEqual([true, false]);
 });
 
+test('the pages of domains say what each is for; verifying one asks whoever signed in long ago for the password', async () => {
+  const waiting: Document = await api.create('custom_domains', 'custom_domain', { domain: 'waiting.example.com' });
+  const used: Document = await api.create('custom_domains', 'custom_domain', { domain: 'used.example.com' });
+  const issuer_until = new Date(service.clock.now().getTime() + 3_600_000);
+  const uses = { status: 'verified', verified_at: new Date(), accepts_passkeys: true, issuer_until };
+  await service.deps.knex('custom_domains').where({ id: used['id'] }).update(uses);
+  service.deps.cache.clear();
+  const browser = await signedInWith(service, ...managementPermissions);
+  for (const path of ['', `/${used['id']}`])
+    expect(await (await browser.get(`/dashboard/custom_domains${path}`)).text()).toContain('Sign-in pages, earlier issuer, passkeys');
+  const path = `/dashboard/custom_domains/${waiting['id']}/verify`;
+  service.clock.advance(11 * 60_000);
+  const html = await (await browser.get(path)).text();
+  expect([html.includes('name="current_password"'), html.includes('people can sign in at the domain')]).toEqual([true, true]);
+  expect((await browser.post(path, { _csrf: csrfOf(html) })).status).toBe(422);
+  expect((await service.deps.knex('custom_domains').where({ id: waiting['id'] }).first()).status).toBe('pending');
+  service.clock.advance(-11 * 60_000);
+});
+
 test('making a domain the primary one asks whoever signed in long ago for the password', async () => {
   const domain: Document = await api.create('custom_domains', 'custom_domain', { domain: 'login.example.com' });
   await service.deps.knex('custom_domains').where({ id: domain['id'] }).update({ status: 'verified', verified_at: new Date() });

@@ -154,5 +154,6 @@ test('after a week without its record a domain has failed, is primary no more, i
     `Eine eigene Domain von ${name} ist nicht mehr in Gebrauch`,
     `Der DNS-Eintrag einer eigenen Domain von ${name} fehlt`,
     `Die Adresse von ${name} wurde geändert`,
+    `${name} ist unter einer weiteren Domain erreichbar`,
   ]);
 });

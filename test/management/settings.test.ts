@@ -156,8 +156,9 @@ test('custom domains: verified by a TXT record; the primary one makes the issuer
   expect((await api.get('/roles')).status).toBe(200);
   const [environment] = (await api.get('/environments')).body['data'] as Document[];
   expect(environment?.['attributes'].issuer).toBe('https://login.acme.example');
+  expect((await primary(false)).status).toBe(200);
   expect((await api.delete(address)).status).toBe(204);
-  expect((await lastEvent('custom_domain.deleted'))['data']).toMatchObject({ domain: 'login.acme.example', is_primary: true });
+  expect((await lastEvent('custom_domain.deleted'))['data']).toMatchObject({ domain: 'login.acme.example', is_primary: false });
   const broken = await api.create('custom_domains', 'custom_domain', { domain: 'broken.acme.example' });
   expect((await api.patch(`/custom_domains/${broken['id']}/verify`)).body['data'].attributes).toMatchObject({
     status: 'failed',

@@ -1,6 +1,6 @@
-import type { Presentation } from '../presentation.js';
+import type { Presentation, ViewContext } from '../presentation.js';
 import { environmentKindChoices } from '../choices.js';
-import type { Part, Value } from '../page-parts.js';
+import type { Part, Row, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
 import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words, statusStates } from '../values.js';
@@ -13,6 +13,23 @@ const domainStates = statusStates({
 });
 const domainState = (record: ResourceObject): Value =>
   record.attributes['missing_since'] !== null ? state('warning', terms.dns_record_missing) : domainStates(record);
+
+const originOf = (record: ResourceObject) => `https://${words(record.attributes['domain'])}`;
+const isPast = (iso: unknown, now: Date) => typeof iso !== 'string' || new Date(iso) <= now;
+
+/** What the domain is for: "Sign-in pages, earlier issuer"; nothing while it waits. */
+function purposes(record: ResourceObject, { req, now }: ViewContext): Value {
+  const { attributes: a } = record;
+  const { passkey_origins } = req.ctx.environment;
+  const found = [
+    ...(a['status'] === 'verified' ? [terms.sign_in_pages] : []),
+    ...(a['is_primary'] === true ? [terms.issuer] : isPast(a['issuer_until'], now) ? [] : [terms.earlier_issuer]),
+    ...(a['status'] === 'verified' && (a['accepts_passkeys'] === true || passkey_origins.includes(originOf(record)))
+      ? [terms.passkeys]
+      : []),
+  ];
+  return text(inWords(found.join(', ').toLowerCase()));
+}
 
 type DnsRecord = { record_kind: string; name: string; value: string };
 
@@ -30,6 +47,22 @@ function dnsRecords(record: ResourceObject): Part {
     empty,
     pager: null,
   };
+}
+
+function domainSummary(record: ResourceObject, look: ViewContext): Row[] {
+  const { attributes: a, id } = record;
+  const { now } = look;
+  return [
+    { label: terms.used_for, value: purposes(record, look) },
+    { label: terms.primary, value: yesNo(a['is_primary']) },
+    ...(isPast(a['issuer_until'], now) ? [] : [{ label: terms.tokens_accepted_until, value: time(a['issuer_until'], now) }]),
+    { label: terms.verified, value: time(a['verified_at'], now) },
+    { label: terms.last_checked, value: time(a['last_checked_at'], now) },
+    { label: terms.failure_reason, value: text(a['failure_reason']) },
+    ...(a['missing_since'] === null ? [] : [{ label: terms.dns_record_missing_since, value: time(a['missing_since'], now) }]),
+    { label: terms.added, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
+  ];
 }
 
 /** Names under which the environment answers. */
@@ -52,21 +85,13 @@ export const custom_domains: Presentation = {
   columns: [
     { label: terms.domain, sort: 'domain', value: (record) => text(record.attributes['domain']) },
     { label: terms.status, value: domainState },
-    { label: terms.primary, value: (record) => yesNo(record.attributes['is_primary']) },
+    { label: terms.used_for, value: (record, look) => purposes(record, look) },
     { label: terms.last_checked, value: (record, { now }) => time(record.attributes['last_checked_at'], now) },
   ],
   filters: [{ name: 'status', label: terms.status }],
   name: (record) => words(record.attributes['domain']),
   state: domainState,
-  summary: ({ attributes: a, id }, { now }) => [
-    { label: terms.primary, value: yesNo(a['is_primary']) },
-    { label: terms.verified, value: time(a['verified_at'], now) },
-    { label: terms.last_checked, value: time(a['last_checked_at'], now) },
-    { label: terms.failure_reason, value: text(a['failure_reason']) },
-    ...(a['missing_since'] === null ? [] : [{ label: terms.dns_record_missing_since, value: time(a['missing_since'], now) }]),
-    { label: terms.added, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
-  ],
+  summary: domainSummary,
   more: async (_look, record) => [dnsRecords(record)],
   fields: [
     {
@@ -82,6 +107,7 @@ export const custom_domains: Presentation = {
       hint: hints.is_primary,
       on: 'update',
     },
+    { name: 'accepts_passkeys', label: terms.passkeys, hint: hints.accepts_passkeys, on: 'update' },
   ],
   edit: { guarded: true },
   create: { label: terms.add_domain, title: terms.add_a_custom_domain },
@@ -90,7 +116,9 @@ export const custom_domains: Presentation = {
     text: sentences.the_environment_no_longer_answers,
     typed: (record) => words(record.attributes['domain']),
   },
-  actions: { verify: { label: terms.verify_domain, done: 'checked' } },
+  actions: {
+    verify: { label: terms.verify_domain, confirm: [sentences.once_verified_people_sign_in_there], guarded: true, done: 'checked' },
+  },
 };
 
 const environmentKind = (record: ResourceObject): Value => text(inWords(words(record.attributes['kind'])));
@@ -118,6 +146,9 @@ export const environments: Presentation = {
     { label: terms.environment_type, value: environmentKind({ attributes: a } as ResourceObject) },
     { label: terms.slug, value: code(a['slug']) },
     { label: terms.issuer, value: code(a['issuer'], true) },
+    ...(a['issuer'] === a['base_url'] || isPast(a['base_url_issuer_until'], now)
+      ? []
+      : [{ label: terms.earlier_issuer, value: stack(code(a['base_url'], true), time(a['base_url_issuer_until'], now)) }]),
     { label: terms.dashboard, value: { kind: 'web', text: `${words(a['base_url'])}/dashboard` } },
     { label: terms.session_lifetime, value: duration(a['session_lifetime']) },
     { label: terms.self_service_registration, value: text(a['registration_enabled'] === true ? terms.open : terms.closed) },

@@ -14,6 +14,10 @@ export type CustomDomainRow = {
   failure_reason: string | null;
   /** Since when the record of a verified domain has been missing; null while it is there. */
   missing_since: Date | null;
+  /** Until when tokens are taken of which it is the `iss`; null: it was no issuer, or is the present one. */
+  issuer_until: Date | null;
+  /** Whether passkeys may be made and used there, beside at the issuer. */
+  accepts_passkeys: boolean;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -30,6 +34,18 @@ export async function listVerifiedDomains(knex: Knex, environment_id: string): P
     .where({ environment_id, status: 'verified' })
     .orderBy('is_primary', 'desc')
     .select('domain', 'is_primary');
+}
+
+/** A domain with what it is for. */
+export type HostRow = Pick<CustomDomainRow, 'domain' | 'status' | 'is_primary' | 'issuer_until' | 'accepts_passkeys'>;
+
+/** The domains of an environment that are for anything: those that are verified, and those that were its issuer. */
+export async function listHostsOf(knex: Knex, environment_id: string): Promise<HostRow[]> {
+  return knex<CustomDomainRow>('custom_domains')
+    .where({ environment_id })
+    .whereRaw(`(status = 'verified' or issuer_until is not null)`)
+    .orderBy('domain')
+    .select('domain', 'status', 'is_primary', 'issuer_until', 'accepts_passkeys');
 }
 
 /** Verified domains of all environments that were last looked up before `before`, the longest ago first. */
@@ -65,12 +81,13 @@ export async function noteDomainLookup(
   return update<CustomDomainRow>(scope, 'custom_domains', { id }, found, false);
 }
 
-/** No domain is the primary one any more. */
-export async function clearPrimaryDomain(scope: Scope, at: Date): Promise<void> {
+/** No domain is the primary one any more; tokens of the one that was are taken until `issuer_until`. False when none was. */
+export async function clearPrimaryDomain(scope: Scope, { at, issuer_until }: { at: Date; issuer_until: Date }): Promise<boolean> {
   scope.touched.add('custom_domains');
-  await table<CustomDomainRow>(scope, 'custom_domains')
+  const cleared = await table<CustomDomainRow>(scope, 'custom_domains')
     .where({ is_primary: true } as never)
-    .update({ is_primary: false, updated_at: at, version: scope.knex.raw('version + 1') } as never);
+    .update({ is_primary: false, issuer_until, updated_at: at, version: scope.knex.raw('version + 1') } as never);
+  return cleared > 0;
 }
 
 /** Deletes a domain. */

@@ -68,6 +68,8 @@ export type EnvironmentRow = {
   passkeys_enabled: boolean;
   /** The domain of its passkeys (WebAuthn L3 5.1.2); null until the first one is made, or it is chosen. */
   passkey_rp_id: string | null;
+  /** Until when tokens are taken of which the base URL is the `iss`, while a domain is the issuer. */
+  base_url_issuer_until: Date | null;
   totp_enabled: boolean;
   second_factor_policy: (typeof secondFactorPolicies)[number];
   /** How long somebody of whom the policy wants a factor may sign in without. */
@@ -142,6 +144,30 @@ export async function pinRpId(scope: Scope, rp_id: string): Promise<string> {
   const pinned = knex.raw('coalesce(passkey_rp_id, ?)', [rp_id]);
   const [row] = await knex('environments').where({ id: scope.environment_id }).update({ passkey_rp_id: pinned }).returning('passkey_rp_id');
   return (row as { passkey_rp_id: string }).passkey_rp_id;
+}
+
+/** The RP id of the scope's environment, as it stays until the transaction ends. */
+export async function lockRpId(scope: Scope): Promise<string | null> {
+  const row = await scope.knex<EnvironmentRow>('environments').where({ id: scope.environment_id }).forShare().first('passkey_rp_id');
+  return row?.passkey_rp_id ?? null;
+}
+
+/** The most seconds that an access or ID token of the scope's environment is good. */
+export async function longestTokenLifetime(scope: Scope): Promise<number> {
+  const { rows } = await scope.knex.raw<{ rows: { longest: number }[] }>(
+    `select greatest(e.default_access_token_lifetime, e.id_token_lifetime,
+       (select max(a.access_token_lifetime) from api_resources a where a.environment_id = e.id),
+       (select max(c.id_token_lifetime) from clients c where c.environment_id = e.id)) as longest
+     from environments e where e.id = ?`,
+    [scope.environment_id],
+  );
+  return rows[0]?.longest ?? 0;
+}
+
+/** Takes tokens whose `iss` is the base URL until a time, now that a domain is the issuer; null: it is the issuer again. */
+export async function storeBaseUrlIssuerUntil(scope: Scope, base_url_issuer_until: Date | null): Promise<void> {
+  scope.touched.add('environments');
+  await scope.knex('environments').where({ id: scope.environment_id }).update({ base_url_issuer_until });
 }
 
 /** What the scope's environment signs with, as it stays until the transaction ends. */

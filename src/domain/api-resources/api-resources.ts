@@ -8,6 +8,7 @@ import {
 import { uuidv7 } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import type { Context } from '../context.js';
+import { ownOrigins } from '../environments/environment.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
@@ -32,8 +33,7 @@ const ownPath = /^\/?$|^\/(api|oauth|\.well-known)(\/|$)/i;
  */
 function identifierProblems({ environment }: Surroundings, identifier: string): Problem[] {
   const { origin, pathname } = new URL(identifier);
-  const origins = environment.issuers.map((issuer) => new URL(issuer).origin);
-  if (identifier === environment.management_audience || !origins.includes(origin) || !ownPath.test(pathname)) return [];
+  if (identifier === environment.management_audience || !ownOrigins(environment).includes(origin) || !ownPath.test(pathname)) return [];
   const detail = `${identifier} is an address of this service, and tokens for it are for this service: choose an identifier of the API's own.`;
   return [{ status: 422, code: 'reserved_name', detail, attribute: 'identifier' }];
 }

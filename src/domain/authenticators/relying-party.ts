@@ -1,6 +1,6 @@
 import { pinRpId } from '../../db/tables/environments.js';
 import type { Context } from '../context.js';
-import type { Environment } from '../environments/environment.js';
+import { originOfHost, type Environment } from '../environments/environment.js';
 
 /**
  * The domain that the environment's passkeys belong to (WebAuthn L3 5.1.2): fixed with the first passkey, the issuer's host until then; never a
@@ -12,17 +12,15 @@ export const rpIdOf = ({ passkey_rp_id, issuer }: Pick<Environment, 'passkey_rp_
 /**
  * The origin that a browser must state: exactly that of the host which was asked.
  * @param host the Host header
- * @returns null when the environment has no such origin, so that no passkey counts there
+ * @returns null when passkeys are for no such origin of the environment, so that none counts there
  */
-export function originAsked({ config, environment }: Pick<Context, 'config' | 'environment'>, host: string | undefined): string | null {
-  const origin = `${new URL(config.baseUrl).protocol}//${(host ?? '').toLowerCase()}`;
-  return environment.issuers.includes(origin) ? origin : null;
+export function originAsked({ environment }: Pick<Context, 'environment'>, host: string | undefined): string | null {
+  const origin = originOfHost(environment, host);
+  return origin !== null && environment.passkey_origins.includes(origin) ? origin : null;
 }
 
 /** The document under `/.well-known/webauthn` of the RP id's host: where else its passkeys may be used (WebAuthn L3 5.11.1). */
-export function relatedOrigins(environment: Pick<Environment, 'issuer' | 'issuers'>): { origins: string[] } {
-  return { origins: [...new Set([environment.issuer, ...environment.issuers])] };
-}
+export const relatedOrigins = ({ passkey_origins }: Pick<Environment, 'passkey_origins'>) => ({ origins: passkey_origins });
 
 /** Fixes the RP id, in the transaction that stores a passkey. False when another one was fixed meanwhile. */
 export async function holdRpId(tx: Context, rp_id: string): Promise<boolean> {

@@ -27,7 +27,7 @@ export function claimedSubject(assertion: string): string | null {
 /**
  * The client that an assertion proves (`private_key_jwt`, OIDC Core 9, RFC 7523 3), or why it proves none. It is spent by this: the
  * same `jti` proves nothing a second time.
- * @param audiences the issuer, and the address of the token endpoint
+ * @param audiences the issuer, and the addresses of the token endpoint that the assertion may have been made for
  * @param find finds the client
  */
 export async function clientByAssertion(
@@ -48,7 +48,7 @@ export async function clientByAssertion(
     [iss !== client.id || sub !== client.id, 'iss and sub of the assertion must be the client_id'],
     [![aud].flat().some((value) => value !== undefined && audiences.includes(value)), 'aud of the assertion must be the issuer'],
     // A list of audiences, or an address that somebody else could name as its own, is what attacks on assertions rest on.
-    [isFapi2(client) && !ctx.environment.issuers.includes(aud as string), 'aud of the assertion must be the issuer, as one string'],
+    [isFapi2(client) && aud !== ctx.environment.issuer, 'aud of the assertion must be the issuer, as one string'],
     [!isNumericDate(exp), 'exp is required in the assertion'],
     [isNumericDate(exp) && exp <= now - clientClockSkewSeconds, 'the assertion has expired'],
     [isNumericDate(exp) && exp > latest + maxLifetimeSeconds, 'the assertion must expire within an hour'],

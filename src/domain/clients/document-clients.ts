@@ -3,7 +3,7 @@ import { endDocument, noteDocumentRead, verifyListedHosts } from '../../db/table
 import { digest } from '../../lib/digest.js';
 import { documentIdProblem, isListedHost } from '../../lib/document-client-id.js';
 import { afterCommit, transaction, type Context } from '../context.js';
-import type { Environment } from '../environments/environment.js';
+import { ownOrigins, type Environment } from '../environments/environment.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import type { MetadataDocument } from './metadata-documents.js';
@@ -25,7 +25,7 @@ export const isAdmitted = (environment: Environment, client_id: string): boolean
 export const documentAddressProblem = ({ config, environment }: Pick<Context, 'config' | 'environment'>, url: string): string | null =>
   documentIdProblem(url, {
     allowLoopback: config.allowPrivateNetwork,
-    ownOrigins: [environment.base_url, ...environment.issuers].map((own) => new URL(own).origin),
+    ownOrigins: ownOrigins(environment),
   });
 
 /** Where the host is, or for a private-use scheme the scheme. */

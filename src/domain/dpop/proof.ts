@@ -29,6 +29,8 @@ export type ProofRefusal = { readonly error: 'invalid_dpop_proof' | 'use_dpop_no
 /** The request that a proof must be for. */
 export type ProvenRequest = {
   readonly method: string;
+  /** Of the host that was asked, one of the environment's own. */
+  readonly origin: string;
   /** Of the request target, without query. */
   readonly path: string;
   /** The access token that comes with it, at a protected resource. */
@@ -106,18 +108,20 @@ function normalised(uri: string): string | null {
   });
 }
 
-function isAddressOf({ environment }: Pick<Context, 'environment'>, path: string, htu: unknown): boolean {
+/** Whether `htu` is the address of the request: at the issuer, or at the host that was asked, no other. */
+function isAddressOf({ environment }: Pick<Context, 'environment'>, { origin, path }: ProvenRequest, htu: unknown): boolean {
   const named = typeof htu === 'string' ? normalised(htu) : null;
-  return named !== null && environment.issuers.some((issuer) => normalised(issuer + path) === named);
+  return named !== null && [environment.issuer, origin].some((own) => normalised(own + path) === named);
 }
 
 /** First thing wrong with the claims (RFC 9449 4.3), but for their time; null when nothing is. */
-function problemOf(ctx: Context, claims: JsonObject, { method, path, access_token }: ProvenRequest): string | null {
+function problemOf(ctx: Context, claims: JsonObject, request: ProvenRequest): string | null {
+  const { method, access_token } = request;
   const { jti, htm, htu, iat, ath, nonce } = claims;
   const list: [boolean, string][] = [
     [typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength, `jti must have 1 to ${maxJtiLength} characters`],
     [htm !== method, 'htm must be the method of the request'],
-    [!isAddressOf(ctx, path, htu), 'htu must be the address of the request, without query and fragment'],
+    [!isAddressOf(ctx, request, htu), 'htu must be the address of the request, without query and fragment'],
     [typeof iat !== 'number' || !Number.isFinite(iat), 'iat must be a number'],
     [nonce !== undefined && typeof nonce !== 'string', 'nonce must be a text'],
     [access_token !== undefined && ath !== createHash('sha256').update(access_token).digest('base64url'), 'ath must be the SHA-256 hash of the access token'],

@@ -1,5 +1,5 @@
 import { findEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
-import { listAllVerifiedDomains, listVerifiedDomains } from '../../db/tables/custom_domains.js';
+import { listAllVerifiedDomains, listHostsOf, type HostRow } from '../../db/tables/custom_domains.js';
 import type { Config } from '../../config.js';
 import type { Deps } from '../context.js';
 import type { Environment } from './environment.js';
@@ -12,15 +12,35 @@ export function baseUrlOf(config: Pick<Config, 'baseUrl'>, row: Pick<Environment
   return `${url.protocol}//${row.slug}.${url.host}`;
 }
 
+const unique = (values: readonly string[]) => [...new Set(values)];
+
+/** What each host of an environment is for: three lists, none of which follows from another. */
+function hostsOf(
+  base_url: string,
+  { base_url_issuer_until, passkey_rp_id }: Pick<EnvironmentRow, 'base_url_issuer_until' | 'passkey_rp_id'>,
+  rows: readonly HostRow[],
+): Pick<Environment, 'issuer' | 'origins' | 'earlier_issuers' | 'passkey_origins'> {
+  const domains = rows.map((row) => ({ ...row, origin: `https://${row.domain}` }));
+  const answering = domains.filter(({ status }) => status === 'verified');
+  const issuer = answering.find(({ is_primary }) => is_primary)?.origin ?? base_url;
+  const origins = [base_url, ...answering.map(({ origin }) => origin)];
+  const earlier = [{ origin: base_url, issuer_until: base_url_issuer_until }, ...domains];
+  const relying = origins.filter((origin) => new URL(origin).hostname === passkey_rp_id);
+  const chosen = answering.filter(({ accepts_passkeys }) => accepts_passkeys).map(({ origin }) => origin);
+  return {
+    issuer,
+    origins,
+    earlier_issuers: earlier.flatMap(({ origin, issuer_until: until }) => (until && origin !== issuer ? [{ issuer: origin, until }] : [])),
+    passkey_origins: unique([issuer, base_url, ...relying, ...chosen]),
+  };
+}
+
 /** The row with what follows from BASE_URL and the domains, and its texts. */
 export async function completeEnvironment(deps: Pick<Deps, 'config' | 'knex' | 'logger'>, row: EnvironmentRow): Promise<Environment> {
-  const domains = await listVerifiedDomains(deps.knex, row.id);
   const base_url = baseUrlOf(deps.config, row);
-  const primary = domains.find((domain) => domain.is_primary);
-  const issuer = primary ? `https://${primary.domain}` : base_url;
-  const issuers = [...new Set([issuer, base_url, ...domains.map((domain) => `https://${domain.domain}`)])];
+  const hosts = hostsOf(base_url, row, await listHostsOf(deps.knex, row.id));
   const page_texts = await pageTextsOf(deps, row.id);
-  return { ...row, issuer, base_url, issuers, management_audience: `${base_url}/api`, page_texts };
+  return { ...row, ...hosts, base_url, management_audience: `${base_url}/api`, page_texts };
 }
 
 /** The environment of the id, remembered until it, its domains or its texts change. */

@@ -17,7 +17,7 @@ export const strongSignInDefaults = ({ kind }: Pick<EnvironmentRow, 'kind'>): Pi
 });
 
 /** The hosts that the passkeys of an environment can belong to: those that it answers at, never a parent domain, which others may share. */
-const rpIdsOf = ({ issuers }: Context['environment']): string[] => [...new Set(issuers.map((issuer) => new URL(issuer).hostname))];
+const rpIdsOf = ({ origins }: Context['environment']): string[] => [...new Set(origins.map((origin) => new URL(origin).hostname))];
 
 /**
  * Refuses an RP id that isn't a host of the environment, and another one once there are passkeys: they belong to theirs for good (WebAuthn L3 5.1.2).

@@ -99,6 +99,12 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${say('mail.primary_domain_not_you')}\n{{domains_url}}`,
   ],
+  domain_verified: (say) => [
+    say('mail.domain_verified_subject'),
+    say('mail.domain_verified'),
+    details,
+    `${say('mail.domain_verified_not_you')}\n{{domains_url}}`,
+  ],
   domain_record_missing: (say) => [
     inline('failed', say('mail.domain_failed_subject'), say('mail.domain_missing_subject')),
     either('failed', say('mail.domain_failed'), say('mail.domain_missing')),

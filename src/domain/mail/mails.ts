@@ -146,6 +146,16 @@ export const mails = {
     },
     needed: ['domains_url'],
   },
+  domain_verified: {
+    title: 'Domain verified',
+    sent: 'To everybody who may do everything, when people can sign in at another domain from now on.',
+    variables: {
+      address: text('The domain.', 'login dot example dot com'),
+      by: text('Who verified it.', 'root at example dot com'),
+      domains_url: address('The page of the domains in the dashboard.', 'https://id.example/dashboard/custom_domains'),
+    },
+    needed: ['domains_url'],
+  },
   domain_record_missing: {
     title: 'Domain record missing',
     sent: 'To administrators, when the DNS record of a custom domain is missing.',

@@ -106,8 +106,8 @@ export async function reachOfConnection(
   return connection.allow_registration && connection.trusted ? union(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
 }
 
-/** A custom domain: the primary one is in every mail and is the issuer. */
-export const reachOfCustomDomain = (domain: Pick<CustomDomainRow, 'is_primary'>): Reach => (domain.is_primary ? fullReach : noReach);
+/** A custom domain: once it is verified people sign in there, and whoever holds its DNS decides what they see. One that waits is nothing yet. */
+export const reachOfCustomDomain = ({ status }: Pick<CustomDomainRow, 'status'>): Reach => (status === 'verified' ? fullReach : noReach);
 
 /**
  * An environment by whom it takes in: an open one gives default roles to whoever comes. That its kind shows or hides all mails is not counted here:

@@ -1,4 +1,5 @@
 import type { Client } from '../clients/clients.js';
+import { acceptedIssuers } from '../environments/environment.js';
 import { requireTime, type Context } from '../context.js';
 import { hash } from 'node:crypto';
 import { tokenHashOf, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
@@ -86,6 +87,6 @@ export async function readIdTokenHint(ctx: Context, hint: string): Promise<IdTok
   const claims = verifyJwt(await keyRing(ctx), 'JWT', hint);
   const { iss, sub, aud, sid, exp, client_id } = claims ?? {};
   if (typeof exp !== 'number' || client_id !== undefined) return null;
-  if (typeof iss !== 'string' || !ctx.environment.issuers.includes(iss) || typeof sub !== 'string' || typeof aud !== 'string') return null;
+  if (typeof iss !== 'string' || !acceptedIssuers(ctx).includes(iss) || typeof sub !== 'string' || typeof aud !== 'string') return null;
   return { sub, client_id: aud, session_id: typeof sid === 'string' ? sid : null };
 }

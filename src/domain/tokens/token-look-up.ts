@@ -15,6 +15,7 @@ import { digest } from '../../lib/digest.js';
 import { jsonObject } from '../../lib/json-object.js';
 import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
+import { acceptedIssuers } from '../environments/environment.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { verifyJwt } from './formats/jwt.js';
 
@@ -74,7 +75,7 @@ const thumbprintIn = (cnf: unknown) => (typeof cnf === 'object' && cnf !== null 
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
 /** Whether a token of this audience is for this service's own endpoints, not for an API resource. */
-export const isOwnAudience = (ctx: Context, audience: string) => ctx.environment.issuers.includes(audience);
+export const isOwnAudience = (ctx: Context, audience: string) => acceptedIssuers(ctx).includes(audience);
 
 /** A few seconds of difference between the replicas' clocks. */
 const skewSeconds = 5;
@@ -92,7 +93,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
   const sub = text(claims['sub']);
   const client_id = text(claims['client_id']);
   const jti = uuid(claims['jti']);
-  if (typeof iss !== 'string' || !ctx.environment.issuers.includes(iss) || typeof aud !== 'string') return null;
+  if (typeof iss !== 'string' || !acceptedIssuers(ctx).includes(iss) || typeof aud !== 'string') return null;
   if (!isSeconds(exp) || !isSeconds(iat) || !isSeconds(nbf) || sub === null || client_id === null || jti === null) return null;
   const now = seconds(ctx.clock.now());
   if (exp <= now || nbf > now + skewSeconds || iat > now + skewSeconds) return null;
@@ -187,7 +188,7 @@ export async function lookUpToken(
 ): Promise<Found | null> {
   if (isJwt(token)) return findJwt(ctx, scope, token, wanted, proof);
   if (!isOpaque(token)) return null;
-  const { issuers } = ctx.environment;
+  const issuers = acceptedIssuers(ctx);
   const found = proof
     ? await findProvenAccessToken(scope, digest(token), issuers, proof)
     : await findAccessToken(scope, digest(token), wanted, issuers);

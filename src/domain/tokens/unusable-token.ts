@@ -1,4 +1,5 @@
 import type { Context } from '../context.js';
+import { acceptedIssuers } from '../environments/environment.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { peekJwt, verifyJwt, type JwtType } from './formats/jwt.js';
 
@@ -34,8 +35,9 @@ export async function whyUnknown(ctx: Context, token: string): Promise<string> {
   const seen = peekJwt(token);
   if (!seen) return 'this is not a well-formed JWT';
   const { header, claims } = seen;
-  const { issuer, issuers } = ctx.environment;
-  if (!issuers.includes(claims['iss'] as string)) return `this token was issued by ${quoted(claims['iss'])}, and this is ${issuer}`;
+  const { issuer } = ctx.environment;
+  if (!acceptedIssuers(ctx).includes(claims['iss'] as string))
+    return `this token was issued by ${quoted(claims['iss'])}, and this is ${issuer}`;
   const ring = await keyRing(ctx);
   const algorithms = [...new Set([...ring.byKid.values()].map(({ algorithm }) => algorithm))];
   if (!algorithms.some((algorithm) => algorithm === header['alg']))

@@ -3,6 +3,7 @@ import { deleteTrustedIssuer, insertTrustedIssuer, updateTrustedIssuer, type Tru
 import { uuidv7 } from '../../lib/random.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { Context } from '../context.js';
+import { ownOrigins } from '../environments/environment.js';
 import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
 
 /** What can be set of a trusted issuer. */
@@ -45,7 +46,7 @@ export function trustedIssuerProblems(
     ...addressProblem(ctx, 'issuer', input.issuer),
     ...addressProblem(ctx, 'jwks_uri', input.jwks_uri),
     ...(next.jwks !== null && next.jwks_uri !== null ? [both] : []),
-    ...(input.issuer !== undefined && ctx.environment.issuers.includes(input.issuer.replace(/\/$/, '')) ? [own] : []),
+    ...(input.issuer !== undefined && ownOrigins(ctx.environment).includes(input.issuer.replace(/\/$/, '')) ? [own] : []),
   ];
 }
 

@@ -4,6 +4,7 @@ import { noteSecurityEvent } from '../../domain/audit/security-trail.js';
 import { clientBySecret, enabledClient, lastKnownClient, type Client } from '../../domain/clients/clients.js';
 import type { ClientAuthMethod } from '../../db/tables/clients.js';
 import { originOf } from '../pages/mail-origin.js';
+import { askedOrigin } from '../request/asked-origin.js';
 import { claimedIssuer, clientByWorkload } from '../../domain/workloads/assertion.js';
 import { OAuthError } from '../../errors.js';
 import { jwtBearerGrantType } from '../../lib/grant-types.js';
@@ -113,8 +114,9 @@ async function authenticated(
       return { client, proven: proven && client !== null && secretMethods.has(client.token_endpoint_auth_method) };
     }
     case 'assertion': {
-      const { issuers } = req.ctx.environment;
-      const audiences = issuers.flatMap((issuer) => [issuer, `${issuer}/oauth/token`]);
+      const { issuer } = req.ctx.environment;
+      // No other name of this service: what was made for one that somebody else serves is good there alone.
+      const audiences = [issuer, `${issuer}/oauth/token`, `${askedOrigin(req)}/oauth/token`];
       const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences, (id) => find(req, id));
       if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
       return { client: proven, proven: true };

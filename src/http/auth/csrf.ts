@@ -2,6 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { remembered } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { listOwnOrigins } from '../../db/tables/clients.js';
+import { isAskedOrigin } from '../request/asked-origin.js';
 import { browserSecret, browserSecretOf } from './browser-secret.js';
 import { message } from '../../lib/languages/messages.js';
 
@@ -17,17 +18,13 @@ export function csrfToken(req: Request, res: Response): string {
 }
 
 /**
- * Whether `Origin` names this host and scheme, or `Sec-Fetch-Site` says `same-origin`; null without either header (not a browser). Our pages
+ * Whether `Origin` names the host that was asked and its scheme, or `Sec-Fetch-Site` says `same-origin`; null without either header (not a browser). Our pages
  * set `Referrer-Policy: no-referrer`, which makes browsers send `Origin: null` with their own forms: then `Sec-Fetch-Site` decides.
  */
 function sameOrigin(req: Request): boolean | null {
   const { origin } = req.headers;
   const site = req.headers['sec-fetch-site'];
-  if (origin !== undefined && origin !== 'null') {
-    // The scheme counts too (RFC 6454 4): a page forged over plain http must not post here.
-    const { config, environment } = req.ctx;
-    return origin === `${new URL(config.baseUrl).protocol}//${req.headers.host}` || environment.issuers.includes(origin);
-  }
+  if (origin !== undefined && origin !== 'null') return isAskedOrigin(req, origin);
   if (typeof site === 'string') return site === 'same-origin' || (site === 'none' && origin === undefined);
   return origin === undefined ? null : false;
 }

@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { currentNonce } from '../../domain/dpop/nonces.js';
 import { proofRefused, usedBefore, verifyProof, type Proof, type ProofRefusal, type ProvenRequest } from '../../domain/dpop/proof.js';
+import { askedOrigin } from '../request/asked-origin.js';
 import type { Web } from '../web.js';
 
 /** Middleware: every answer to a request that has to do with DPoP tells the nonce for the next (RFC 9449 8.2). */
@@ -18,7 +19,12 @@ export async function readProof(
 ): Promise<Proof | ProofRefusal | null> {
   const { dpop } = req.headers;
   if (dpop === undefined) return null;
-  const request: ProvenRequest = { ...beside, method: req.method, path: req.originalUrl.replace(/[?#].*$/s, '') };
+  const request: ProvenRequest = {
+    ...beside,
+    method: req.method,
+    origin: askedOrigin(req),
+    path: req.originalUrl.replace(/[?#].*$/s, ''),
+  };
   // Several headers arrive as one, joined by commas.
   return verifyProof(req.ctx, String(dpop), request);
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
 import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
-import { rpIdOf } from '../../domain/authenticators/relying-party.js';
+import { originAsked, rpIdOf } from '../../domain/authenticators/relying-party.js';
 import { browserSecret } from './browser-secret.js';
 import type { PagePasskey } from '../pages/page-models.js';
 
@@ -12,7 +12,8 @@ export function passkeyPart(req: Request, options_path: string, options: object 
   const { protocol, port } = new URL(req.ctx.config.baseUrl);
   const here = (req.headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
   const elsewhere = here === rp_id ? null : `${protocol}//${rp_id}${port === '' ? '' : `:${port}`}${req.originalUrl}`;
-  return { rp_id, options_path, options: options && JSON.stringify(options), elsewhere };
+  const only_there = originAsked(req.ctx, req.headers.host) === null;
+  return { rp_id, options_path, options: options && JSON.stringify(options), elsewhere, only_there };
 }
 
 /** The request for a passkey of whoever is there: it names no credential, whatever is sent along, and tells nothing of anybody. */

@@ -5,13 +5,15 @@ import type { FormPage, PageClient, PageConnection } from './form-page.js';
 /**
  * What the script public/passkeys.js needs for a ceremony; the form that it is on stays hidden where passkeys can't be used. `options_path` gives new
  * options, since a challenge runs out; `options` (WebAuthn L3 5.4, 5.5) as JSON, null: asked for once they are needed. `elsewhere`: the same page on
- * the host of the RP id, for browsers that don't know related origins (WebAuthn L3 5.11); null when it is this one.
+ * the host of the RP id, for browsers that don't know related origins (WebAuthn L3 5.11); null when it is this one. `only_there`: passkeys are not
+ * accepted at this host, in any browser.
  */
 export type PagePasskey = {
   readonly rp_id: string;
   readonly options_path: string;
   readonly options: string | null;
   readonly elsewhere: string | null;
+  readonly only_there?: boolean | undefined;
 };
 
 /**

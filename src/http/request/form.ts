@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { BodyError } from '../../errors.js';
+import { isAskedOrigin } from './asked-origin.js';
 import { message } from '../../lib/languages/messages.js';
 import { named } from '../../lib/named.js';
 import { isPasswordField, noParameters, parseParameters, type Parameters } from '../../lib/parameters.js';
@@ -135,5 +136,5 @@ export function queryOf(req: Request): Parameters {
 export function isForeignPost(req: Request): boolean {
   const { origin } = req.headers;
   if (req.method !== 'POST' || req.session !== null) return false;
-  return req.headers['sec-fetch-site'] === 'cross-site' || (origin !== undefined && !req.ctx.environment.issuers.includes(origin));
+  return req.headers['sec-fetch-site'] === 'cross-site' || (origin !== undefined && !isAskedOrigin(req, origin));
 }

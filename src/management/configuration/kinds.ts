@@ -56,7 +56,8 @@ const kind = (type: KindName, resource: Resource, key: string | null, more: Part
 
 /** All kinds, in the order in which what they name is there before them. */
 export const kinds: Readonly<Record<KindName, Kind>> = {
-  environment: kind('environment', environments, null, { without: ['slug'] }),
+  // Until when an earlier issuer counts is told by the clock, and by no document.
+  environment: kind('environment', environments, null, { without: ['slug', 'base_url_issuer_until'] }),
   api_resource: kind('api_resource', api_resources, 'identifier'),
   permission: kind('permission', permissions, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import {
+  changeCustomDomain,
   checkDomain,
   createCustomDomain,
-  noteDomainCheck,
   removeCustomDomain,
-  setPrimaryDomain,
   verificationRecords,
+  verifyCustomDomain,
   type DomainCheck,
+  type DomainPurposes,
 } from '../../domain/environments/custom-domains.js';
 import { reachOfCustomDomain } from '../../domain/reach/reach-of.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
@@ -23,13 +24,19 @@ const domain = z
     'must be a lower-case host name such as login.example.com',
   );
 
+const passkeys =
+  'Whether passkeys of the environment may be made and used there, so that `/.well-known/webauthn` lists it (WebAuthn L3 5.11). The issuer, the base URL and the host of `passkey_rp_id` accept them anyway. Whoever holds the DNS of the domain can then ask people for them.';
+const earlierIssuer =
+  'Until when tokens of which it is the `iss` are taken. Set when it stops being the primary domain, to when the last token expires; null = they are not taken, unless it is the issuer.';
+const purposes = { domain: 'plain', is_primary: 'everything', accepts_passkeys: 'everything', issuer_until: 'everything' } as const;
+
 /** Names under which an environment answers. */
-export const custom_domains = resource<CustomDomainRow, { domain: string }, { is_primary?: boolean }>({
+export const custom_domains = resource<CustomDomainRow, { domain: string }, DomainPurposes>({
   type: 'custom_domain',
   path: 'custom_domains',
   title: 'Custom domains',
   description:
-    'Names under which the environment answers once a TXT record proves them, which is looked up again every day. The primary one makes the issuer.',
+    'Names under which the environment answers once a TXT record proves them, which is looked up again every day. The primary one makes the issuer. Holders of every Management permission decide what a domain is for.',
   source: { table: 'custom_domains', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     domain: z.string(),
@@ -37,6 +44,8 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
     is_primary: z.boolean().meta({
       description: 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.',
     }),
+    accepts_passkeys: z.boolean().meta({ description: passkeys }),
+    issuer_until: isoTime.nullable().meta({ description: earlierIssuer }),
     verification_records: z.array(z.object({ record_kind: z.string(), name: z.string(), value: z.string() })),
     verified_at: isoTime.nullable(),
     last_checked_at: isoTime.nullable(),
@@ -47,7 +56,7 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },
-  reach: { of: (_tx, row) => reachOfCustomDomain(row), attributes: { domain: 'plain', is_primary: 'reach' } },
+  reach: { of: (_tx, row) => reachOfCustomDomain(row), attributes: purposes },
   relationships: { environment: environmentLink },
   filters: {
     domain: equalTo('domain', z.string().min(1).max(253), 'The exact name.'),
@@ -56,20 +65,23 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
   sorts: { ...stampSorts('custom_domains'), domain: textSort('custom_domains.domain') },
   create: { schema: z.strictObject({ domain }), run: async (tx, _actor, input) => ({ row: await createCustomDomain(tx, input) }) },
   update: {
-    schema: z.strictObject({ is_primary: z.boolean().optional() }),
-    run: async (tx, actor, row, input) => ({
-      row: input.is_primary === undefined ? row : await setPrimaryDomain(tx, actor, row, input.is_primary),
+    schema: z.strictObject({
+      is_primary: z.boolean().optional(),
+      accepts_passkeys: z.boolean().optional(),
+      issuer_until: isoTime.nullable().optional(),
     }),
+    run: async (tx, actor, row, input) => ({ row: await changeCustomDomain(tx, actor, row, input) }),
   },
-  remove: { run: (tx, actor, row) => removeCustomDomain(tx, actor, row) },
+  remove: { run: (tx, _actor, row) => removeCustomDomain(tx, row) },
   actions: {
     verify: {
       method: 'PATCH',
-      description: 'Looks for the TXT record now. Not finding it is no error: the status says so.',
+      description:
+        'Looks for the TXT record now. Not finding it is no error: the status says so. From then on people sign in at the domain, so it takes every Management permission and, of a person, a sign-in within `confirmation_lifetime`; all who hold every permission get mail.',
       audit: 'verified',
-      touch: 'plain',
+      touch: 'everything',
       prepare: (ctx, _actor, row) => checkDomain(ctx, row),
-      run: async (tx, _actor, row, _input, check) => ({ row: await noteDomainCheck(tx, row, check as DomainCheck) }),
+      run: async (tx, actor, row, _input, check) => ({ row: await verifyCustomDomain(tx, actor, row, check as DomainCheck) }),
     },
   },
   display: (row) => row.domain,

@@ -24,7 +24,7 @@ import {
 } from '../../db/tables/environments.js';
 import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
+import { equalTo, isoTime, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
 import { looks } from './branding.js';
 
@@ -131,6 +131,10 @@ const settings = {
   new_device_mail: z.boolean(),
   management_required_acr: z.enum(requiredAcrs).nullable().meta({ description: managementAcr }),
 };
+const earlierIssuer = isoTime.nullable().meta({
+  description:
+    'Until when tokens are taken of which the base URL is the `iss`, while a custom domain is the issuer. Set when a domain becomes the primary one, to when the last token expires.',
+}) as unknown as z.ZodType<Date | null>;
 const optionalSettings = z.strictObject(settings).partial().shape;
 
 /** What speaks against the settings. */
@@ -159,6 +163,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     is_default: z.boolean(),
     base_url: z.string(),
     issuer: z.string(),
+    base_url_issuer_until: earlierIssuer,
     ...z.object(settings).shape,
     branding: z.record(z.string(), z.unknown()),
     ...stamps,
@@ -211,6 +216,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       // What guards everybody’s sign-in, or tells people of one.
       passkeys_enabled: 'everything',
       passkey_rp_id: 'everything',
+      base_url_issuer_until: 'everything',
       totp_enabled: 'everything',
       second_factor_policy: 'everything',
       second_factor_grace_lifetime: 'everything',
@@ -244,7 +250,12 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     },
   },
   update: {
-    schema: z.strictObject({ name: shownName(100).optional(), kind: kind.optional(), ...optionalSettings }),
+    schema: z.strictObject({
+      name: shownName(100).optional(),
+      kind: kind.optional(),
+      base_url_issuer_until: earlierIssuer.optional(),
+      ...optionalSettings,
+    }),
     problems: (_ctx, input) => environmentProblems(input),
     prepare: (ctx, _actor, row, input) => generateKeysFor(ctx, input.signing_algorithms, row.signing_algorithms),
     run: async (tx, _actor, row, input, _related, keys) => ({

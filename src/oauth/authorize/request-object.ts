@@ -44,7 +44,7 @@ function problemOf(ctx: Context, client: Client, outer: Parameters, claims: Read
   const list: [boolean, string][] = [
     ['request' in claims || 'request_uri' in claims, 'a request object must not hold another'],
     [iss !== undefined && iss !== client.id, 'iss of the request object must be the client_id'],
-    [claims['aud'] !== undefined && !audiences.some((value) => ctx.environment.issuers.includes(value as string)), 'aud of the request object must be the issuer'],
+    [claims['aud'] !== undefined && !audiences.includes(ctx.environment.issuer), 'aud of the request object must be the issuer'],
     [claims['client_id'] !== undefined && claims['client_id'] !== client.id, 'client_id of the request object differs'],
     [claims['response_type'] !== undefined && outer.get('response_type') !== undefined && claims['response_type'] !== outer.get('response_type'), 'response_type of the request object differs'],
     // A client assertion has sub = client_id: it must not serve as a request object (RFC 9101 10.8).

@@ -29,6 +29,12 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     by: 'root@example.com',
     domains_url: 'https://id.example/dashboard/custom_domains',
   },
+  domain_verified: {
+    ...base,
+    address: 'login.example.com',
+    by: 'root@example.com',
+    domains_url: 'https://id.example/dashboard/custom_domains',
+  },
   new_sign_in: { ...base, account_url: 'https://id.example/account' },
   sign_in_code: { ...base, code: '771204', expires_in: 600, second: true },
   sign_in_methods: {

@@ -123,6 +123,8 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'connection.domains': [{ domains: ['walked.example'] }],
   'connection.scopes': [{ scopes: ['openid', 'email'] }],
   'connection.account_linking': [{ account_linking: 'verified_email' }, { account_linking: 'never' }],
+  'custom_domain.issuer_until': [{ issuer_until: '2040-01-01T00:00:00.000Z' }, { issuer_until: null }],
+  'environment.base_url_issuer_until': [{ base_url_issuer_until: '2040-01-01T00:00:00.000Z' }, { base_url_issuer_until: null }],
   'custom_domain.domain': [{ domain: 'walked.example.com' }],
   'client.client_id_metadata_uri': [
     { client_id_metadata_uri: walkedDocument, name: undefined, application_type: undefined, redirect_uris: undefined },

@@ -132,7 +132,8 @@ select 'connection ' || c.environment_id || ' ' || c.id,
   jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
 from connections c
 union all
-select 'issuer ' || e.id, x.names, jsonb_build_array((select d.domain from custom_domains d where d.environment_id = e.id and d.is_primary))
+select 'issuer ' || e.id, x.names, (select jsonb_agg(jsonb_build_array(d.domain, d.is_primary, d.accepts_passkeys, d.issuer_until) order by d.domain)
+    from custom_domains d where d.environment_id = e.id and d.status = 'verified')
 from environments e, everything x
 union all
 select 'mailbox ' || e.id, case when e.kind = 'development' then x.names else '{}' end, '[]' from environments e, everything x

@@ -253,6 +253,9 @@ async function surroundings(maker: Maker): Promise<void> {
     const id = await make(maker, `domain ${name}`, 'custom_domains', 'custom_domain', { domain: `${name}.example.com` });
     if (name !== 'pending') await ctx.knex('custom_domains').where({ id }).update({ status: 'verified', verified_at: now, is_primary });
   }
+  // Tokens that were issued before are taken on.
+  const earlier = { base_url_issuer_until: new Date('2040-01-01') };
+  await ctx.knex('environments').where({ id: ctx.environment.id }).update(earlier);
   await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
   const keys = (await api.get('/signing_keys')).body['data'] as Document[];
   const next = keys.find((one) => one['attributes'].status === 'next')?.['id'] as string;
