@@ -13,7 +13,7 @@ import { route } from './http/routes.js';
 import { securityText, securityTextPath } from './http/security-txt.js';
 import { homePage } from './http/pages/home.js';
 import { createPageRenderer } from './http/pages/pages.js';
-import { addressKey, openRateLimitStore } from './http/limits/rate-limits.js';
+import { addressKey, networkKey, openRateLimitStore } from './http/limits/rate-limits.js';
 import { createAdmission, type Admission } from './http/limits/admission.js';
 import { createLimiter } from './http/limits/rate-limiter.js';
 import { renderErrors } from './http/pages/render-errors.js';
@@ -122,7 +122,9 @@ function createDoor({ config, logger, clock }: Deps): Admission {
     // What is spent before its token is signed must not be refused for want of a signature.
     waitMs: (path) => (path === endpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
     // Behind a proxy all come from it: whose they are would have to be read out of headers first.
-    ...(config.trustProxy === false && { callerOf: (req) => addressKey(req.socket.remoteAddress) }),
+    ...(config.trustProxy === false && {
+      callerOf: ({ socket: { remoteAddress } }) => networkKey(remoteAddress) ?? addressKey(remoteAddress),
+    }),
     now: () => clock.now().getTime(),
     onRefused: (count) => logger.warn({ event: 'requests.refused', count }, 'requests were refused because too many wait'),
   });

@@ -5,11 +5,14 @@ import { findUserByEmailKey } from '../db/tables/users.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { findClaimant } from '../http/auth/claimant.js';
 import { deviceOf } from '../http/auth/device-cookie.js';
-import { addressKey, limitBy } from '../http/limits/rate-limits.js';
+import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { own } from '../lib/named.js';
 import { credentialIn } from './sign-in/answer.js';
+
+/** The key of a caller's address, which each environment counts for itself. */
+const inEnvironment = (req: Request, address: string): string => `${req.ctx.environment.id} ${address}`;
 
 const identifierOf = (req: Request, name: string): string | null => {
   const value: unknown = own(req.body as Record<string, unknown> | undefined, name);
@@ -20,7 +23,7 @@ const identifierOf = (req: Request, name: string): string | null => {
 /** Two limits: per client address, and per submitted identifier wherever it comes from (specification 10.1). Needs a parsed body before. */
 export function limitAttempts(web: Web, name: string, limit: RateLimit, field: string): RequestHandler[] {
   return [
-    limitBy(web, { name, limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    limitByAddress(web, { name, limit, key: inEnvironment }),
     limitBy(web, {
       name: `${name}_${field}`,
       limit,
@@ -51,7 +54,7 @@ export function limitLogin(web: Web): RequestHandler[] {
     return email_key !== null && req.knownBrowser === ofKnown ? `${req.ctx.environment.id} ${email_key}` : null;
   };
   return [
-    limitBy(web, { name: 'login', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    limitByAddress(web, { name: 'login', limit, key: inEnvironment }),
     recognise,
     limitBy(web, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
     limitBy(web, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
@@ -70,7 +73,7 @@ export function limitClaimant(web: Web): RequestHandler[] {
     return user && isKnownTo(req.ctx, deviceOf(req), user) === ofKnown ? `${req.ctx.environment.id} ${user.email_key}` : null;
   };
   return [
-    limitBy(web, { name: 'login', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    limitByAddress(web, { name: 'login', limit, key: inEnvironment }),
     browserSession,
     findClaimant,
     limitBy(web, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
@@ -81,7 +84,7 @@ export function limitClaimant(web: Web): RequestHandler[] {
 /** Options for ceremonies with a passkey: a page takes new ones every few minutes. */
 export function limitOptions(web: Web): RequestHandler {
   const limit: RateLimit = { limit: 60, windowSeconds: 60 };
-  return limitBy(web, { name: 'passkey_options', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` });
+  return limitByAddress(web, { name: 'passkey_options', limit, key: inEnvironment });
 }
 
 /** The credential that a passkey sign-in presents, by which it is counted beside the address; null without one. */

@@ -3,7 +3,7 @@ import { originOf } from '../http/pages/mail-origin.js';
 import { MethodNotAllowedError } from '../http/routes.js';
 import { tellNonce } from '../http/auth/dpop.js';
 import { inSequence } from '../http/exact-routes.js';
-import { addressKey, limitBy } from '../http/limits/rate-limits.js';
+import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { OAuthError } from '../errors.js';
 import { answerEndpoint, endpointFor, methodsOfEndpoints } from './answer-endpoint.js';
@@ -154,7 +154,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
   return inSequence([
     tellNonce,
     prepare,
-    limitBy(web, { name: 'api_address', limit: api, key: (req) => (subjectOf(req) === null ? addressKey(req.ip) : null) }),
+    limitByAddress(web, { name: 'api_address', limit: api, key: (req, address) => (subjectOf(req) === null ? address : null) }),
     limitBy(web, { name: 'api', limit: api, key: (req) => subjectOf(req) && `${req.ctx.environment.id} ${subjectOf(req)}` }),
     answer,
   ]);

@@ -8,7 +8,7 @@ import type { RouteList } from '../http/exact-routes.js';
 import { form, formOrJson } from '../http/request/form.js';
 import { traced } from '../http/request/trace.js';
 import { route } from '../http/routes.js';
-import { addressKey, limitBy } from '../http/limits/rate-limits.js';
+import { limitByAddress } from '../http/limits/rate-limits.js';
 import { resumePath } from '../http/request/return-to.js';
 import { guardedClientAuthentication, limitedClientAuthentication } from '../http/limits/token-limit.js';
 import type { Web } from '../http/web.js';
@@ -91,10 +91,10 @@ const isDevicePoll = ({ form }: Request) => form.get('grant_type') === deviceCod
 const registrationsAtOnce = 5;
 
 const limitRegistration = (web: Web) =>
-  limitBy(web, {
+  limitByAddress(web, {
     name: 'client_registration',
     limit: { ...web.deps.config.rateLimits.register, limit: Math.min(web.deps.config.rateLimits.register.limit, registrationsAtOnce) },
-    key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
+    key: (req, address) => `${req.ctx.environment.id} ${address}`,
   });
 
 /** A document that everybody reads, pages of any origin too. */

@@ -4,7 +4,7 @@ import { csrf } from '../http/auth/csrf.js';
 import { form } from '../http/request/form.js';
 import { confirmed } from '../http/auth/ask-to-confirm.js';
 import { route } from '../http/routes.js';
-import { addressKey, limitBy } from '../http/limits/rate-limits.js';
+import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { callback, redirectFormPost } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';
@@ -16,11 +16,11 @@ export function ssoRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   const memory = createProviderMemory();
   const { login } = web.deps.config.rateLimits;
-  const address = (req: Parameters<RequestHandler>[0]) => `${req.ctx.environment.id} ${addressKey(req.ip)}`;
+  const key = (req: Parameters<RequestHandler>[0], address: string) => `${req.ctx.environment.id} ${address}`;
   // A start writes a row and may fetch provider metadata; a link form takes a password, and counts like a login.
-  const starts = limitBy(web, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key: address });
+  const starts = limitByAddress(web, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key });
   const guesses = [
-    limitBy(web, { name: 'login', limit: login, key: address }),
+    limitByAddress(web, { name: 'login', limit: login, key }),
     limitBy(web, {
       name: 'sso_link',
       limit: login,

@@ -1,6 +1,7 @@
 // Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
+import { environmentBudget } from '../../src/domain/registration/guess-budget.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo, otherCode, type CapturedMail } from '../support/mailbox.js';
@@ -17,8 +18,7 @@ beforeAll(async () => {
 });
 beforeEach(() => service.deps.knex('passcode_budgets').delete());
 
-/** `otp_max_attempts` 5, times a hundred. */
-const budget = 500;
+const budget = environmentBudget;
 
 /** As if so many wrong codes had come within this hour. */
 const used = (guess_count: number) =>

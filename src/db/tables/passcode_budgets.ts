@@ -1,16 +1,24 @@
 import { run, type Scope } from '../scope.js';
+import type { PasscodePurpose } from './passcodes.js';
 
-/** How many wrong codes came in the window, if it began after `since`; else 0. */
-export async function countGuesses(scope: Scope, since: Date): Promise<number> {
-  const rows = await run<{ guess_count: number }>(
+/** How many wrong codes came since `since`: at six-digit codes of the environment, in its window, and at all codes of the address for the purpose. */
+export async function countGuesses(
+  scope: Scope,
+  { purpose, email_key }: { readonly purpose: PasscodePurpose; readonly email_key: string },
+  since: Date,
+): Promise<{ environment: number; address: number }> {
+  const [row] = await run<{ environment: number; address: number }>(
     scope,
     {
       name: 'passcode_budgets.count',
-      text: 'select guess_count from passcode_budgets where environment_id = $1 and window_started_at > $2',
+      text: `select
+               coalesce((select guess_count from passcode_budgets where environment_id = $1 and window_started_at > $2), 0) as environment,
+               (select coalesce(sum(attempt_total), 0)::integer from passcodes
+                where environment_id = $1 and purpose = $3 and email_key = $4 and created_at > $2) as address`,
     },
-    [since],
+    [since, purpose, email_key],
   );
-  return rows[0]?.guess_count ?? 0;
+  return row ?? { environment: 0, address: 0 };
 }
 
 /** Takes a counted guess back, because it was right. */

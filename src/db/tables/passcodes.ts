@@ -45,7 +45,10 @@ export async function insertPasscode(scope: Scope, row: Partial<PasscodeRow>): P
   return insert<PasscodeRow>(scope, 'passcodes', row);
 }
 
-/** Limits of tries: `max_attempts` at one code; since `since` `max_wrong` at all codes of the address, and `budget` at all six-digit ones of the environment. */
+/**
+ * Limits of tries: `max_attempts` at one code; for codes of six digits, since `since`, `max_wrong` at all codes of the address (of one that is bound to a browser:
+ * at those that are bound to the same), and `budget` at all of the environment.
+ */
 export type AttemptLimits = {
   readonly max_attempts: number;
   readonly max_wrong: number;
@@ -67,7 +70,7 @@ export type CountedAttempt = {
 
 /**
  * Counts a try in one statement, before the code is looked at, so that parallel guesses never get more than their number: against the code,
- * its address, and the budget of the environment, which a code of more than six digits doesn't need.
+ * its address, and the budget of the environment; the last two a code of more than six digits doesn't need.
  */
 export async function countAttempt(
   scope: Scope,
@@ -86,8 +89,9 @@ export async function countAttempt(
 /** SQL: the passcode `p` may still be tried. */
 const triable = `p.environment_id = $1 and p.id = $2 and p.purpose = $3 and p.consumed_at is null and p.expires_at > $4
   and p.attempt_count < $5
-  and (select coalesce(sum(o.attempt_total), 0) from passcodes o
-       where o.environment_id = $1 and o.purpose = $3 and o.email_key = p.email_key and o.created_at > $7) < $6`;
+  and (p.code_length > 6 or (select coalesce(sum(o.attempt_total), 0) from passcodes o
+       where o.environment_id = $1 and o.purpose = $3 and o.email_key = p.email_key and o.created_at > $7
+         and (p.bound_digest is null or o.bound_digest = p.bound_digest)) < $6)`;
 
 const countStatement = {
   name: 'passcodes.count_attempt',

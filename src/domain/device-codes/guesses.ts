@@ -13,11 +13,17 @@ export type Guesser = {
   readonly user_id: string;
   /** The address, or the network that one subscriber has to itself. */
   readonly address: string;
+  /** The wider network around that, with ten times its limit; null where there is none. */
+  readonly network: string | null;
   readonly origin: Origin;
 };
 
-/** The windows of a guesser: of the session and of the address, each for itself. Counted in the database, whatever limits are switched off. */
-const windowsOf = ({ session_id, address }: Guesser) => [digest(`session ${session_id}`), digest(`address ${address}`)];
+/** The windows of a guesser: of the session, the address and its network, each for itself. Counted in the database, whatever limits are switched off. */
+const windowsOf = ({ session_id, address, network }: Guesser) => [
+  { window: digest(`session ${session_id}`), limit: guessLimit },
+  { window: digest(`address ${address}`), limit: guessLimit },
+  ...(network === null ? [] : [{ window: digest(`address ${network}`), limit: { ...guessLimit, limit: guessLimit.limit * 10 } }]),
+];
 
 /**
  * Counts a try before the code is looked at, so that parallel guesses never get more than their number.
@@ -26,13 +32,13 @@ const windowsOf = ({ session_id, address }: Guesser) => [digest(`session ${sessi
 export async function countGuess(ctx: Context, guesser: Guesser): Promise<number | null> {
   const now = ctx.clock.now();
   const counted: Buffer[] = [];
-  for (const window of windowsOf(guesser)) {
-    if (await countUserCodeGuess(ctx.scope, window, guessLimit, now)) {
+  for (const { window, limit } of windowsOf(guesser)) {
+    if (await countUserCodeGuess(ctx.scope, window, limit, now)) {
       counted.push(window);
       continue;
     }
     for (const other of counted) await returnUserCodeGuess(ctx.scope, other);
-    const oldest = (await findOldestUserCodeGuess(ctx.scope, window, guessLimit, now)) ?? now;
+    const oldest = (await findOldestUserCodeGuess(ctx.scope, window, limit, now)) ?? now;
     noteSecurityEvent(ctx, 'device.guesses_refused', {
       actor: { actor_kind: 'user', actor_id: guesser.user_id, display: null },
       target: { target_type: 'session', target_id: guesser.session_id },
@@ -45,5 +51,5 @@ export async function countGuess(ctx: Context, guesser: Guesser): Promise<number
 
 /** Takes a counted try back, because it was right. */
 export async function returnGuess(ctx: Context, guesser: Guesser): Promise<void> {
-  for (const window of windowsOf(guesser)) await returnUserCodeGuess(ctx.scope, window);
+  for (const { window } of windowsOf(guesser)) await returnUserCodeGuess(ctx.scope, window);
 }

@@ -5,30 +5,23 @@ import { isUuid, randomDigits, randomToken, uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { noOrigin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
-
-const codeLength = 6;
-/** Digits of codes that can't be guessed even across many codes. */
-const longCodeLength = 10;
-const budgetWindowMs = 3_600_000;
-/** How many codes' worth of tries all passcodes of one address get in that window: a guesser can't win by asking again and again. */
-const budgetFactor = 10;
-/** The same for all passcodes of an environment: guessing at many addresses, some code would be right some day. */
-const environmentFactor = 100;
+import { attemptLimits, budgetWindowMs, codeLength, halfOf, longCodeLength } from './guess-budget.js';
 
 /** What is digested: the code bound to its passcode, so that no other one's code is right here. */
 const boundCode = (id: string, code: string) => `${id} ${code}`;
 
 /**
  * A new code for the passcode. One that nobody may use (`usable` false) gets a digest of no code at all. While somebody guesses at the codes of
- * the environment, until half of its budget is used and beyond, new ones are longer and need no budget: using it up shuts nobody out.
+ * the address or of the environment, until half of its budget is used and beyond, new ones are longer and need no budget: using it up shuts nobody out.
  */
 export async function mintCode(
   ctx: Context,
-  id: string,
+  { id, purpose, email_key }: Pick<PasscodeRow, 'id' | 'purpose' | 'email_key'>,
   usable = true,
 ): Promise<{ code: string } & Pick<PasscodeRow, 'code_digest' | 'code_length'>> {
-  const { budget, since } = limitsOf(ctx);
-  const code_length = (await countGuesses(ctx.scope, since)) >= halfOf(budget) ? longCodeLength : codeLength;
+  const { budget, max_wrong, since } = limitsOf(ctx);
+  const guessed = await countGuesses(ctx.scope, { purpose, email_key }, since);
+  const code_length = guessed.environment >= halfOf(budget) || guessed.address >= halfOf(max_wrong) ? longCodeLength : codeLength;
   const code = randomDigits(code_length);
   return { code, code_length, code_digest: ctx.sealer.digest('passcode', boundCode(id, usable ? code : randomToken(''))) };
 }
@@ -49,7 +42,7 @@ export async function startPasscode(
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
   const { purpose, email, email_key, user_id, usable, lifetime, initiated_by = 'user', link_digest = null, bound_digest = null } = input;
-  const { code, code_digest, code_length } = await mintCode(tx, id, usable);
+  const { code, code_digest, code_length } = await mintCode(tx, { id, purpose, email_key }, usable);
   const expires_at = new Date(now.getTime() + lifetime * 1000);
   const passcode = await insertPasscode(tx.scope, {
     id,
@@ -77,17 +70,7 @@ export type CodeVerdict =
   /** Too many wrong codes came in the environment: none of six digits is looked at for `retry_after` seconds; a new one is longer. */
   | { readonly outcome: 'budget_used_up'; readonly retry_after: number };
 
-const halfOf = (budget: number) => Math.ceil(budget / 2);
-
-const limitsOf = (ctx: Context): AttemptLimits => {
-  const { otp_max_attempts } = ctx.environment;
-  return {
-    max_attempts: otp_max_attempts,
-    max_wrong: otp_max_attempts * budgetFactor,
-    budget: otp_max_attempts * environmentFactor,
-    since: new Date(ctx.clock.now().getTime() - budgetWindowMs),
-  };
-};
+const limitsOf = ({ environment, clock }: Context): AttemptLimits => attemptLimits(environment.otp_max_attempts, clock.now());
 
 /** Tells operators, by the log and a metric, that guesses use the environment's budget up: at half of it once a window, and at its end. */
 async function watchBudget(ctx: Context, guess_count: number, half_noted: boolean, { budget }: AttemptLimits): Promise<void> {

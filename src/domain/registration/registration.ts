@@ -91,7 +91,7 @@ export async function resendCode(ctx: Context, id: string, origin: MailOrigin): 
   if (!registration || registration.consumed_at !== null || age >= hourMs) return { outcome: 'expired' };
   const known = await findUserByEmailKey(ctx.scope, registration.email_key);
   const required = await requiredConnectionFor(ctx, registration.email);
-  const { code, code_digest, code_length } = await mintCode(ctx, id, known === null && required === null);
+  const { code, code_digest, code_length } = await mintCode(ctx, registration, known === null && required === null);
   const renewed = await transaction(ctx, async (tx) => {
     const passcode = await renewPasscode(tx.scope, id, {
       code_digest,

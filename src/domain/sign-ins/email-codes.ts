@@ -1,4 +1,4 @@
-import { consumePasscode, findBoundPasscode, findPasscode, renewPasscode } from '../../db/tables/passcodes.js';
+import { consumePasscode, findBoundPasscode, findPasscode, renewPasscode, type PasscodeRow } from '../../db/tables/passcodes.js';
 import { findUser, findUserByEmailKey, recordLogin, updateUser, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
@@ -124,7 +124,7 @@ export async function sendSecondStepCode(ctx: Context, user: UserRow, bound: Cod
   const which = { purpose: 'second_step', user_id: user.id, bound_digest } as const;
   const earlier = await findBoundPasscode(ctx.scope, which, now);
   return transaction(ctx, async (tx): Promise<SecondStepCodeOutcome> => {
-    const sent = earlier ? await sendAnother(tx, earlier.id, expires_in) : await startSecond(tx, user, bound_digest, expires_in);
+    const sent = earlier ? await sendAnother(tx, earlier, expires_in) : await startSecond(tx, user, bound_digest, expires_in);
     if (sent === null) {
       const wait = earlier ? earlier.sent_at.getTime() + emailCodePause * 1000 - now.getTime() : 0;
       return { outcome: 'too_soon', retry_after: Math.max(1, Math.ceil(wait / 1000)) };
@@ -140,10 +140,10 @@ async function startSecond(tx: Context, { id, email, email_key }: UserRow, bound
   return (await startPasscode(tx, { email, email_key, purpose: 'second_step', user_id: id, usable: true, lifetime, bound_digest })).code;
 }
 
-async function sendAnother(tx: Context, id: string, lifetime: number): Promise<string | null> {
+async function sendAnother(tx: Context, earlier: PasscodeRow, lifetime: number): Promise<string | null> {
   const now = tx.clock.now();
-  const { code, code_digest, code_length } = await mintCode(tx, id);
-  const renewed = await renewPasscode(tx.scope, id, {
+  const { code, code_digest, code_length } = await mintCode(tx, earlier);
+  const renewed = await renewPasscode(tx.scope, earlier.id, {
     code_digest,
     code_length,
     now,

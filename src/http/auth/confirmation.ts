@@ -12,7 +12,7 @@ import { setSessionCookie } from './browser-session.js';
 import { browserSecret } from './browser-secret.js';
 import { deviceOf, lastSignInHere } from './device-cookie.js';
 import { sessionOf } from './proof-ways.js';
-import { addressKey, limitBy } from '../limits/rate-limits.js';
+import { limitBy, limitByAddress } from '../limits/rate-limits.js';
 import { originOf } from '../pages/mail-origin.js';
 import type { Web } from '../web.js';
 
@@ -155,7 +155,7 @@ export function limitProofs(web: Web, names: ProofNames): RequestHandler[] {
     return (lastSignInHere(req, user_id) !== null) === known ? `${req.ctx.environment.id} ${user_email.toLowerCase()}` : null;
   };
   return [
-    limitBy(web, { name: 'login', limit, key: (req) => (proves(req) ? `${req.ctx.environment.id} ${addressKey(req.ip)}` : null) }),
+    limitByAddress(web, { name: 'login', limit, key: (req, address) => (proves(req) ? `${req.ctx.environment.id} ${address}` : null) }),
     limitBy(web, { name: 'login_email', limit, key: (req) => accountOf(req, false) }),
     limitBy(web, { name: 'login_known', limit, key: (req) => accountOf(req, true) }),
   ];

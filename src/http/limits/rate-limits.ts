@@ -30,30 +30,55 @@ function openRedisStore(options: { readonly url: string; readonly onError: (erro
   };
 }
 
+/** The keys of an address. */
+type AddressKeys = { readonly address: string; readonly network: string | null };
+
 /**
  * The key by which an address is counted: an IPv4 address as it is (also when it comes mapped into IPv6), an IPv6 address as its /64, which
  * one subscriber has to itself (RFC 6177 2); `unknown` for anything else. Which address is the caller's, Express has decided (`TRUST_PROXY`).
  */
-export function addressKey(ip: string | undefined): string {
+export const addressKey = (ip: string | undefined): string => keysOf(ip).address;
+
+/** The key by which an IPv6 address is counted beside that: its /48, the most that one site gets (RFC 6177 2), with 65,536 of those; null for any other. */
+export const networkKey = (ip: string | undefined): string | null => keysOf(ip).network;
+
+/** How many times what one address may a whole network may. */
+const networkFactor = 10;
+
+/** The limit of a network, where an address has this one. */
+export const networkLimit = ({ limit, windowSeconds }: RateLimit): RateLimit => ({ limit: limit * networkFactor, windowSeconds });
+
+/** The windows of a caller's address, the narrow one first: by {@link addressKey} and, wider, by {@link networkKey}. */
+export function addressWindows(ip: string | undefined, limit: RateLimit): { readonly key: string; readonly limit: RateLimit }[] {
+  const { address, network } = keysOf(ip);
+  const narrow = { key: address, limit };
+  return network === null ? [narrow] : [narrow, { key: network, limit: networkLimit(limit) }];
+}
+
+function keysOf(ip: string | undefined): AddressKeys {
   const known = addressKeys.get(ip ?? '');
   if (known !== undefined) return known;
-  const key = readAddress(ip);
+  const keys = readAddress(ip);
   if (addressKeys.size >= maxAddresses) addressKeys.clear();
-  addressKeys.set(ip ?? '', key);
-  return key;
+  addressKeys.set(ip ?? '', keys);
+  return keys;
 }
 
 /** Parsing an address costs more than everything else that counting does from memory. */
-const addressKeys = new Map<string, string>();
+const addressKeys = new Map<string, AddressKeys>();
 const maxAddresses = 10_000;
 
-function readAddress(ip: string | undefined): string {
+function readAddress(ip: string | undefined): AddressKeys {
   const text = ip?.replace(/%.*$/, '') ?? '';
-  if (!ipaddr.isValid(text)) return 'unknown';
+  if (!ipaddr.isValid(text)) return { address: 'unknown', network: null };
   const address = ipaddr.process(text);
-  if (address.kind() === 'ipv4') return address.toString();
-  const prefix = address.toByteArray().slice(0, 8);
-  return `${ipaddr.fromByteArray([...prefix, 0, 0, 0, 0, 0, 0, 0, 0]).toString()}/64`;
+  if (address.kind() === 'ipv4') return { address: address.toString(), network: null };
+  const bytes = address.toByteArray();
+  const prefix = (bits: number) => {
+    const kept = bytes.map((byte, at) => (at < bits / 8 ? byte : 0));
+    return `${ipaddr.fromByteArray(kept).toString()}/${bits}`;
+  };
+  return { address: prefix(64), network: prefix(48) };
 }
 
 /** A limit, and the name under which its windows are kept apart from those of other limits. */
@@ -143,5 +168,23 @@ export function limitBy({ limiter, deps: { clock } }: Counting, rule: NamedLimit
       if (info) show(info, res, true);
       next();
     },
+  ]);
+}
+
+/** Middleware: {@link limitBy} the caller's address, and an IPv6 address by its network too, in a window ten times as wide. `key` is told either. */
+export function limitByAddress(
+  web: Counting,
+  { name, limit, key }: NamedLimit & { key(req: Request, address: string): string | null },
+): RequestHandler {
+  return inSequence([
+    limitBy(web, { name, limit, key: (req) => key(req, addressKey(req.ip)) }),
+    limitBy(web, {
+      name: `${name}_network`,
+      limit: networkLimit(limit),
+      key(req) {
+        const network = networkKey(req.ip);
+        return network === null ? null : key(req, network);
+      },
+    }),
   ]);
 }

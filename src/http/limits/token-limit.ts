@@ -5,7 +5,7 @@ import { OAuthError } from '../../errors.js';
 import { authenticateClient, claimedClientId, provenClient, type ClientProof } from '../auth/authenticate-client.js';
 import type { Web } from '../web.js';
 import type { Limiter } from './rate-limiter.js';
-import { addressKey, enforce } from './rate-limits.js';
+import { addressWindows, enforce } from './rate-limits.js';
 
 /** Who asks for a token: the client that the request claims to be from, and where it comes from. */
 export type TokenCaller = {
@@ -36,38 +36,48 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
   const raisedOf = ({ token_rate_limit }: TokenCaller): RateLimit | null =>
     token_rate_limit !== null && token_rate_limit > base.limit ? { limit: token_rate_limit, windowSeconds: base.windowSeconds } : null;
   /** What a request without a raised limit counts in: questions of devices, which their interval paces, in a window of their own. */
-  const windowOf = ({ is_poll }: TokenCaller): [name: string, limit: RateLimit] =>
+  const limitOf = ({ is_poll }: TokenCaller): [name: string, limit: RateLimit] =>
     is_poll ? ['device_poll', { ...base, limit: base.limit * pollFactor }] : ['token', base];
   /** Whatever a client_id holds, it stands last. */
-  const keyOf = (name: string, { environment_id, client_id, ip }: TokenCaller) => {
-    const window = `${name} ${environment_id} ${addressKey(ip)}`;
-    return client_id === null ? window : `${window} ${client_id}`;
-  };
+  const windowsOf = (name: string, { environment_id, client_id, ip }: TokenCaller, own: RateLimit) =>
+    addressWindows(ip, own).map(({ key, limit }) => {
+      const window = `${name} ${environment_id} ${key}`;
+      return { key: client_id === null ? window : `${window} ${client_id}`, limit };
+    });
+  /** Counts a request in the window of its address and, after it, in that of its network. */
+  async function count(res: Response, name: string, caller: TokenCaller, own: RateLimit, onlyRefusals = false): Promise<void> {
+    for (const { key, limit } of windowsOf(name, caller, own)) {
+      const verdict = await limiter.take(key, limit);
+      if (!onlyRefusals || !verdict.allowed) enforce(res, verdict, onlyRefusals ? null : remedy);
+    }
+  }
 
   /** Before authentication, where successful requests aren't counted. Costs no call of the store until a wrong secret was counted. */
   function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> | null {
-    const guesses = limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
-    // Only refusals show this window: other responses show that of the requests.
-    return guesses && guesses.then((counted) => void (counted.allowed || enforce(res, counted)));
+    const windows = windowsOf('wrong_secret', caller, base).map(({ key, limit }) => limiter.peekIfCounted(key, limit));
+    if (windows.every((window) => window === null)) return null;
+    // Only refusals show these windows: other responses show that of the requests.
+    return Promise.all(windows).then((counted) => {
+      for (const guesses of counted) if (guesses && !guesses.allowed) enforce(res, guesses);
+    });
   }
 
   return {
     refuseGuesser,
     /** Before authentication at the token endpoint. */
     async admit(res: Response, caller: TokenCaller): Promise<void> {
-      const [name, limit] = windowOf(caller);
-      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf(name, caller), limit), remedy);
+      const [name, limit] = limitOf(caller);
+      if (!raisedOf(caller)) await count(res, name, caller, limit);
       await refuseGuesser(res, caller);
     },
     /** After authentication has succeeded at the token endpoint. */
     async succeeded(res: Response, caller: TokenCaller): Promise<void> {
       const raised = raisedOf(caller);
-      if (raised) enforce(res, await limiter.take(keyOf('token_raised', caller), raised), remedy);
+      if (raised) await count(res, 'token_raised', caller, raised);
     },
     /** After authentication has failed, before that is answered. */
     async failed(res: Response, caller: TokenCaller): Promise<void> {
-      const guesses = await limiter.take(keyOf('wrong_secret', caller), base);
-      if (!guesses.allowed) enforce(res, guesses);
+      await count(res, 'wrong_secret', caller, base, true);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import type { WaitingDeviceCode } from '../../db/tables/device_codes.js';
 import { RateLimitedError } from '../../errors.js';
 import { csrfToken } from '../../http/auth/csrf.js';
-import { addressKey } from '../../http/limits/rate-limits.js';
+import { addressKey, networkKey } from '../../http/limits/rate-limits.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { basePage } from '../../http/pages/pages.js';
 import { queryOf } from '../../http/request/form.js';
@@ -119,7 +119,7 @@ export function enterUserCode(web: Web) {
     const typed = (form.get('user_code') ?? '').slice(0, maxTyped);
     if (typed.trim() === '') return renderEntry(web, req, res, '', message('refusal.device_code_missing'));
     const { id: session_id, user_id } = sessionOf(req);
-    const guesser: Guesser = { session_id, user_id, address: addressKey(req.ip), origin: originOf(req) };
+    const guesser: Guesser = { session_id, user_id, address: addressKey(req.ip), network: networkKey(req.ip), origin: originOf(req) };
     const wait = await countGuess(ctx, guesser);
     if (wait !== null) throw new RateLimitedError(wait);
     const user_code = readUserCode(typed);

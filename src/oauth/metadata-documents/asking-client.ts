@@ -10,7 +10,7 @@ import {
 import type { DocumentFailure, MetadataDocument } from '../../domain/clients/metadata-documents.js';
 import type { Context } from '../../domain/context.js';
 import { OAuthError, RateLimitedError, UnavailableError } from '../../errors.js';
-import { addressKey } from '../../http/limits/rate-limits.js';
+import { addressWindows } from '../../http/limits/rate-limits.js';
 import type { Web } from '../../http/web.js';
 import { isDocumentId } from '../../lib/document-client-id.js';
 import { documentColumns, documentRow } from './document-row.js';
@@ -58,8 +58,10 @@ async function mayReread({ limiter }: Limiting, url: string): Promise<boolean> {
 
 /** Counts an address that nobody has asked for lately, so that nobody has this service ask all the world. @throws {RateLimitedError} */
 async function countNew({ limiter }: Limiting, { ip }: Asked): Promise<void> {
-  const { allowed, retry_after } = await limiter.take(JSON.stringify(['client_document_new', addressKey(ip)]), newPerAddress);
-  if (!allowed) throw new RateLimitedError(retry_after);
+  for (const { key, limit } of addressWindows(ip, newPerAddress)) {
+    const { allowed, retry_after } = await limiter.take(JSON.stringify(['client_document_new', key]), limit);
+    if (!allowed) throw new RateLimitedError(retry_after);
+  }
 }
 
 const serves = (fresh_until: Date | null, now: Date) => fresh_until !== null && fresh_until > now;

@@ -1,10 +1,12 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import express, { type ErrorRequestHandler } from 'express';
 import request from 'supertest';
 import { afterEach, describe, expect, test } from 'vitest';
 import { RateLimitedError } from '../../../src/errors.js';
 import { createMemoryStore, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter, type Limiter } from '../../../src/http/limits/rate-limiter.js';
-import { addressKey, limitBy } from '../../../src/http/limits/rate-limits.js';
+import { addressKey, limitBy, limitByAddress, networkKey } from '../../../src/http/limits/rate-limits.js';
 import { createTokenLimit, type TokenCaller } from '../../../src/http/limits/token-limit.js';
 
 function fakeClock() {
@@ -139,6 +141,28 @@ describe('callers', () => {
   ])('%s counts as %s (attack 19.219)', (ip, key) => {
     expect(addressKey(ip)).toBe(key);
   });
+
+  test.each([
+    ['192.0.2.7', null],
+    ['::ffff:192.0.2.7', null],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+    ['2001:db8:1:ffff::9', '2001:db8:1::/48'],
+    ['2001:db8:2:2::9', '2001:db8:2::/48'],
+    [undefined, null],
+    ['not an address', null],
+  ])('%s counts, wider, as %s (attack 19.990)', (ip, key) => {
+    expect(networkKey(ip)).toBe(key);
+  });
+
+  test('nothing in the source counts by an address without its network (attack 19.990)', async () => {
+    const names = (await readdir('src', { recursive: true })).filter((name) => name.endsWith('.ts'));
+    const found = await Promise.all(
+      names.map(async (name) => ((await readFile(join('src', name), 'utf8')).includes('addressKey(') ? [name] : [])),
+    );
+    expect(names.length).toBeGreaterThan(500);
+    expect(found.flat().sort()).toEqual(['app.ts', 'http/limits/rate-limits.ts', 'oauth/device/page.ts']);
+    for (const name of ['app.ts', 'oauth/device/page.ts']) expect(await readFile(join('src', name), 'utf8')).toContain('networkKey(');
+  });
 });
 
 const render: ErrorRequestHandler = (error: unknown, _req, res, _next) => {
@@ -178,6 +202,24 @@ describe('the middleware', () => {
     const blocked = await request(app).get('/');
     expect(blocked.status).toBe(429);
     expect(blocked.headers).toMatchObject({ 'retry-after': '60', 'ratelimit-remaining': '0', 'ratelimit-limit': '5' });
+  });
+
+  test('who has a /48 has ten times what a /64 has, from however many of them; others are counted apart (attack 19.990)', async () => {
+    const app = express();
+    app.set('trust proxy', true);
+    const web = { limiter: limiterOf(countedStore().store), deps: { clock } };
+    app.use(limitByAddress(web, { name: 'address', limit: { limit: 5, windowSeconds: 60 }, key: (_req, address) => address }));
+    app.get('/', (_req, res) => void res.send('in'));
+    app.use(render);
+    const from = async (ip: string) => (await request(app).get('/').set('x-forwarded-for', ip)).status;
+    const statuses: number[] = [];
+    for (let i = 0; i < 52; i++) statuses.push(await from(`2001:db8:1:${i.toString(16)}::1`));
+    expect(statuses).toEqual([...Array.from({ length: 50 }, () => 200), 429, 429]);
+    expect(await from('2001:db8:2::1')).toBe(200);
+    // Of one /64 five as before, and IPv4 has no wider window.
+    for (let i = 0; i < 4; i++) await from('2001:db8:2::1');
+    expect(await from('2001:db8:2::2')).toBe(429);
+    for (let i = 0; i < 60; i++) expect(await from(`192.0.2.${i}`)).toBe(200);
   });
 
   test('a store that is down lets nobody through (attack 19.222)', async () => {
