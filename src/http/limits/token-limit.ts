@@ -54,11 +54,11 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
 
   /** Before authentication, where successful requests aren't counted. Costs no call of the store until a wrong secret was counted. */
   function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> | null {
-    const windows = windowsOf('wrong_secret', caller, base).map(({ key, limit }) => limiter.peekIfCounted(key, limit));
-    if (windows.every((window) => window === null)) return null;
+    const windows = windowsOf('wrong_secret', caller, base).flatMap(({ key, limit }) => limiter.peekIfCounted(key, limit) ?? []);
+    if (windows.length === 0) return null;
     // Only refusals show these windows: other responses show that of the requests.
     return Promise.all(windows).then((counted) => {
-      for (const guesses of counted) if (guesses && !guesses.allowed) enforce(res, guesses);
+      for (const guesses of counted) if (!guesses.allowed) enforce(res, guesses);
     });
   }
 
