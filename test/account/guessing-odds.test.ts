@@ -30,7 +30,7 @@ const newestCode = async (email: string) => {
 };
 
 describe('the odds', () => {
-  test('of all who guess at an environment together are one in ten thousand an hour at most (attack 11.990)', () => {
+  test('of all who guess at an environment together are one in ten thousand an hour at most (attack 11.994)', () => {
     // An hour between two moments touches two windows at most.
     const short = (2 * environmentBudget) / 10 ** codeLength;
     // Longer codes have no budget: as many tries as somebody makes with fifty a second.
@@ -39,7 +39,7 @@ describe('the odds', () => {
   });
 
   test.each([1, 5, 20])(
-    '%i tries a code: no more than two budgets of six-digit guesses in any hour (attack 11.990)',
+    '%i tries a code: no more than two budgets of six-digit guesses in any hour (attack 11.994)',
     async (otp_max_attempts) => {
       const patient = { ...ctx, environment: { ...ctx.environment, otp_max_attempts } };
       /** Guesses with as many six-digit codes as can be had now. @returns how many were looked at */
@@ -72,7 +72,7 @@ describe('the odds', () => {
 });
 
 describe('owners', () => {
-  test('a code that is bound to a browser isn’t ended by guesses in others, however many of its address (attack 11.991)', async () => {
+  test('a code that is bound to a browser isn’t ended by guesses in others, however many of its address (attack 11.995)', async () => {
     const { email } = await addUser(ctx);
     const ask = async (browser: Browser) => {
       const { sign_in_id } = (await (await browser.postJson('/login/code', { email })).json()) as { sign_in_id: string };
@@ -90,7 +90,7 @@ describe('owners', () => {
     expect((await prove(owner, code)).status).toBe(200);
   });
 
-  test('beyond the budget of the address six digits are over, and who has the mail gets in by ten, again and again (attack 11.992)', async () => {
+  test('beyond the budget of the address six digits are over, and who has the mail gets in by ten, again and again (attack 11.996)', async () => {
     const user = await addUser(ctx);
     const browser = new Browser(service.url);
     const start = async (path: string, id: string) => {

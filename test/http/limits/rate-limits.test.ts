@@ -150,11 +150,11 @@ describe('callers', () => {
     ['2001:db8:2:2::9', '2001:db8:2::/48'],
     [undefined, null],
     ['not an address', null],
-  ])('%s counts, wider, as %s (attack 19.990)', (ip, key) => {
+  ])('%s counts, wider, as %s (attack 19.997)', (ip, key) => {
     expect(networkKey(ip)).toBe(key);
   });
 
-  test('nothing in the source counts by an address without its network (attack 19.990)', async () => {
+  test('nothing in the source counts by an address without its network (attack 19.997)', async () => {
     const names = (await readdir('src', { recursive: true })).filter((name) => name.endsWith('.ts'));
     const found = await Promise.all(
       names.map(async (name) => ((await readFile(join('src', name), 'utf8')).includes('addressKey(') ? [name] : [])),
@@ -204,7 +204,7 @@ describe('the middleware', () => {
     expect(blocked.headers).toMatchObject({ 'retry-after': '60', 'ratelimit-remaining': '0', 'ratelimit-limit': '5' });
   });
 
-  test('who has a /48 has ten times what a /64 has, from however many of them; others are counted apart (attack 19.990)', async () => {
+  test('who has a /48 has ten times what a /64 has, from however many of them; others are counted apart (attack 19.997)', async () => {
     const app = express();
     app.set('trust proxy', true);
     const web = { limiter: limiterOf(countedStore().store), deps: { clock } };
