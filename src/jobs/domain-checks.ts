@@ -4,6 +4,8 @@ import { listDomainsToCheck, lockCustomDomain, type CustomDomainRow } from '../d
 import { uuidv7 } from '../lib/random.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { administratorAddresses } from '../domain/users/administrators.js';
+import { recordSecurityEvent, serviceActor } from '../domain/audit/security-trail.js';
+import { noOrigin } from '../domain/origin.js';
 import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
 import { checkDomain, missingDays, noteDomainCheck, type DomainCheck } from '../domain/environments/custom-domains.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
@@ -55,6 +57,9 @@ async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise
   if (after.status === 'failed') {
     tx.logger.error({ event: 'custom_domain.failed', ...told }, 'a custom domain is no longer proven');
     await recordFailure(tx, before, after);
+    const target = { target_type: 'custom_domain', target_id: after.id, display: after.domain };
+    const detail = { action: 'custom_domain.failed', settings: ['status'] };
+    await recordSecurityEvent(tx, 'security_setting.changed', { actor: serviceActor, target, origin: noOrigin, detail });
   } else if (after.missing_since !== null)
     tx.logger.warn(
       { event: 'custom_domain.record_missing', ...told, missing_since: after.missing_since },

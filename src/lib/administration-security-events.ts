@@ -48,14 +48,28 @@ export const administrationSecurityEvents = {
     target: 'client',
     description: 'A client has a new secret.',
   },
+  'client_credential.changed': {
+    class: 'configuration_changed',
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor:
+      'who acts through the Management API or the dashboard; the client that changes its own registration, or whose metadata document did',
+    target: 'client, federated_credential or trusted_issuer',
+    description:
+      'What proves a client was changed, came or went: its keys or its method, a federated credential, a trusted issuer. `settings` names it, `action` says how.',
+  },
   'security_setting.changed': {
     class: 'configuration_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
-    actor: 'who acts through the Management API or the dashboard',
-    target: 'environment',
-    description: 'Settings of an environment that guard something were changed: `settings` names them, the audit log has their values.',
+    actor:
+      'who acts through the Management API or the dashboard; the client that changes its own registration, or whose metadata document did; the service for a domain that is no longer proven',
+    target:
+      'environment, client, connection, custom_domain, api_resource, role, user, webhook, log_stream, registration_token, mail_template or page_text',
+    description:
+      'What guards something was changed, came or went: who acts with the record, how far it reaches, what it demands. `settings` names it, `action` says how; the audit log has the values.',
   },
   'config.applied': {
     class: 'configuration_changed',

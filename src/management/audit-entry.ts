@@ -8,7 +8,7 @@ export type Changes = AuditLogRow['changes'];
 export type AuditEntry = {
   readonly action: string;
   /** The resource, or the group of an endpoint. */
-  readonly resource: Pick<Resource, 'type'> & Partial<Pick<Resource, 'reach'>>;
+  readonly resource: Pick<Resource, 'type'> & Partial<Pick<Resource, 'reach' | 'relationships'>>;
   readonly target_id: string | null;
   readonly target_display?: string | null;
   readonly changes?: Changes;

@@ -1,3 +1,4 @@
+import { clientCredentials } from '../domain/clients/trail.js';
 import type { SecurityEventName } from '../lib/security-events.js';
 import type { AuditEntry, Changes } from './audit-entry.js';
 
@@ -6,15 +7,47 @@ export type WrittenEvent = { readonly name: SecurityEventName; readonly detail: 
 
 const namesOf = (changes: Changes) => Object.keys(changes).sort();
 
-/** The changed settings of an environment that guard something: those whose change takes more than the permission to write them. */
-function guardingSettings({ resource, changes = {} }: AuditEntry): string[] {
-  const { attributes } = resource.reach as { readonly attributes: Readonly<Record<string, string>> };
-  return namesOf(changes).filter((name) => Object.hasOwn(attributes, name) && attributes[name] !== 'plain');
+/** Whether what differs between the two states of a record is more than what is plain of it: the same table that says what a change takes (specification 13). */
+function guards({ resource }: AuditEntry, name: string): boolean {
+  const attributes: Readonly<Record<string, string>> = resource.reach?.attributes ?? {};
+  const relationships = resource.relationships ?? {};
+  if (Object.hasOwn(attributes, name)) return attributes[name] !== 'plain';
+  const relationship = Object.hasOwn(relationships, name) ? relationships[name] : undefined;
+  return relationship?.kind === 'many' && (relationship.change?.touch ?? 'plain') !== 'plain';
 }
 
+/** What of the write decides who acts with the record, how far it reaches, or what guards it. */
+const guardsOf = (entry: AuditEntry): string[] => namesOf(entry.changes ?? {}).filter((name) => guards(entry, name));
+
+const settingsChanged = (detail: WrittenEvent['detail'], settings: readonly string[]): WrittenEvent[] =>
+  settings.length > 0 ? [{ name: 'security_setting.changed', detail: { ...detail, settings } } as const] : [];
+
+const credentialsChanged = (detail: WrittenEvent['detail'], settings: readonly string[]): WrittenEvent[] =>
+  settings.length > 0 ? [{ name: 'client_credential.changed', detail: { ...detail, settings } } as const] : [];
+
+/** Its secret, its keys and method, and what else guards it: apart, for whoever watches what can pass for a client. */
+function eventsOfClient(entry: AuditEntry, detail: WrittenEvent['detail']): WrittenEvent[] {
+  if (entry.action === 'secret_rotated') return [{ name: 'client_secret.rotated', detail }];
+  if (entry.action === 'verified') return settingsChanged(detail, ['verified']);
+  const changed = guardsOf(entry);
+  const proves = (name: string) => clientCredentials.includes(name);
+  return [
+    ...credentialsChanged(detail, changed.filter(proves)),
+    ...settingsChanged(
+      detail,
+      changed.filter((name) => !proves(name)),
+    ),
+  ];
+}
+
+/** What the names of a domain make of it: whether it is there, proven, the primary one. A look that found nothing new is none. */
+const domainSettings = ({ changes = {} }: AuditEntry) =>
+  namesOf(changes).filter((name) => ['domain', 'is_primary', 'status'].includes(name));
+
 /**
- * The security events that follow from what was written: one place for the Management API and the dashboard alike. Who holds a role is told by
- * the domain (`domain/users`), which knows each of the people; rotation by the service itself by `jobs/key-rotation`.
+ * The security events that follow from what was written: one place for the Management API and the dashboard alike. Whatever isn't `plain` of a record
+ * guards something, and its change is one. Who holds a role, and what signs a person in, is told by the domain (`domain/users`,
+ * `domain/authenticators`), which knows each of the people; rotation by the service itself by `jobs/key-rotation`.
  */
 export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
   const { resource, action, changes = {} } = entry;
@@ -23,28 +56,46 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
     case 'permission':
     case 'client_grant':
       return [{ name: 'permission.changed', detail: { ...detail, changed: namesOf(changes) } }];
-    case 'role':
-      return Object.hasOwn(changes, 'permissions') ? [{ name: 'permission.changed', detail: { ...detail, changed: ['permissions'] } }] : [];
+    case 'role': {
+      const gone = action === 'deleted' || Object.hasOwn(changes, 'permissions');
+      const settings = guardsOf(entry).filter((name) => name !== 'permissions' && action !== 'deleted');
+      return [
+        ...(gone ? [{ name: 'permission.changed', detail: { ...detail, changed: ['permissions'] } } as const] : []),
+        ...settingsChanged(detail, settings),
+      ];
+    }
     case 'signing_key':
       return [{ name: 'signing_key.changed', detail }];
     case 'client':
-      return action === 'secret_rotated' ? [{ name: 'client_secret.rotated', detail }] : [];
+      return eventsOfClient(entry, detail);
+    case 'federated_credential':
+    case 'trusted_issuer':
+      return credentialsChanged(detail, guardsOf(entry));
+    case 'custom_domain':
+      return settingsChanged(detail, domainSettings(entry));
+    case 'registration_token':
+      // Whoever has it registers clients.
+      return settingsChanged(detail, ['registration_tokens']);
     case 'environment': {
-      const settings = action === 'updated' ? guardingSettings(entry) : [];
       const algorithms = action === 'updated' ? changes['signing_algorithms'] : undefined;
       return [
-        ...(settings.length > 0 ? [{ name: 'security_setting.changed', detail: { ...detail, settings } } as const] : []),
+        ...settingsChanged(detail, guardsOf(entry)),
         // Each algorithm that came has a key that signs from now on; those that went sign no more.
         ...(algorithms ? [{ name: 'signing_key.changed', detail: { ...detail, signing_algorithms: algorithms[1] } } as const] : []),
       ];
     }
     case 'page_text':
       // What people are told where they sign in and decide.
-      return [{ name: 'security_setting.changed', detail: { ...detail, settings: ['page_texts'] } }];
+      return settingsChanged(detail, ['page_texts']);
     case 'mail_template':
       // What is said in the environment's name, its notices of security among them.
-      return action === 'tested' ? [] : [{ name: 'security_setting.changed', detail: { ...detail, settings: ['mail_templates'] } }];
-    default:
+      return action === 'tested' ? [] : settingsChanged(detail, ['mail_templates']);
+    case 'user':
+      // People come and go without its guarding anything; their roles are told by name.
+      return settingsChanged(detail, action === 'updated' ? guardsOf(entry).filter((name) => name !== 'roles') : []);
+    case 'authenticator':
       return [];
+    default:
+      return settingsChanged(detail, action === 'secret_rotated' ? ['signing_secret'] : guardsOf(entry));
   }
 }

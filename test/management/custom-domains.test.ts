@@ -137,6 +137,11 @@ test('after a week without its record a domain has failed, is primary no more, i
   const discovery = (await (await fetch(`${service.url}/.well-known/openid-configuration`)).json()) as Document;
   expect(discovery['issuer']).toBe(service.url);
   expect(service.log.some((line) => line.includes('"custom_domain.failed"') && line.includes('login.leaving.example'))).toBe(true);
+  const [event] = (await api.get('/security_events?filter[event]=security_setting.changed&page[size]=1')).body['data'] as Document[];
+  expect(event?.['attributes']).toMatchObject({
+    actor: { actor_kind: 'system' },
+    detail: { action: 'custom_domain.failed', settings: ['status'] },
+  });
   const [entry] = (await api.get('/audit_logs?filter[action]=custom_domain.failed')).body['data'] as Document[];
   expect(entry?.['attributes']).toMatchObject({
     reason: 'record_not_found',

@@ -10,6 +10,7 @@ import { addUser } from '../support/data.js';
 import { Api, link, links, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { eventLines, marks, origin } from '../support/security-events.js';
 import type {} from '../support/service.js';
+import { createClientKey } from '../support/signed-jwt.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
@@ -194,6 +195,102 @@ describe('changes of what guards something leave an event, whoever makes them (a
     expect(await eventsAbout('security_setting.changed', own)).toEqual([]);
     expect((await change({ lockout_threshold: 20, support_email: null })).status).toBe(200);
     expect(await eventsAbout('security_setting.changed', own)).toMatchObject([{ detail: { settings: ['lockout_threshold'] } }]);
+  });
+
+  /** Names of the events about the record, with what they say was touched, oldest first. */
+  const toldOf = async (id: string) =>
+    (await listed(`filter[target]=${id}&page[size]=100`)).map(({ event, detail }) => [event, detail.action, detail.settings]).reverse();
+  const change = (path: string, type: string, id: string, attributes: Document) =>
+    api.patch(`/${path}/${id}`, { data: { type, id, attributes } });
+
+  test('a client’s keys and method apart from its redirect URIs and guards, and nothing of its name or logo (attack 35.1015)', async () => {
+    const client = await api.create('clients', 'client', { name: 'Shop', redirect_uris: ['https://shop.example/cb'] });
+    const [id, created] = [client['id'] as string, await toldOf(client['id'])];
+    expect(created.map(([event]) => event)).toEqual(['client_credential.changed', 'security_setting.changed']);
+    expect((await change('clients', 'client', id, { name: 'Renamed', logo_uri: 'https://shop.example/logo.png' })).status).toBe(200);
+    const key = await createClientKey('ES256');
+    const attributes = {
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [key.jwk] },
+      redirect_uris: ['https://elsewhere.example/cb'],
+      required_acr: '2',
+      name: 'Shop',
+    };
+    expect((await change('clients', 'client', id, attributes)).status).toBe(200);
+    expect((await toldOf(id)).slice(2)).toEqual([
+      ['client_credential.changed', 'client.updated', ['jwks', 'token_endpoint_auth_method']],
+      ['security_setting.changed', 'client.updated', ['redirect_uris', 'required_acr']],
+    ]);
+    const issuer = await api.create('trusted_issuers', 'trusted_issuer', {
+      name: 'CI',
+      issuer: 'https://ci.example',
+      jwks: { keys: [key.jwk] },
+    });
+    const proven = { client: link('client', id), trusted_issuer: link('trusted_issuer', issuer['id']) };
+    const credential = await api.create('federated_credentials', 'federated_credential', { claims: { sub: 'job' } }, proven);
+    expect((await change('trusted_issuers', 'trusted_issuer', issuer['id'] as string, { name: 'Builds' })).status).toBe(200);
+    expect((await api.delete(`/federated_credentials/${credential['id']}`)).status).toBe(204);
+    expect((await toldOf(issuer['id'])).map(([event, action]) => [event, action])).toEqual([
+      ['client_credential.changed', 'trusted_issuer.created'],
+    ]);
+    expect(await toldOf(credential['id'])).toEqual([
+      ['client_credential.changed', 'federated_credential.created', ['audience', 'claims']],
+      ['client_credential.changed', 'federated_credential.deleted', ['audience', 'claims']],
+    ]);
+  });
+
+  test('a connection’s issuer and second_factor; a custom domain that comes, goes, or is no longer proven (attack 35.1015)', async () => {
+    const provider = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' };
+    const connection = await api.create('connections', 'connection', { name: 'told', display_name: 'Told', ...provider });
+    const moved = { issuer: 'https://other.example', provider_client_secret: 'another', second_factor: 'provider', display_name: 'New' };
+    expect((await change('connections', 'connection', connection['id'] as string, moved)).status).toBe(200);
+    const [, updated] = await toldOf(connection['id']);
+    expect(updated).toEqual([
+      'security_setting.changed',
+      'connection.updated',
+      expect.arrayContaining(['issuer', 'provider_client_secret', 'second_factor']),
+    ]);
+    expect(updated?.[2]).not.toContain('display_name');
+    const domain = await api.create('custom_domains', 'custom_domain', { domain: 'told.example.com' });
+    expect((await api.delete(`/custom_domains/${domain['id']}`)).status).toBe(204);
+    expect((await toldOf(domain['id'])).map(([event, action]) => [event, action])).toEqual([
+      ['security_setting.changed', 'custom_domain.created'],
+      ['security_setting.changed', 'custom_domain.deleted'],
+    ]);
+  });
+
+  test('a client that changes its own registration (RFC 7592 2.2) tells of itself (attack 35.1015)', async () => {
+    await ctx
+      .knex('environments')
+      .where({ id: ctx.environment.id })
+      .update({ dynamic_registration_enabled: true, client_registration_policy: 'open' });
+    ctx.cache.clear();
+    const send = async (method: string, url: string, body: Document, token?: string) => {
+      const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
+      const answer = await fetch(url, { method, headers, body: JSON.stringify(body) });
+      return (await answer.json()) as Document;
+    };
+    const metadata = { client_name: 'Own', redirect_uris: ['https://own.example/cb'] };
+    const own = await send('POST', `${service.url}/oauth/register`, metadata);
+    const put = (changes: Document) =>
+      send(
+        'PUT',
+        own['registration_client_uri'],
+        { client_id: own['client_id'], ...metadata, ...changes },
+        own['registration_access_token'],
+      );
+    await put({ client_name: 'Other', contacts: ['a@own.example'] });
+    expect(await toldOf(own['client_id'])).toEqual([]);
+    const key = await createClientKey('ES256');
+    await put({ redirect_uris: ['https://moved.example/cb'], jwks: { keys: [key.jwk] } });
+    expect(await toldOf(own['client_id'])).toEqual([
+      ['client_credential.changed', 'client.updated', ['jwks']],
+      ['security_setting.changed', 'client.updated', ['redirect_uris']],
+    ]);
+    expect((await eventsAbout('client_credential.changed', own['client_id']))[0]).toMatchObject({
+      actor: { actor_kind: 'client', actor_id: own['client_id'] },
+      ip_address: '127.0.0.1',
+    });
   });
 
   test('a change that is refused leaves none', async () => {

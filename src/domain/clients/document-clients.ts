@@ -7,7 +7,9 @@ import { ownOrigins, type Environment } from '../environments/environment.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import type { MetadataDocument } from './metadata-documents.js';
+import { noOrigin } from '../origin.js';
 import { emitUpdated } from './registration.js';
+import { recordOwnChange } from './trail.js';
 
 /** The hosts whose documents are verified now. */
 const listedHosts = (environment: Pick<Environment, 'client_id_metadata_documents' | 'client_id_metadata_hosts'>): readonly string[] =>
@@ -85,7 +87,10 @@ export async function mirrorDocument(
     if (!before || (before.document_read_at ?? 0) >= document.read_at) return before;
     const said = { ...columns, ...vouched(tx, before, columns), ...readingOf(document) };
     const after = await updateClient(tx.scope, client.id, { ...said, updated_at: tx.clock.now() });
-    if (after) await emitUpdated(tx, before, after);
+    if (after) {
+      await emitUpdated(tx, before, after);
+      await recordOwnChange(tx, before, after, Object.keys(columns), noOrigin);
+    }
     if (after && before.verified && !after.verified)
       afterCommit(tx, () =>
         ctx.logger.warn(

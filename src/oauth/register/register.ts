@@ -7,6 +7,7 @@ import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
 import { chosenAlgorithms, isSecretless, noSecret, secretColumns } from '../../domain/clients/registration.js';
+import { recordOwnChange } from '../../domain/clients/trail.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import { openGrants, usableRegistrationToken } from '../../domain/clients/registration-tokens.js';
 import { requireSigningAlgorithms } from '../../domain/signing-keys/algorithms.js';
@@ -16,6 +17,7 @@ import { spendRegistrationToken, type RegistrationTokenRow } from '../../db/tabl
 import { countArrivedClients } from '../../db/tables/unused_clients.js';
 import { BodyError, OAuthError, RateLimitedError } from '../../errors.js';
 import { bearerTokenOf } from '../../http/auth/authenticate-bearer.js';
+import { originOf } from '../../http/pages/mail-origin.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { registrationPath } from '../endpoints.js';
@@ -204,7 +206,10 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
       verified: ceiling?.verified ?? false,
       updated_at: now,
     });
-    if (row) await emitUpdated(tx, client, row);
+    if (row) {
+      await emitUpdated(tx, client, row);
+      await recordOwnChange(tx, client, row, Object.keys(columns), originOf(req));
+    }
     return row;
   });
   if (!changed) throw OAuthError.invalid_token('the client is no longer registered');

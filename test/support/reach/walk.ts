@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { managementPermissions } from '../../../src/domain/api-resources/management-permissions.js';
+import type { AuditLogRow } from '../../../src/db/tables/audit_logs.js';
 import { createGuardedFetch, type GuardedFetch, type OutboundResponse } from '../../../src/platform/fetch/fetch.js';
 import { Api, manage, type ApiAnswer, managementToken, managementClient, startManagedService } from '../management.js';
 import type { TestService } from '../service.js';
@@ -35,6 +36,8 @@ export type Walk = {
   readonly random: () => number;
   /** Holds everything. */
   readonly api: Api;
+  /** What the audit log said of each write that was done. */
+  readonly audited: AuditLogRow[];
   /** Takes the steps, each by somebody of drawn permissions, and judges what came of them. */
   walk(steps: readonly Step[]): Promise<Walked>;
   stop(): Promise<void>;
@@ -71,6 +74,7 @@ export async function startWalk(): Promise<Walk> {
   const restore = await saveState(observer);
   const before: Model = await modelOf(observer);
   const callers = new Map<string, Api>();
+  const audited: AuditLogRow[] = [];
   const draws = drawn(random);
   const held = (step: Step) => new Set([...step.needs, ...(draws[Math.floor(random() * kinds)] ?? [])]);
 
@@ -87,6 +91,10 @@ export async function startWalk(): Promise<Walk> {
     if (preparation !== undefined) await service.deps.knex.raw(preparation);
     const answer = await caller.request(step.method, step.path, step.body === undefined ? {} : { body: step.body });
     if (preparation !== undefined && answer.status >= 300) await restore();
+    if (answer.status < 300) {
+      const request_id = answer.headers.get('x-request-id');
+      audited.push(...((await service.deps.knex('audit_logs').where({ request_id })) as AuditLogRow[]));
+    }
     return answer;
   }
 
@@ -133,5 +141,5 @@ export async function startWalk(): Promise<Walk> {
     await service.stop();
   }
 
-  return { service, world, random, api, walk, stop };
+  return { service, world, random, api, audited, walk, stop };
 }
