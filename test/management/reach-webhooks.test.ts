@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { permissionsToRead } from '../../src/domain/reach/reach-of.js';
+import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { password } from '../support/data.js';
 import { links, manage, type Api, type Document } from '../support/management.js';
@@ -41,12 +42,14 @@ test('every event type tells of a collection whose permission it takes, and * ta
       true,
     ]);
   }
-  expect(permissionsToRead('user.updated')).toEqual(['users:read']);
+  expect(permissionsToRead('user.updated')).toEqual(['users:read', 'roles:read']);
+  expect(permissionsToRead('user.password_changed')).toEqual(['users:read']);
+  expect(permissionsToRead('role.updated')).toEqual(['roles:read', 'permissions:read']);
   expect(permissionsToRead('*')).toEqual(managementPermissions.filter((name) => name.endsWith(':read')));
 });
 
 test('a subscription takes the read permission of each event’s collection, at creation and at every change of it (attack 22.241)', async () => {
-  const caller = await only('webhooks:write', 'webhooks:read', 'roles:read');
+  const caller = await only('webhooks:write', 'webhooks:read', 'roles:read', 'permissions:read');
   const make = (events: string[]) => caller.post('/webhooks', { data: { type: 'webhook', attributes: { name: 'Mine', url, events } } });
   await expectRefused(make(['user.created']), 'users:read');
   await expectRefused(make(['role.created', 'client.updated']), 'clients:read');
@@ -76,7 +79,7 @@ test('what a webhook was told before counts too: it may be sent again', async ()
   const other = await api.create('webhooks', 'webhook', { name: 'Was people', url, events: ['user.created'] });
   const body = (attributes: Document) => ({ data: { type: 'webhook', id: other['id'], attributes } });
   expect((await api.patch(`/webhooks/${other['id']}`, body({ events: ['role.created'] }))).status).toBe(200);
-  const caller = await only('webhooks:write', 'roles:read');
+  const caller = await only('webhooks:write', 'roles:read', 'permissions:read');
   await expectRefused(caller.patch(`/webhooks/${other['id']}`, body({ url: 'https://elsewhere.example/' })), 'users:read');
 });
 
@@ -91,7 +94,7 @@ test('a delivery’s payload is shown to those who may read what it tells; the r
   for (const one of seen) expect(one['attributes'].payload).toBeNull();
   expect(seen[0]?.['attributes'].event_type).toBe('user.created');
   expect(JSON.stringify(seen)).not.toContain('told@example.com');
-  const reader = await only('webhooks:read', 'users:read');
+  const reader = await only('webhooks:read', 'users:read', 'roles:read');
   expect((await reader.get(`/webhook_deliveries/${delivery['id']}`)).body['data'].attributes.payload.data.email).toBe('told@example.com');
 });
 
@@ -110,7 +113,7 @@ test('nor is what the receiver answered, which quotes it (attack 22.860)', async
   ] as Document[]; // prettier-ignore
   const texts = (records: Document[]) => records.map(({ attributes }) => [attributes.response_status, attributes.response_body]);
   expect(texts(await answered(await only('webhooks:read', 'webhooks:write')))).toEqual(Array.from({ length: 3 }, () => [500, null]));
-  const all = texts(await answered(await only('webhooks:read', 'users:read')));
+  const all = texts(await answered(await only('webhooks:read', 'users:read', 'roles:read')));
   expect(all).toEqual(Array.from({ length: 3 }, () => [500, 'got told@example.com']));
 });
 
@@ -124,7 +127,24 @@ test('the dashboard shows and hands out no payload to those who may not read it'
   const browser = new Browser(service.url);
   await browser.login('watcher@example.com', password);
   const page = await (await browser.get(`/dashboard/webhook_deliveries/${delivery['id']}`)).text();
-  expect([page.includes('told@example.com'), page.includes('you need the permission users:read')]).toEqual([false, true]);
+  expect([page.includes('told@example.com'), page.includes('you need the permission users:read and roles:read')]).toEqual([false, true]);
   const file = await browser.get(`/dashboard/webhook_deliveries/${delivery['id']}/payload`);
   expect([file.status, (await file.text()).includes('told@example.com')]).toEqual([403, false]);
+});
+
+test('a payload that names somebody’s roles takes `roles:read` too, to read, to download and to subscribe to (attack 22.1016)', async () => {
+  const role = await api.create('roles', 'role', { name: 'Secret society' });
+  await api.create('users', 'user', { email: 'member@example.com' }, { roles: links('role', role['id']) });
+  const [told] = (await api.get('/webhook_deliveries')).body['data'] as Document[];
+  expect(told?.['attributes'].payload.data.roles).toEqual(['Secret society']);
+  const payloadFor = async (...permissions: string[]) =>
+    (await (await only('webhooks:read', ...permissions)).get(`/webhook_deliveries/${told?.['id']}`)).body['data'].attributes.payload;
+  expect(await payloadFor('users:read')).toBeNull();
+  expect((await payloadFor('users:read', 'roles:read')).data.roles).toEqual(['Secret society']);
+  const watcher = await signedInWith(service, 'webhooks:read', 'webhooks:write', 'users:read');
+  expect((await watcher.get(`/dashboard/webhook_deliveries/${told?.['id']}/payload`)).status).toBe(403);
+  expect(await (await watcher.get(`/dashboard/webhook_deliveries/${told?.['id']}`)).text()).not.toContain('Secret society');
+  const caller = await only('webhooks:write', 'users:read');
+  const mine = { data: { type: 'webhook', attributes: { name: 'Mine', url, events: ['user.updated'] } } };
+  await expectRefused(caller.post('/webhooks', mine), 'roles:read');
 });

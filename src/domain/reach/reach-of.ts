@@ -22,6 +22,7 @@ import {
 import { permissionsOfMappings } from '../tokens/claim-mappings.js';
 import { couldBothFit } from '../workloads/conditions.js';
 import type { Context } from '../context.js';
+import { catalogue, type EventType } from '../events/catalogue.js';
 import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
 import { fullReach, union, noReach, type Reach } from './reach.js';
 
@@ -118,7 +119,13 @@ export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRo
   return new Set(await listReachOfDefaultRoles(scopeOf(tx.scope, environment.id)));
 }
 
-/** The permissions to read what an event of a type tells: those of its subject's collection. */
+/** The collections whose names the data of the event type hold beside their subject: the roles of a person, the permissions of a role. */
+const namedIn = (event_type: string): string[] =>
+  Object.hasOwn(catalogue, event_type)
+    ? Object.keys(catalogue[event_type as EventType].data.shape).filter((name) => name === 'roles' || name === 'permissions')
+    : [];
+
+/** The permissions to read what an event of a type tells: those of its subject's collection, and of what its data name beside it. */
 export function permissionsToRead(event_type: string): readonly string[] {
   if (event_type === '*') return managementPermissions.filter((name) => name.endsWith(':read'));
   const subject = event_type.split('.')[0] ?? '';
@@ -126,7 +133,7 @@ export function permissionsToRead(event_type: string): readonly string[] {
   if (subject === 'token') return ['sessions:read', 'clients:read'];
   const collection = `${subject}s`;
   if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToRead('*');
-  return [`${collection}:read`];
+  return [collection, ...namedIn(event_type)].map((name) => `${name}:read`);
 }
 
 /** A webhook: the read permissions of all that it is told now, or was told and may be sent again. */

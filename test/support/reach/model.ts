@@ -86,6 +86,8 @@ with everything as (
   select t.event_type, case
     when t.event_type = '*' then (select array_agg(n) from everything, unnest(names) n where n like '%:read')
     when t.event_type like 'token.%' then array['sessions:read', 'clients:read']
+    when t.event_type in ('user.created', 'user.registered', 'user.updated') then array['users:read', 'roles:read']
+    when t.event_type like 'role.%' then array['roles:read', 'permissions:read']
     else array[split_part(t.event_type, '.', 1) || 's:read'] end as names
   from (select distinct event_type from told union select distinct event_type from webhook_deliveries) t
 )
