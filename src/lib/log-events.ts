@@ -8,7 +8,7 @@ export const logEvents = {
   'api_resource.displaced': 'BASE_URL made an API resource’s identifier that of the Management API; it was given another one.',
   'audit_logs.export_failed': 'An export of the audit log broke off.',
   'authorization.redirect_uri_mismatch':
-    'The address that came, without the values of its query, and those that the client has registered.',
+    'The address that came and those that the client has registered, without values of a query and without what looks like a secret.',
   'backchannel_logout.delivered': 'A client took a logout token (Back-Channel Logout 1.0).',
   'backchannel_logout.failed': 'A client did not take a logout token; `next_attempt_at` is null when it was the last attempt.',
   'backchannel_logout.lease_lost': 'Another process has taken the logout over, and records its own outcome.',

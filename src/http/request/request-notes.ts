@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../../config.js';
+import { toldUri } from '../../domain/request-traces/told.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log/logger.js';
 import { createRequestLog } from '../../platform/log/request-log.js';
@@ -29,7 +30,10 @@ export type RequestNote = {
 
 const statusClasses = ['', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
-/** Counts an answered request and writes its line. The path is logged without its query: codes and handles travel there. */
+/**
+ * Counts an answered request and writes its line. The path is logged without its query, where codes and handles travel, and without what looks like a
+ * secret, which somebody put into the wrong place; a path that is a pattern of ours holds nothing that came.
+ */
 export function createRequestNotes({ logger, clock, metrics }: { logger: Logger; clock: Clock; metrics: Metrics }) {
   const log = createRequestLog(logger);
   return (req: IncomingMessage, res: ServerResponse, { request_id, url, ip, route, started, trace_id }: RequestNote): void => {
@@ -38,7 +42,8 @@ export function createRequestNotes({ logger, clock, metrics }: { logger: Logger;
     const method = req.method as string;
     metrics.requestSeconds.record(ms / 1000, method, route, statusClasses[Math.floor(status / 100)] ?? '');
     const query = url.indexOf('?');
-    const path = query < 0 ? url : url.slice(0, query);
+    const asked = query < 0 ? url : url.slice(0, query);
+    const path = asked === route ? asked : toldUri(asked);
     log({ at: clock.now().getTime(), request_id, method, path, status, ms, ip, finished }, trace_id);
   };
 }

@@ -1,6 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import { isFapi2 } from '../../domain/clients/profile.js';
-import { toldText, withoutValues } from '../../domain/request-traces/told.js';
+import { toldText, toldUri } from '../../domain/request-traces/told.js';
 import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
@@ -36,22 +36,22 @@ const toldUris = 20;
 
 /**
  * Logs the redirect URI that came beside those that are registered: the commonest mistake in setting up a client, and one that nobody but the two
- * sides can see. User names, passwords and values of a query stay out of the log: they may be secrets. In a development environment the page shows both as well; elsewhere it
+ * sides can see. User names, passwords, values of a query and what looks like a secret stay out of the log. In a development environment the page shows both as well; elsewhere it
  * says nothing of a client's registration.
  */
 function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Client | null): PageDetail[] {
-  const came = toldText(sent.get('redirect_uri') ?? '');
-  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map(toldText);
+  const came = sent.get('redirect_uri') ?? '';
+  const registered = (client?.redirect_uris ?? []).slice(0, toldUris);
   const { id: environment_id, kind } = ctx.environment;
-  const logged = { redirect_uri: withoutValues(came), registered: registered.map(withoutValues) };
+  const logged = { redirect_uri: toldUri(came), registered: registered.map(toldUri) };
   ctx.logger.info(
     { event: 'authorization.redirect_uri_mismatch', request_id, environment_id, client_id: client?.id, ...logged },
     'an authorization request named a redirect_uri that is not registered',
   );
   if (kind !== 'development') return [];
   return [
-    { name: 'Address sent', values: [came] },
-    { name: 'Registered for this client', values: registered.length > 0 ? registered : ['none'] },
+    { name: 'Address sent', values: [toldText(came)] },
+    { name: 'Registered for this client', values: registered.length > 0 ? registered.map(toldText) : ['none'] },
   ];
 }
 
