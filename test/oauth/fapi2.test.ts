@@ -314,6 +314,33 @@ describe('the clock of proofs', () => {
     expect((await bank.userinfo(body.access_token, { nonce })).status).toBe(200);
   });
 
+  test.each(['/oauth/userinfo', '/api/users'])(
+    'is refused at once at %s, not asked for a nonce that would not help (RFC 9449 9, attack 32.1019)',
+    async (path) => {
+      const { access_token: token } = (await bank.redeem(await bank.code(browser))).body;
+      const at = async (off: number, of: { token: string; key: typeof bank.proofKey }, nonce?: string) => {
+        const dpop = await of.key.proof({ htu: service.url + path, htm: 'GET', token: of.token, nonce }, { iat: bank.now + off });
+        const answer = await fetch(service.url + path, { headers: { authorization: `DPoP ${of.token}`, dpop } });
+        return [answer.status, /DPoP [^,]*, error="(\w+)"/.exec(answer.headers.get('www-authenticate') ?? '')?.[1]];
+      };
+      const own = { token, key: bank.proofKey };
+      for (const off of [60, -120, 3_600, -90_000]) {
+        expect(await at(off, own)).toEqual([401, 'invalid_dpop_proof']);
+        expect(await at(off, own, 'none-of-ours')).toEqual([401, 'invalid_dpop_proof']);
+      }
+      // Whose token it isn't learns nothing of the client.
+      expect(await at(-120, { token, key: await createProofKey('ES256', () => service.clock.now().getTime()) })).not.toEqual([
+        200,
+        undefined,
+      ]);
+      expect(await at(-120, { token: 'at_unknown', key: bank.proofKey })).toEqual([401, 'use_dpop_nonce']);
+      // A client without the profile is helped.
+      const ordinary = await Fapi2Client.add(service, { profile: null });
+      const theirs = (await ordinary.redeem(await ordinary.code(browser))).body.access_token;
+      expect(await at(-120, { token: theirs, key: ordinary.proofKey })).toEqual([401, 'use_dpop_nonce']);
+    },
+  );
+
   test('nbf and exp of a proof count for nothing', async () => {
     const proof = await bank.proofKey.proof({ htu: `${service.url}/oauth/token` }, { nbf: bank.now + 600, exp: bank.now - 600 });
     expect((await bank.redeem(await bank.code(browser), { proof })).status).toBe(200);

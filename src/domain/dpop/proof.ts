@@ -24,7 +24,12 @@ export type Proof = {
 };
 
 /** Why a proof isn't taken; `reason` is public. */
-export type ProofRefusal = { readonly error: 'invalid_dpop_proof' | 'use_dpop_nonce'; readonly reason: string };
+export type ProofRefusal = {
+  readonly error: 'invalid_dpop_proof' | 'use_dpop_nonce';
+  readonly reason: string;
+  /** The proof, where its clock is off and nothing but a nonce is missing: who sends it decides whether one would help ({@link problemForClient}). */
+  readonly but_for_nonce?: Proof;
+};
 
 /** The request that a proof must be for. */
 export type ProvenRequest = {
@@ -132,14 +137,19 @@ function problemOf(ctx: Context, claims: JsonObject, request: ProvenRequest): st
 /** What is said of a clock that a client's profile doesn't take, nonce or not (FAPI 2.0 Security Profile 5.3.2.1). */
 const clockRefused: ProofRefusal = { error: 'invalid_dpop_proof', reason: 'iat is off: set the clock right' };
 
+/** Whether the clock of the proof is further off than clocks may be. */
+function isOff({ clock }: Pick<Context, 'clock'>, { iat }: JsonObject): boolean {
+  const age = clock.now().getTime() / 1000 - (iat as number);
+  return age > maxAge || age < -maxAhead;
+}
+
 /** Until when a proof of this time and nonce is good, and whether its clock is off; or why it isn't good (RFC 9449 4.3, 8, 11.1). */
 function endOf(
   ctx: Context,
   { iat, nonce }: { readonly iat: number; readonly nonce?: string },
   client: ProvenRequest['client'],
 ): { readonly end: Date; readonly clock_off: boolean } | ProofRefusal {
-  const age = ctx.clock.now().getTime() / 1000 - iat;
-  const clock_off = age > maxAge || age < -maxAhead;
+  const clock_off = isOff(ctx, { iat });
   if (clock_off && client && isFapi2(client)) return clockRefused;
   if (nonce === undefined) {
     if (ctx.environment.dpop_nonce === 'required') return { error: 'use_dpop_nonce', reason: 'the proof must bear a nonce' };
@@ -149,7 +159,9 @@ function endOf(
   }
   const end = nonceEnd(ctx, nonce);
   if (end === null) return { error: 'use_dpop_nonce', reason: 'the nonce is too old, or none of ours' };
-  return Math.abs(age) > maxWrong ? { error: 'invalid_dpop_proof', reason: 'iat is more than a day off' } : { end, clock_off };
+  return Math.abs(ctx.clock.now().getTime() / 1000 - iat) > maxWrong
+    ? { error: 'invalid_dpop_proof', reason: 'iat is more than a day off' }
+    : { end, clock_off };
 }
 
 /** Checks a proof against the request that it came with; that it wasn't used before is for whoever stores its `use`. */
@@ -161,7 +173,8 @@ export async function verifyProof(ctx: Context, jws: string, request: ProvenRequ
   const problem = problemOf(ctx, claims, request);
   if (problem !== null) return invalid(problem);
   const good = endOf(ctx, claims as { iat: number; nonce?: string }, request.client);
-  if ('error' in good) return good;
+  if ('error' in good)
+    return good.error === 'use_dpop_nonce' && isOff(ctx, claims) ? { ...good, but_for_nonce: { jkt, clock_off: true, use: null } } : good;
   const { end, clock_off } = good;
   return { jkt, clock_off, use: { digest: digest(`${jkt} ${String(claims['jti'])}`), expires_at: new Date(end.getTime() + slackMs) } };
 }

@@ -1,8 +1,8 @@
 import type { Client } from '../clients/clients.js';
 import { acceptedIssuers } from '../environments/environment.js';
 import { requireTime, type Context } from '../context.js';
-import { hash } from 'node:crypto';
-import { tokenHashOf, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import { halfHash } from '../../lib/half-hash.js';
+import { tokenHashOf } from '../../lib/signing-algorithm.js';
 import { drawsOnUser, mappedClaims, type ClaimFacts } from './claim-mappings.js';
 import { claimsOf } from './claims.js';
 import { keyRing, signerFor } from '../signing-keys/signing-keys.js';
@@ -24,12 +24,6 @@ export type IdTokenContent = {
   /** What it says of the person; none of the protocol's claims is among it. */
   readonly claims: Readonly<Record<string, unknown>>;
 };
-
-/** Half of a hash of the access token (OIDC Core 3.1.3.6): the two came together, and neither was exchanged on the way. */
-function atHash(access_token: string, algorithm: SigningAlgorithm): string {
-  const digits = hash(tokenHashOf(algorithm), access_token, 'hex');
-  return Buffer.from(digits.slice(0, digits.length / 2), 'hex').toString('base64url');
-}
 
 /** What the claims of an ID token are chosen and made from: the facts, and what was asked for. */
 export type ClaimSelection = ClaimFacts & {
@@ -66,7 +60,7 @@ export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<st
     acr: content.acr ?? undefined,
     amr: content.amr.length > 0 ? content.amr : undefined,
     sid: content.session_id,
-    at_hash: atHash(content.access_token, content.client.id_token_signed_response_alg),
+    at_hash: halfHash(tokenHashOf(content.client.id_token_signed_response_alg), content.access_token),
   };
 }
 

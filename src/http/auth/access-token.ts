@@ -27,8 +27,15 @@ const proofRefused = ({ error, reason }: ProofRefusal) => refused('DPoP', error,
 async function requireProof(req: Request, token: string): Promise<Proof> {
   const proof = await readProof(req, { access_token: token });
   if (proof === null) throw refused('DPoP', 'invalid_dpop_proof', 'a DPoP proof is needed with Authorization: DPoP');
-  if ('error' in proof) throw proofRefused(proof);
+  if ('error' in proof) throw proofRefused((await problemOfSender(req, token, proof)) ?? proof);
   return proof;
+}
+
+/** What is wrong with a proof whose clock is off, by the client of its token: one with FAPI 2.0 is refused at once, as at the token endpoint, and asked for no nonce. */
+async function problemOfSender(req: Request, token: string, { but_for_nonce: proof }: ProofRefusal): Promise<ProofRefusal | null> {
+  if (proof === undefined) return null;
+  const found = await findActiveTokenWithUser(req.ctx, token, proof);
+  return 'token' in found ? problemForClient(found.token.client, proof) : null;
 }
 
 /** A good access token, and how to refuse it all the same. */
