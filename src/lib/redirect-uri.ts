@@ -35,7 +35,8 @@ const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?(?=[/?]|$
  */
 export function matchesRedirectUri(registered: readonly string[], requested: string, native: boolean): boolean {
   if (registered.includes(requested)) return true;
-  if (!native || !loopback.test(requested)) return false;
+  // What the pattern takes for a port may be none: they end at 65535.
+  if (!native || !loopback.test(requested) || !URL.canParse(requested)) return false;
   const withoutPort = (uri: string) => uri.replace(loopback, 'http://$1');
   return registered.some((uri) => loopback.test(uri) && withoutPort(uri) === withoutPort(requested));
 }

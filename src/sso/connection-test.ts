@@ -10,7 +10,8 @@ import { strategyOfPage, type TestResultPage } from './page-models.js';
 import { mapClaims, type Profile } from './profile.js';
 import type { Claims } from './strategies/strategy.js';
 
-const maxClaimsLength = 20_000;
+/** What a page of a test shows at most: claims, and characters of the name and of the value of each. */
+const [maxClaims, maxNameLength, maxClaimLength] = [100, 200, 500];
 
 /** What a login would have done: tone, sentence, error code and detail. */
 function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, 'tone' | 'verdict' | 'code' | 'detail'> {
@@ -44,10 +45,24 @@ function mappingOf(connection: Connection, claims: Claims): TestResultPage['mapp
   const own = new Set(Object.keys(connection.claim_mapping).map((name) => attributeAliases[name] ?? name));
   return mapClaims(connection, claims)
     .filter(({ attribute, value }) => value !== undefined || essential.has(attribute) || own.has(attribute))
-    .map(({ attribute, claim, value }) => ({ attribute, claim, value: shown(value).slice(0, 500) }));
+    .map(({ attribute, claim, value }) => ({ attribute, claim, value: bounded(shown(value), maxClaimLength) }));
 }
 
 const shown = (value: unknown) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+
+/** The first characters of a text, and that there are more. */
+const bounded = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}...` : text);
+
+/** The claims as JSON: so many of them, each so long, that a page can show them. */
+function claimsOf(claims: Claims): string {
+  const all = Object.entries(claims);
+  const some = all.slice(0, maxClaims).map(([name, value]) => {
+    const text = JSON.stringify(value) ?? 'null';
+    return [bounded(name, maxNameLength), text.length > maxClaimLength ? bounded(text, maxClaimLength) : value] as const;
+  });
+  const text = JSON.stringify(Object.fromEntries(some), null, 2);
+  return all.length > maxClaims ? `${text}\n${all.length - maxClaims} more` : text;
+}
 
 function render(
   web: Web,
@@ -63,13 +78,30 @@ function render(
   });
 }
 
-async function answered(web: Web, req: Request, res: Response, { connection, claims, profile }: ProviderAssertion): Promise<void> {
+async function answered(web: Web, req: Request, res: Response, { flow, connection, claims, profile }: ProviderAssertion): Promise<void> {
+  if (flow.tells_people !== true) return render(web, req, res, connection, anonymous(connection, claims));
   const decision = await decide(req.ctx, connection, profile);
   render(web, req, res, connection, {
     ...verdictOf(decision, profile),
     mapping: mappingOf(connection, claims),
-    claims: JSON.stringify(claims, null, 2).slice(0, maxClaimsLength),
+    claims: claimsOf(claims),
   });
+}
+
+/** What somebody without `users:read` is shown: that the answer can be used and which claims there are, but nobody's; and not whether the address is an account's. */
+function anonymous(connection: Connection, claims: Claims): Omit<TestResultPage, 'connection' | keyof BasePage> {
+  const found = (value: string) => (value === '' ? '' : 'found');
+  return {
+    tone: 'good',
+    verdict: 'The provider let somebody in, and its answer can be used.',
+    code: null,
+    detail: 'Whom this login would sign in, and what the provider says of them, is shown to who starts the test with users:read.',
+    mapping: mappingOf(connection, claims).map((one) => ({ ...one, value: found(one.value) })),
+    claims: Object.keys(claims)
+      .slice(0, maxClaims)
+      .map((name) => bounded(name, maxNameLength))
+      .join('\n'),
+  };
 }
 
 /** Shows why a test was refused, with the cause from the log, which holds no secret. */
@@ -79,7 +111,7 @@ function refused(web: Web, req: Request, res: Response, connection: Connection, 
     tone: 'bad',
     verdict: 'The login did not get as far as a person.',
     code: refusal.code,
-    detail,
+    detail: bounded(detail, maxClaimLength),
     mapping: [],
     claims: '',
   });

@@ -20,6 +20,8 @@ export type Flow = {
   readonly session_id: string | null;
   /** How fresh the sign-in at the provider must be; null where it may go by an older one. */
   readonly demand: Freshness | null;
+  /** Whether a `test` may tell who somebody is; absent for the others. */
+  readonly tells_people?: boolean;
 };
 
 const lifetimeSeconds = 600;
@@ -50,7 +52,7 @@ export function isBrowserMark(req: Request, mark: string): boolean {
 export async function beginFlow(
   req: Request,
   res: Response,
-  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'demand'>,
+  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'demand' | 'tells_people'>,
 ): Promise<Flow & { state: string }> {
   const { ctx } = req;
   const secret = browserSecret(req) ?? randomToken('');

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { offeredConnections } from '../domain/clients/connections.js';
-import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../domain/connections/connections.js';
+import { connectionOf, enabledConnections, openTestTicket, type Connection } from '../domain/connections/connections.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { basePage } from '../http/pages/pages.js';
@@ -113,7 +113,8 @@ export function start(web: Web, memory: ProviderMemory) {
     const query = queryOf(req);
     const connection = await connectionOf(req.ctx, req.params.connection_id);
     const ticket = query.get('test');
-    const isTest = connection !== null && ticket !== undefined && isTestTicket(req.ctx, ticket, connection.id);
+    const test = connection !== null && ticket !== undefined ? openTestTicket(req.ctx, ticket, connection.id) : null;
+    const isTest = test !== null;
     if (!connection || (connection.status !== 'enabled' && !isTest)) throw ssoRefusal('not_found');
     res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
     const elsewhere = properHost(req);
@@ -123,13 +124,12 @@ export function start(web: Web, memory: ProviderMemory) {
     if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
     const demand = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
-    const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null, demand }).catch(
-      (error: unknown) => {
-        if (!(error instanceof PageError)) throw error;
-        if (!isTest) throw withNext(error, backToSignIn(return_to));
-        finishTest.refused(web, req, res, connection, error);
-      },
-    );
+    const begin = { purpose, return_to, session_id: null, demand, ...(test && { tells_people: test.tells_people }) } as const;
+    const href = await destination(req, res, memory, connection, begin).catch((error: unknown) => {
+      if (!(error instanceof PageError)) throw error;
+      if (!isTest) throw withNext(error, backToSignIn(return_to));
+      finishTest.refused(web, req, res, connection, error);
+    });
     if (href === undefined) return;
     // The sign-in form sends addresses of a connection's domain here.
     if (query.get('from') === 'form' && isBrowser(req)) return leave(web, req, res, connection, href);

@@ -148,7 +148,7 @@ test.each(forms)(
     await page.keyboard.press('Enter');
     await page.waitForURL(`${service.url}/account`);
 
-    await page.goto(connectionTestUrl(ctx, corp));
+    await page.goto(connectionTestUrl(ctx, { permissions: new Set(['users:read']) }, corp));
     await page.getByRole('heading', { name: 'Test of Example Corporation' }).waitFor();
     await picture(page, `test-${name}`);
 

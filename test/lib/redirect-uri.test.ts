@@ -92,6 +92,8 @@ describe('a requested redirect URI', () => {
     'http://127.0.0.2:51004/cb',
     'http://127.0.0.1:51004@evil.example/cb',
     'http://127.0.0.1:510040/cb',
+    'http://127.0.0.1:65536/cb',
+    'http://[::1]:99999/cb?a=1',
     'http://127.0.0.1:/cb',
     'https://127.0.0.1:51004/cb',
   ])('%s is none for a native client either', (uri) => {

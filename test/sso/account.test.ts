@@ -98,10 +98,12 @@ describe('the connection test', () => {
   const state = async () =>
     JSON.stringify(await Promise.all(['users', 'identities', 'sessions'].map((name) => table(ctx.scope, name).orderBy('id'))));
 
+  const mayRead = { permissions: new Set(['connections:write', 'users:read']) };
+
   /** A login by the test's address; the page it ends on. */
-  async function tryOut(one: ConnectionRow): Promise<string> {
+  async function tryOut(one: ConnectionRow, actor = mayRead): Promise<string> {
     const stranger = new Browser(service.url);
-    const url = new URL(connectionTestUrl(ctx, one));
+    const url = new URL(connectionTestUrl(ctx, actor, one));
     const before = await state();
     const start = await stranger.get(url.pathname + url.search);
     expect(start.status).toBe(303);
@@ -133,6 +135,32 @@ describe('the connection test', () => {
     expect(await tryOut(asking)).toMatch(/would be refused[\s\S]*sso_email_unverified/);
   });
 
+  test('without users:read it tells nobody: not whose account an address is, nor what the provider says of the person (attack 22.1018)', async () => {
+    const unread = { permissions: new Set(['connections:write', 'connections:read']) };
+    const narrow = await addConnection(ctx, { issuer: upstream.url, account_linking: 'ask', claim_mapping: { nickname: 'alias' } });
+    upstream.claims = { ...upstream.claims, sub: 'whoever', email: user.email, alias: 'Sparrow' };
+    const known = await tryOut(narrow, unread);
+    for (const secret of [user.email, user.id, 'whoever', 'Sparrow', 'password of']) expect(known).not.toContain(secret);
+    expect(known).toMatch(/nickname <code>alias<\/code><\/dt><dd>found</);
+    expect(known).toContain('users:read');
+    // The page is the same for an address that nobody has here.
+    upstream.claims = { ...upstream.claims, email: 'nobody@corp.example' };
+    const bare = (html: string) => html.slice(html.indexOf('id="verdict"'), html.indexOf('</pre>'));
+    expect(bare(await tryOut(narrow, unread))).toBe(bare(known));
+    expect(await tryOut(narrow)).toContain('nobody@corp.example');
+  });
+
+  test('of very many or very long claims it shows the beginning, and says that there are more (attack 22.1018)', async () => {
+    const flooding = await addConnection(ctx, { issuer: upstream.url });
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`c${index}`, index]));
+    upstream.claims = { ...upstream.claims, groups: Array.from({ length: 2000 }, () => 'group'), nickname: 'n'.repeat(5000), ...many };
+    const html = await tryOut(flooding);
+    expect(html).toMatch(/n{490,500}\.\.\./);
+    expect(html).not.toMatch(/n{501}|(?:group[^a-z]+){200}/);
+    expect(html).toMatch(/2\d\d more/);
+    expect(html.length).toBeLessThan(60_000);
+  });
+
   test('a login that fails at the provider shows the reason in words, without a secret', async () => {
     const failing = await addConnection(ctx, { issuer: upstream.url });
     upstream.instead.set(
@@ -146,7 +174,7 @@ describe('the connection test', () => {
 
   test('a provider that cannot even be found shows the reason at the start', async () => {
     const lost = await addConnection(ctx, { issuer: `${upstream.url}/nowhere` });
-    const url = new URL(connectionTestUrl(ctx, lost));
+    const url = new URL(connectionTestUrl(ctx, mayRead, lost));
     const html = await (await browser.get(url.pathname + url.search)).text();
     expect(html).toMatch(/sso_provider_error[\s\S]*unexpected HTTP response status code/);
     const plain = await (await browser.get(`/auth/sso/${lost.id}?return_to=%2Faccount`)).text();
@@ -156,10 +184,10 @@ describe('the connection test', () => {
 
   test('the address is for one connection, and for an hour', async () => {
     const off = await addConnection(ctx, { issuer: upstream.url, status: 'disabled' });
-    const ticket = new URL(connectionTestUrl(ctx, connection)).searchParams.get('test') as string;
+    const ticket = new URL(connectionTestUrl(ctx, mayRead, connection)).searchParams.get('test') as string;
     expect((await browser.get(`/auth/sso/${off.id}?test=${ticket}`)).status).toBe(404);
     expect((await browser.get(`/auth/sso/${off.id}?test=nonsense`)).status).toBe(404);
-    const own = new URL(connectionTestUrl(ctx, off));
+    const own = new URL(connectionTestUrl(ctx, mayRead, off));
     expect((await browser.get(own.pathname + own.search)).status).toBe(303);
     service.clock.advance(3_601_000);
     expect((await browser.get(own.pathname + own.search)).status).toBe(404);

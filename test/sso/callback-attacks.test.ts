@@ -238,6 +238,19 @@ describe('nonce and PKCE', () => {
     await expectRefused(async () => goBack(await throughProvider(start)), 502, 'sso_provider_error');
   });
 
+  test('an access token or a code that is not the ID token’s own signs nobody in: at_hash and c_hash are checked where they are there (OIDC Core 3.1.3.6, attack 14.1020)', async () => {
+    const other = 'LDktKdoQak3Pk0cnXxCltA';
+    for (const claims of [{ at_hash: other }, { c_hash: other }, { at_hash: '' }, { at_hash: null }, { c_hash: ['x'] }]) {
+      honest.tokenClaims = claims;
+      await expectRefused(() => loginThrough(browser, connection), 400, 'sso_provider_error');
+    }
+    for (const claims of [{}, { at_hash: undefined, c_hash: undefined }]) {
+      honest.tokenClaims = claims;
+      browser = new Browser(service.url);
+      expect((await loginThrough(browser, connection)).status).toBe(303);
+    }
+  });
+
   test('a token signed with a key that the provider does not publish is refused (attack 14.154)', async () => {
     honest.instead.set('/jwks', (_req, res) => void res.end(JSON.stringify({ keys: [] })));
     const fresh = await addConnection(ctx, { issuer: honest.url });

@@ -506,6 +506,23 @@ const samples: Record<string, SamplePage> = {
       claims: JSON.stringify({ iss: 'https://id.corp.example', sub: '4f1c7c0e', email: 'ada@corp.example', email_verified: true }, null, 2),
     },
   },
+  'connection-test-anonymous': {
+    view: 'sso/test-result',
+    model: {
+      ...base('Test of Example Corporation'),
+      connection: { display_name: 'Example Corporation', strategy: 'oidc' },
+      tone: 'good',
+      verdict: 'The provider let somebody in, and its answer can be used.',
+      code: null,
+      detail: 'Whom this login would sign in, and what the provider says of them, is shown to who starts the test with users:read.',
+      mapping: [
+        { attribute: 'sub', claim: 'sub', value: 'found' },
+        { attribute: 'email', claim: 'email', value: 'found' },
+        { attribute: 'picture', claim: 'picture', value: '' },
+      ],
+      claims: 'iss\nsub\nemail\nemail_verified',
+    },
+  },
   'connection-test-refused': {
     view: 'sso/test-result',
     model: {

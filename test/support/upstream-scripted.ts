@@ -161,15 +161,13 @@ export class ScriptedUpstream {
       .digest('base64url');
     if (!pending || pending.challenge !== challenge || pending.redirect_uri !== body.get('redirect_uri'))
       return json({ error: 'invalid_grant' }, 400);
-    json({
-      access_token: `upstream-access-token-${randomBytes(8).toString('hex')}`,
-      token_type: 'Bearer',
-      expires_in: 60,
-      id_token: await this.idToken(pending.nonce),
-    });
+    const access_token = `upstream-access-token-${randomBytes(8).toString('hex')}`;
+    const half = (text: string) => createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
+    const hashes = { at_hash: half(access_token), c_hash: half(body.get('code') ?? '') };
+    json({ access_token, token_type: 'Bearer', expires_in: 60, id_token: await this.idToken(pending.nonce, hashes) });
   }
 
-  async idToken(nonce: string | null): Promise<string> {
+  async idToken(nonce: string | null, hashes: Record<string, string> = {}): Promise<string> {
     const now = Math.floor(Date.now() / 1000);
     const claims = {
       iss: this.url,
@@ -177,6 +175,7 @@ export class ScriptedUpstream {
       iat: now,
       exp: now + 60,
       nonce: nonce ?? undefined,
+      ...hashes,
       ...this.claims,
       ...this.tokenClaims,
     };

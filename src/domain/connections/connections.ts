@@ -65,21 +65,29 @@ const testPlace = 'sso-test';
 const testLifetimeMs = 3_600_000;
 
 /**
- * Where an administrator tries a connection out: a real login that shows what comes back and changes nothing. Works for an hour, and
- * while the connection is disabled too. It gives away nothing but what the provider says of whoever logs in there.
+ * Where an administrator tries a connection out: a real login that shows what comes back and changes nothing. Works for an hour, and while the
+ * connection is disabled too. Whom it would sign in, and what the provider says of the person, it tells to holders of `users:read`.
  */
-export function connectionTestUrl(ctx: Context, connection: Pick<Connection, 'id'>): string {
+export function connectionTestUrl(
+  ctx: Context,
+  actor: { readonly permissions: ReadonlySet<string> },
+  connection: Pick<Connection, 'id'>,
+): string {
   const until = ctx.clock.now().getTime() + testLifetimeMs;
-  const ticket = ctx.sealer.sealText(JSON.stringify({ connection_id: connection.id, until }), `${testPlace} ${ctx.environment.id}`);
+  const content: TestTicket = { connection_id: connection.id, until, tells_people: actor.permissions.has('users:read') };
+  const ticket = ctx.sealer.sealText(JSON.stringify(content), `${testPlace} ${ctx.environment.id}`);
   return `${connectionLoginUrl(ctx.environment, connection)}?test=${ticket}`;
 }
 
-/** Whether a ticket of {@link connectionTestUrl} is for this connection and still good. */
-export function isTestTicket(ctx: Context, ticket: string, connection_id: string): boolean {
+/** What a test of a connection may show, and until when it works. */
+export type TestTicket = { readonly connection_id: string; readonly until: number; readonly tells_people: boolean };
+
+/** The ticket of {@link connectionTestUrl}; null when it is not for this connection, or no longer good. */
+export function openTestTicket(ctx: Context, ticket: string, connection_id: string): TestTicket | null {
   const text = ctx.sealer.openText(ticket, `${testPlace} ${ctx.environment.id}`);
-  if (text === null) return false;
-  const opened = JSON.parse(text) as { connection_id: string; until: number };
-  return opened.connection_id === connection_id && opened.until > ctx.clock.now().getTime();
+  if (text === null) return null;
+  const opened = JSON.parse(text) as TestTicket;
+  return opened.connection_id === connection_id && opened.until > ctx.clock.now().getTime() ? opened : null;
 }
 
 /** Opens the provider's secret, or null when the connection has none. */

@@ -168,11 +168,12 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   actions: {
     test: {
       method: 'POST',
-      description: 'Answers an address where a login can be tried out; it changes nothing and works for an hour.',
+      description:
+        'Answers an address where a login can be tried out; it changes nothing and works for an hour. Whom it would sign in, and what the provider says of the person, it shows only to who asks with `users:read`.',
       audit: 'tested',
       touch: 'plain',
       meta: z.object({ login_url: z.string() }),
-      run: async (tx, _actor, row) => ({ row, meta: { login_url: connectionTestUrl(tx, row) } }),
+      run: async (tx, actor, row) => ({ row, meta: { login_url: connectionTestUrl(tx, actor, row) } }),
     },
   },
   display: (row) => row.name,

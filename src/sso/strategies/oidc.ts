@@ -1,6 +1,9 @@
-import { compactVerify, createRemoteJWKSet, customFetch as joseFetch, errors as jose } from 'jose';
+import { compactVerify, createRemoteJWKSet, decodeProtectedHeader, customFetch as joseFetch, errors as jose } from 'jose';
 import * as client from 'openid-client';
+import { halfHash } from '../../lib/half-hash.js';
 import { isAdjustable } from '../../platform/clock.js';
+import { ProviderFailure } from '../provider-failure.js';
+import { ssoRefusal } from '../refusal.js';
 import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
 
 /** What a provider does in its own way. */
@@ -97,6 +100,21 @@ async function verifySignature(id_token: string, jwks: Jwks): Promise<void> {
   }
 }
 
+/** The hash of `at_hash` and `c_hash`: that of the signature (OIDC Core 3.1.3.6); Ed25519 uses SHA-512 (RFC 8032 5.1). */
+const hashOf = (id_token: string) => {
+  const [, size] = /(256|384|512)$/.exec(decodeProtectedHeader(id_token).alg ?? '') ?? [];
+  return `sha${(size ?? '512') as '256' | '384' | '512'}` as const;
+};
+
+/** Checks that the access token and the code are those that the ID token was made with, where it says so (OIDC Core 3.1.3.6, 3.3.2.11). */
+function verifyHashes(id_token: string, { at_hash, c_hash }: Claims, access_token: string, code: string): void {
+  const hash = hashOf(id_token);
+  const checked = [['at_hash', at_hash, access_token], ['c_hash', c_hash, code]] as const; // prettier-ignore
+  for (const [name, claimed, value] of checked)
+    if (claimed !== undefined && claimed !== halfHash(hash, value))
+      throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure(`the ID token: ${name} does not fit`) });
+}
+
 const text = (value: unknown) => typeof value === 'string' && value !== '';
 
 /** Whether the ID token leaves out what userinfo may have. */
@@ -165,6 +183,7 @@ export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
       const claims = tokens.claims();
       if (!claims || tokens.id_token === undefined) throw new Error('the provider sent no ID token');
       await verifySignature(tokens.id_token, jwks);
+      verifyHashes(tokens.id_token, claims, tokens.access_token, answer.code);
       const person = await withUserinfo(config, tokens.access_token, claims);
       return quirks.claims?.(provider, person, answer) ?? person;
     },
