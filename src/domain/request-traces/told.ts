@@ -8,8 +8,7 @@ export function toldText(text: string): string {
 }
 
 /** An address without what may be a secret: user name and password, and the values of query and fragment. */
-const withoutValues = (uri: string): string =>
-  uri.replace(/\/\/[^/?#]*@/, '//...@').replaceAll(/([?&#](?:[^=&#]*=)?)[^&#]+/g, '$1...');
+const withoutValues = (uri: string): string => uri.replace(/\/\/[^/?#]*@/, '//...@').replaceAll(/([?&#](?:[^=&#]*=)?)[^&#]+/g, '$1...');
 
 /** What tokens, codes and secrets of ours and of others look like: somebody may put them into the wrong parameter. */
 const secretShapes = /\b(?:at|rt|cs|ac|dc|whsec)_[\w-]{8,}|\beyJ[\w-]{8,}(?:\.[\w-]*)*|[\w-]{40,}/g;
