@@ -19,10 +19,11 @@ import {
   listReachOfRoles,
   listReachOfUser,
 } from '../../db/tables/reach.js';
+import { own } from '../../lib/named.js';
 import { permissionsOfMappings } from '../tokens/claim-mappings.js';
 import { couldBothFit } from '../workloads/conditions.js';
 import type { Context } from '../context.js';
-import { catalogue, type EventType } from '../events/catalogue.js';
+import { catalogue } from '../events/catalogue.js';
 import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
 import { fullReach, union, noReach, type Reach } from './reach.js';
 
@@ -121,9 +122,7 @@ export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRo
 
 /** The collections whose names the data of the event type hold beside their subject: the roles of a person, the permissions of a role. */
 const namedIn = (event_type: string): string[] =>
-  Object.hasOwn(catalogue, event_type)
-    ? Object.keys(catalogue[event_type as EventType].data.shape).filter((name) => name === 'roles' || name === 'permissions')
-    : [];
+  Object.keys(own(catalogue, event_type)?.data.shape ?? {}).filter((name) => name === 'roles' || name === 'permissions');
 
 /** The permissions to read what an event of a type tells: those of its subject's collection, and of what its data name beside it. */
 export function permissionsToRead(event_type: string): readonly string[] {
