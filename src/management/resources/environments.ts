@@ -134,7 +134,7 @@ const settings = {
 };
 const earlierIssuer = isoTime.nullable().meta({
   description:
-    'Until when tokens are taken of which the base URL is the `iss`, while a custom domain is the issuer. Set when a domain becomes the primary one, to when the last token expires.',
+    'Until when tokens are taken of which the base URL is the `iss`, while a custom domain is the issuer. Set when a domain becomes the primary one, to when the last token expires; null = they are not taken, unless it is the issuer.',
 }) as unknown as z.ZodType<Date | null>;
 const optionalSettings = z.strictObject(settings).partial().shape;
 
