@@ -70,6 +70,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
       actor_id: session.user_id,
       display: session.user_email,
       permissions,
+      acts_in_full: true,
       ...provenBy(session),
     },
     registry,

@@ -1,4 +1,5 @@
-import { holdsEverything } from '../domain/reach/reach.js';
+import { holdsEverything, lackedBy } from '../domain/reach/reach.js';
+import { reachElsewhere } from '../domain/reach/reach-of.js';
 import type { Call } from '../management/call.js';
 import { findRecord } from '../management/records.js';
 import type { Resource } from '../management/resource.js';
@@ -11,7 +12,7 @@ export async function reachNote({ ctx, actor }: Call, resource: Resource, id: st
   if (holdsEverything(actor)) return null;
   const row = await findRecord(ctx, resource, id);
   const reach = row ? await resource.reach.of(ctx, row) : [];
-  const missing = [...reach].filter((name) => !actor.permissions.has(name)).sort();
+  const missing = lackedBy({ ...actor, elsewhere: await reachElsewhere(ctx, actor) }, reach);
   if (missing.length === 0) return null;
   return fill(sentences.this_reaches_further_than_you, { value: listed(missing) });
 }

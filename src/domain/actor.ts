@@ -1,5 +1,4 @@
 import type { Origin } from './origin.js';
-import { Refusal } from './refusal.js';
 import type { AuthenticationClass } from './sessions/classes.js';
 import type { Proof } from './sessions/proofs.js';
 
@@ -11,6 +10,12 @@ export type Actor = {
   readonly display: string;
   /** The Management permissions in force: what the token carries and its user or client still holds. */
   readonly permissions: ReadonlySet<string>;
+  /**
+   * Permissions of other API resources that the actor holds, as `reach.ts` names them: looked up before a write changes anything. Absent: none count.
+   */
+  readonly elsewhere?: ReadonlySet<string>;
+  /** Whether what the person holds elsewhere counts: not for a token that a client asked the person for, which is for the Management API alone. */
+  readonly acts_in_full?: boolean;
   /** The session of a person's token, or of a person at the dashboard; absent for clients. */
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */
@@ -22,24 +27,3 @@ export type Actor = {
   /** Where the request came from, for what a write itself records beside its entry of the audit log; absent outside of one. */
   readonly origin?: Origin;
 };
-
-/**
- * Refuses to hand out Management permissions that the actor doesn't hold (CWE-269).
- * @param attribute or relationship that would hand them out, for the error's pointer
- * @throws {Refusal} 403 `scope_escalation`
- */
-export function refuseEscalation(
-  actor: Pick<Actor, 'permissions'>,
-  permissions: Iterable<string>,
-  at: { attribute?: string; relationship?: string } = {},
-): void {
-  const missing = [...new Set(permissions)].filter((name) => !actor.permissions.has(name)).sort();
-  if (missing.length === 0) return;
-  throw new Refusal({
-    status: 403,
-    code: 'scope_escalation',
-    detail: 'This would hand out, or take over, Management API permissions that you do not hold.',
-    meta: { required: missing },
-    ...at,
-  });
-}

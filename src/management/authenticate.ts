@@ -37,12 +37,14 @@ export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
   const permissions = new Set(token.scope.split(' ').filter((scope) => held.has(scope)));
   const actor: Actor =
     token.user_id === null
-      ? { actor_kind: 'client', actor_id: token.client.id, display: token.client.name, permissions }
+      ? { actor_kind: 'client', actor_id: token.client.id, display: token.client.name, permissions, acts_in_full: true }
       : {
           actor_kind: 'user',
           actor_id: token.user_id,
           display: user?.email ?? token.user_id,
           permissions,
+          // A first-party client is handed whatever the person holds without asking; any other was given this token alone.
+          acts_in_full: token.client.first_party,
           session_id: token.session_id,
           signed_in: { acr: isClass(token.acr) ? token.acr : '1', at: token.auth_time },
         };

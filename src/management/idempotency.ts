@@ -2,6 +2,8 @@ import type { Request } from 'express';
 import { equalDigests, digest } from '../lib/digest.js';
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotencyKey } from '../db/tables/idempotency_keys.js';
 import type { Actor } from '../domain/actor.js';
+import { isElsewhere, lackedBy } from '../domain/reach/reach.js';
+import { reachElsewhere } from '../domain/reach/reach-of.js';
 import type { Place } from '../lib/seal.js';
 import type { Call } from './call.js';
 import { insufficientScope, refuse } from './problems.js';
@@ -46,7 +48,8 @@ export async function storedReply(call: Call, repeatable: Repeatable): Promise<R
     throw refuse(422, 'idempotency_key_reused', 'This key was used for another request.', { header: 'Idempotency-Key' });
   }
   const { reply, required } = JSON.parse(call.ctx.sealer.open(row.reply_sealed, place(repeatable))) as Kept;
-  if (required.some((one) => !call.actor.permissions.has(one))) throw insufficientScope(required);
+  const elsewhere = required.some(isElsewhere) ? await reachElsewhere(call.ctx, call.actor) : undefined;
+  if (lackedBy({ ...call.actor, ...(elsewhere && { elsewhere }) }, required).length > 0) throw insufficientScope(required);
   return { ...reply, headers: { ...reply.headers, 'Idempotent-Replayed': 'true' } };
 }
 

@@ -1,5 +1,6 @@
 import { transaction, type Context } from '../domain/context.js';
 import { authorizeWrite, requireForWrite, requirePermissions, targetIdOf, type AuthorizationOptions } from './authorize.js';
+import { reachElsewhere } from '../domain/reach/reach-of.js';
 import type { AuditEntry, Changes } from './audit-entry.js';
 import { changesBetween, operationNames, recordDenial, recordWrite } from './audit.js';
 import type { Call } from './call.js';
@@ -69,7 +70,9 @@ export async function write(call: Call, { entry, document, run, options }: Write
   return translated(document, () =>
     transaction(call.ctx, async (tx) => {
       const { ip_address, user_agent, request_id } = call;
-      const inner = { ...call, ctx: tx, actor: { ...call.actor, origin: { ip_address, user_agent, request_id } } };
+      // What the actor holds before anything is changed: nobody holds what this write gives.
+      const elsewhere = call.actor.elsewhere ?? (await reachElsewhere(tx, call.actor));
+      const inner = { ...call, ctx: tx, actor: { ...call.actor, elsewhere, origin: { ip_address, user_agent, request_id } } };
       await options.begin?.(inner);
       const { outcome, changes, ...target } = await run(inner);
       await recordWrite(inner, { ...entry, ...target, changes });
@@ -190,8 +193,8 @@ export async function deleteRecord(asked: Call, resource: Resource, id: string, 
       async run(inner) {
         const row = await requireRecord(inner.ctx, resource, id, options, true);
         const before = attributesOf(inner, resource, row);
-        const reach = await beginReachCheck(inner, resource, row, options.needed);
         const { remove: touch = 'control' } = resource.reach;
+        const reach = await beginReachCheck(inner, resource, row, options.needed, true);
         reach.begin([{ touch, at: {} }]);
         await remove.run(inner.ctx, inner.actor, row);
         return { outcome: null, changes: changesBetween(before, {}), target_display: displayOf(resource, row) };

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { holdsEverything, noReach, requireReach, type Reach, type Touched } from '../domain/reach/reach.js';
+import { holdsEverything, noReach, requireReach, union, type Reach, type Touched } from '../domain/reach/reach.js';
 import type { Call } from './call.js';
 import { targetOf, type RelatedRows, type Resource, type Row, type ToMany } from './resource.js';
 
@@ -18,11 +18,18 @@ const nothingToWeigh: ReachCheck = { begin: () => undefined, end: async () => un
 
 /**
  * Computes the reach of a record before it is changed; `row` null: a new one. Skipped for actors who hold every permission, unless `needed` collects
- * the permissions that the change needs.
+ * the permissions that the change needs. A removal counts what goes, or opens, with the record.
  */
-export async function beginReachCheck(call: Call, resource: Resource, row: Row | null, needed?: Set<string>): Promise<ReachCheck> {
+export async function beginReachCheck(
+  call: Call,
+  resource: Resource,
+  row: Row | null,
+  needed?: Set<string>,
+  isRemoval = false,
+): Promise<ReachCheck> {
   if (needed === undefined && holdsEverything(call.actor)) return nothingToWeigh;
-  const before = row === null ? noReach : await resource.reach.of(call.ctx, row);
+  const own = row === null ? noReach : await resource.reach.of(call.ctx, row);
+  const before = row && isRemoval && resource.reach.removed ? union(own, await resource.reach.removed(call.ctx, row)) : own;
   const decide = (after: Reach, touched: readonly Touched[]) => {
     for (const name of requireReach(call.actor, { before, after, touched })) needed?.add(name);
   };

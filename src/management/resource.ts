@@ -122,8 +122,10 @@ export type Update<R, I> = {
 
 /** How far the records reach, and what each part that can be written means for that (`domain/reach/reach.ts`). What isn't classified doesn't compile. */
 export type ReachOf<R, C, U> = {
-  /** Every Management permission that whoever controls the record could come to hold or act with. */
+  /** Every permission that whoever controls the record could come to hold or act with. */
   of(tx: Context, row: R): Promise<Reach> | Reach;
+  /** What the record's deletion takes from others, or opens, beside that. */
+  removed?(tx: Context, row: R): Promise<Reach>;
   /** Of every attribute that can be set. */
   readonly attributes: { readonly [Name in keyof C | keyof U]-?: Touch };
   /** A new record: `plain` when its maker doesn't control it. Left out: what the record reaches must be held. */

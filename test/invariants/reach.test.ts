@@ -1,5 +1,5 @@
 // No write raises the reach of anything beyond what its actor holds: every operation of the Management API with every attribute, relationship and
-// verb, by actors of random permissions, judged by a model of reach that shares nothing with the service.
+// verb, deletions among them, by actors of random permissions of this API and somebody's own, judged by a model of reach that shares nothing with the service.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { registry } from '../../src/management/resources/index.js';
 import type { Resource } from '../../src/management/resource.js';

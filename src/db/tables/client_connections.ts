@@ -1,4 +1,5 @@
 import { insertMissing, table, type Scope } from '../scope.js';
+import type { ClientRow } from './clients.js';
 
 /** A row of `client_connections`: a connection that a client offers at sign-in. */
 export type ClientConnectionRow = { environment_id: string; client_id: string; connection_id: string };
@@ -9,6 +10,19 @@ export async function listConnectionIdsOfClient(scope: Scope, client_id: string)
     .where({ client_id } as never)
     .orderBy('connection_id')
     .pluck('connection_id')) as string[];
+}
+
+/** The clients that offer the connection: ids, and what their reach is made of beside their grants. */
+export async function listClientsOfConnection(
+  scope: Scope,
+  connection_id: string,
+): Promise<Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>[]> {
+  return (await table<ClientConnectionRow>(scope, 'client_connections')
+    .join('clients as c', (on) =>
+      on.on('c.environment_id', 'client_connections.environment_id').andOn('c.id', 'client_connections.client_id'),
+    )
+    .where({ connection_id } as never)
+    .select('c.id', 'c.first_party', 'c.claim_mappings')) as never;
 }
 
 /** Adds connections to those that the client offers; what is there already stays. */

@@ -129,6 +129,11 @@ export async function findClient(scope: Scope, id: string): Promise<ClientRow | 
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
   row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
 
+/** The clients of these ids. */
+export async function findClients(scope: Scope, ids: readonly string[]): Promise<ClientRow[]> {
+  return ids.length === 0 ? [] : ((await table<ClientRow>(scope, 'clients').whereIn('id', [...ids])) as ClientRow[]);
+}
+
 /** Stores a client. */
 export async function insertClient(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow> {
   return insert<ClientRow>(scope, 'clients', withJsonMappings(row));

@@ -1,69 +1,114 @@
 import type { Scope } from '../scope.js';
 
-// What principals could come to hold or act with, as names of Management permissions: those whose row is `is_system`. Each answer is one statement,
-// asked before and after a change by whoever does not hold every permission.
+// What principals could come to hold or act with: permissions of the Management API (those whose row is `is_system`) by their names, those of any other
+// API resource as `{identifier}#{name}`. Each answer is one statement, asked before and after a change by whoever does not hold every permission.
 
 async function names(scope: Scope, sql: string, values: readonly unknown[]): Promise<string[]> {
   const { rows } = await scope.knex.raw<{ rows: { name: string }[] }>(sql, values as never);
   return rows.map((row) => row.name);
 }
 
-/** Management permissions that the roles hold. */
+/** The name of permission `p` of API resource `a`. */
+const named = `case when a.is_system then p.name else a.identifier || '#' || p.name end as name`;
+/** Permissions and their API resources, of roles that the statement has as `rp`. */
+const ofRoles = `join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
+       join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id`;
+
+/** Permissions that the roles hold. */
 export async function listReachOfRoles(scope: Scope, role_ids: readonly string[]): Promise<string[]> {
   if (role_ids.length === 0) return [];
   return names(
     scope,
-    `select distinct p.name from role_permissions rp
-       join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id and p.is_system
-     where rp.environment_id = ? and rp.role_id = any (?::uuid[])`,
+    `select distinct ${named} from role_permissions rp ${ofRoles} where rp.environment_id = ? and rp.role_id = any (?::uuid[])`,
     [scope.environment_id, [...role_ids]],
   );
 }
 
-/** Management permissions that the default roles give every new user. */
+/** Permissions that the default roles give every new user. */
 export async function listReachOfDefaultRoles(scope: Scope): Promise<string[]> {
   return names(
     scope,
-    `select distinct p.name from roles r
-       join role_permissions rp on rp.environment_id = r.environment_id and rp.role_id = r.id
-       join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id and p.is_system
+    `select distinct ${named} from roles r
+       join role_permissions rp on rp.environment_id = r.environment_id and rp.role_id = r.id ${ofRoles}
      where r.environment_id = ? and r.is_default`,
     [scope.environment_id],
   );
 }
 
-/** Management permissions that the user's roles hold; the same for a blocked user, who may be unblocked. */
+/** Permissions that the user's roles hold; the same for a blocked user, who may be unblocked. */
 export async function listReachOfUser(scope: Scope, user_id: string): Promise<string[]> {
   return names(
     scope,
-    `select distinct p.name from user_roles ur
-       join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
-       join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id and p.is_system
+    `select distinct ${named} from user_roles ur
+       join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id ${ofRoles}
      where ur.environment_id = ? and ur.user_id = ?`,
     [scope.environment_id, user_id],
   );
 }
 
-/** Management permissions of the client's grants, of either subject type, and what exchanging people's tokens reaches. */
-export async function listReachOfClientGrants(scope: Scope, client_id: string): Promise<string[]> {
+/** Scopes of the clients' grants, of either subject type, and what exchanging people's tokens reaches. */
+export async function listReachOfClientGrants(scope: Scope, client_ids: readonly string[]): Promise<string[]> {
+  if (client_ids.length === 0) return [];
   return names(
     scope,
-    `select distinct unnest(g.scopes) as name from client_grants g
-       join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id and a.is_system
-     where g.environment_id = ? and g.client_id = ?
-     union select 'users:write' from client_grants x where x.environment_id = ? and x.client_id = ? and x.token_exchange <> 'none'`,
-    [scope.environment_id, client_id, scope.environment_id, client_id],
+    `select distinct ${named} from client_grants g
+       join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id, unnest(g.scopes) p(name)
+     where g.environment_id = ? and g.client_id = any (?)
+     union select 'users:write' from client_grants x where x.environment_id = ? and x.client_id = any (?) and x.token_exchange <> 'none'`,
+    [scope.environment_id, [...client_ids], scope.environment_id, [...client_ids]],
   );
 }
 
-/** Management permissions of all users with a valid identity of the connection (of its present generation). */
+/** So many consents of clients are looked at; whoever has more counts as allowed whatever people may allow. */
+const mostConsents = 1000;
+
+/**
+ * What people allowed the clients at APIs that are open to all: they aren't asked again. (Where a grant is needed, the grant tells.) From the index
+ * `consents_elsewhere`, at most so many rows of it.
+ */
+export async function listReachOfConsents(scope: Scope, client_ids: readonly string[]): Promise<string[]> {
+  if (client_ids.length === 0) return [];
+  return names(
+    scope,
+    `with allowed as (
+       select k.resource_scopes from consents k where k.environment_id = ? and k.client_id = any (?) and k.resources <> '{}' limit ${mostConsents + 1}
+     )
+     select distinct a.identifier || '#' || s as name from allowed, jsonb_each(allowed.resource_scopes) r, jsonb_array_elements_text(r.value) s, api_resources a
+     where a.environment_id = ? and a.identifier = r.key and a.user_access = 'open' and not a.is_system
+     union select 'credentials:write' from (select count(*) as seen from allowed) counted where seen > ${mostConsents}`,
+    [scope.environment_id, [...client_ids], scope.environment_id],
+  );
+}
+
+/** What a client may have for itself at other APIs than the Management API. */
+export async function listGrantedElsewhere(scope: Scope, client_id: string): Promise<string[]> {
+  return names(
+    scope,
+    `select distinct ${named} from client_grants g
+       join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id and not a.is_system, unnest(g.scopes) p(name)
+     where g.environment_id = ? and g.client_id = ? and g.subject_type = 'client'`,
+    [scope.environment_id, client_id],
+  );
+}
+
+/** Permissions of an API resource; with `exchanges`, what the clients reach besides that exchange people's tokens for its own. */
+export async function listReachOfApiResource(scope: Scope, id: string, { exchanges = false } = {}): Promise<string[]> {
+  return names(
+    scope,
+    `select ${named} from permissions p join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
+     where p.environment_id = ? and p.api_resource_id = ?
+     union select 'users:write' from client_grants x where ? and x.environment_id = ? and x.api_resource_id = ? and x.token_exchange <> 'none'`,
+    [scope.environment_id, id, exchanges, scope.environment_id, id],
+  );
+}
+
+/** Permissions of all users with a valid identity of the connection (of its present generation). */
 export async function listReachOfLinkedUsers(scope: Scope, connection_id: string): Promise<string[]> {
   return names(
     scope,
-    `select distinct p.name from identities i
+    `select distinct ${named} from identities i
        join user_roles ur on ur.environment_id = i.environment_id and ur.user_id = i.user_id
-       join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
-       join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id and p.is_system
+       join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id ${ofRoles}
        join connections c on c.environment_id = i.environment_id and c.id = i.connection_id and c.generation = i.generation
      where i.environment_id = ? and i.connection_id = ?`,
     [scope.environment_id, connection_id],

@@ -29,8 +29,11 @@ export const managementCollections = [
 /** Collections that nobody writes through the API. */
 const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events', 'request_traces']);
 
-/** Permissions of what concerns no single record. */
-const others = ['diagnostics:read'];
+/** Stands for every permission of every API but this one where reach is weighed (`domain/reach`): whoever holds it has power over everybody's APIs. */
+export const credentialsWrite = 'credentials:write';
+
+/** Permissions of what concerns no single collection. */
+const others = ['diagnostics:read', credentialsWrite];
 
 /** Every permission of the built-in Management API resource. */
 export const managementPermissions: readonly string[] = [
@@ -39,6 +42,14 @@ export const managementPermissions: readonly string[] = [
   ),
   ...others,
 ];
+
+/** What a Management permission allows, in words for whoever gives it. */
+export function describePermission(permission: string): string {
+  if (permission === credentialsWrite)
+    return 'Power over everybody’s APIs: stands for every permission of every other API resource when the credentials, guards, grants and roles of clients, people and APIs are changed. It reads and writes no collection by itself.';
+  const [collection = '', verb = ''] = permission.split(':');
+  return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
+}
 
 /** The role that holds all of them. */
 export const administratorRole = 'administrator';

@@ -18,7 +18,7 @@ import { createContext, transaction, type Context, type Deps } from '../context.
 import { findEnvironmentById } from './environments.js';
 import { noOrigin } from '../origin.js';
 import { strongSignInDefaults } from './strong-sign-in.js';
-import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
+import { administratorRole, describePermission, managementPermissions } from '../api-resources/management-permissions.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { ensureSigningKey } from '../signing-keys/operations.js';
@@ -74,7 +74,7 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
     const api_resource_id = resource.id;
     await insertPermissions(
       tx.scope,
-      added.map((name) => ({ id: id(), api_resource_id, name, description: describe(name), is_system: true, ...times })),
+      added.map((name) => ({ id: id(), api_resource_id, name, description: describePermission(name), is_system: true, ...times })),
     );
     // Who held everything before an upgrade holds everything after it.
     if (added.length > 0 && known.size > 0)
@@ -92,11 +92,6 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
     await addRolePermissions(tx.scope, role.id, permissions.map((permission) => permission.id)); // prettier-ignore
   });
 }
-
-const describe = (permission: string) => {
-  const [collection = '', verb = ''] = permission.split(':');
-  return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
-};
 
 /**
  * Makes the configured first administrator unless an account with that address exists; an existing one is left as it is.

@@ -1,19 +1,24 @@
 import { scopeOf } from '../../db/scope.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
-import { findClient, type ClientRow } from '../../db/tables/clients.js';
+import { findClients, type ClientRow } from '../../db/tables/clients.js';
+import { listClientsOfConnection } from '../../db/tables/client_connections.js';
 import { listCredentialsOfIssuer, type FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
+import type { PermissionRow } from '../../db/tables/permissions.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { WebhookDeliveryRow } from '../../db/tables/webhook_deliveries.js';
 import type { LogStreamRow } from '../../db/tables/log_streams.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { findApiResource } from '../../db/tables/api_resources.js';
 import {
+  listGrantedElsewhere,
+  listReachOfApiResource,
   listReachOfClientGrants,
+  listReachOfConsents,
   listReachOfDefaultRoles,
   listReachOfLinkedUsers,
   listReachOfRoles,
@@ -24,32 +29,44 @@ import { permissionsOfMappings } from '../tokens/claim-mappings.js';
 import { couldBothFit } from '../workloads/conditions.js';
 import type { Context } from '../context.js';
 import { catalogue } from '../events/catalogue.js';
-import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
-import { fullReach, union, noReach, type Reach } from './reach.js';
+import { credentialsWrite, managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
+import type { Actor } from '../actor.js';
+import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
 
 type Tx = Pick<Context, 'scope'>;
 
-/** A person: the Management permissions of the roles held. */
+/** A person: the permissions of the roles held. */
 export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
 
 /** A record of a user (session, identity, consent): the user's reach. */
 export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
 
-/** A role: its Management permissions, for whoever is given it. */
-export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Reach> =>
-  new Set(await listReachOfRoles(tx.scope, [role.id]));
+/** Roles: their permissions, for whoever is given them. */
+export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
+  new Set(await listReachOfRoles(tx.scope, roles.map(({ id }) => id))); // prettier-ignore
 
-/**
- * A client: what it was granted of the Management API, for itself or to ask people for, and the permissions behind what its claim mappings say of
- * people without asking them; a first-party one everything, for people are not asked before they hand it what is theirs.
- */
-export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>): Promise<Reach> {
-  if (client.first_party) return fullReach;
-  return union(await listReachOfClientGrants(tx.scope, client.id), permissionsOfMappings(client.claim_mappings));
+/** A client as its reach is told. */
+type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>;
+
+/** What administrators gave clients: their grants, and what they are told of people. */
+export async function reachGivenToClients(tx: Tx, clients: readonly Omit<ReachingClient, 'first_party'>[]): Promise<Reach> {
+  const granted = await listReachOfClientGrants(tx.scope, clients.map(({ id }) => id)); // prettier-ignore
+  return union(granted, clients.flatMap(({ claim_mappings }) => permissionsOfMappings(claim_mappings))); // prettier-ignore
+}
+
+async function reachOfClients(tx: Tx, clients: readonly ReachingClient[]): Promise<Reach> {
+  if (clients.some(({ first_party }) => first_party)) return fullReach;
+  return union(await reachGivenToClients(tx, clients), await listReachOfConsents(tx.scope, clients.map(({ id }) => id))); // prettier-ignore
 }
 
 /**
- * A grant: its scopes, when it is for the Management API. One that exchanges people's tokens for those of another API acts for them without their
+ * A client: what it was granted of each API, for itself or to ask people for, what people allowed it and aren't asked again, and the permissions behind what its claim mappings say of
+ * people without asking them; a first-party one everything, for people are not asked before they hand it what is theirs.
+ */
+export const reachOfClient = (tx: Tx, client: ReachingClient): Promise<Reach> => reachOfClients(tx, [client]);
+
+/**
+ * A grant: its scopes. One that exchanges people's tokens for those of another API acts for them without their
  * being asked, as whoever may change them could.
  */
 export async function reachOfClientGrant(
@@ -57,20 +74,13 @@ export async function reachOfClientGrant(
   grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange'>,
 ): Promise<Reach> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
-  if (resource?.is_system) return new Set(grant.scopes);
-  return grant.token_exchange === 'none' ? noReach : new Set(['users:write']);
+  if (!resource || resource.is_system) return new Set(grant.scopes);
+  const scopes = grant.scopes.map((name) => elsewhere(resource.identifier, name));
+  return union(scopes, grant.token_exchange === 'none' ? [] : ['users:write']);
 }
 
-async function reachOfClientId(tx: Tx, client_id: string): Promise<Reach> {
-  const client = await findClient(tx.scope, client_id);
-  return client ? reachOfClient(tx, client) : noReach;
-}
-
-async function reachOfClientIds(tx: Tx, credentials: readonly Pick<FederatedCredentialRow, 'client_id'>[]): Promise<Reach> {
-  let reach = noReach;
-  for (const client_id of new Set(credentials.map((one) => one.client_id))) reach = union(reach, await reachOfClientId(tx, client_id));
-  return reach;
-}
+const reachOfClientIds = async (tx: Tx, credentials: readonly Pick<FederatedCredentialRow, 'client_id'>[]): Promise<Reach> =>
+  reachOfClients(tx, await findClients(tx.scope, [...new Set(credentials.map(({ client_id }) => client_id))]));
 
 /**
  * A federated credential: all that its client reaches, for whoever writes it decides who is that client; and what the clients reach whose credentials could
@@ -91,12 +101,24 @@ export async function reachOfTrustedIssuer(tx: Tx, { id }: Pick<TrustedIssuerRow
   return reachOfClientIds(tx, await listCredentialsOfIssuer(tx.scope, id));
 }
 
-/** An API resource: the Management API itself is everything; of any other, the permissions behind what its claim mappings say of people. */
-export const reachOfApiResource = (resource: Pick<ApiResourceRow, 'is_system' | 'claim_mappings'>): Reach =>
-  resource.is_system ? fullReach : new Set(permissionsOfMappings(resource.claim_mappings));
+/** An API resource: the Management API itself is everything; any other all of its permissions, and those behind what its claim mappings say of people. */
+export async function reachOfApiResource(tx: Tx, resource: Pick<ApiResourceRow, 'id' | 'is_system' | 'claim_mappings'>): Promise<Reach> {
+  if (resource.is_system) return fullReach;
+  return union(await listReachOfApiResource(tx.scope, resource.id), permissionsOfMappings(resource.claim_mappings));
+}
+
+/** What the deletion of an API resource takes besides: the policies of clients that exchange people's tokens for its own. */
+export const removedWithApiResource = async (tx: Tx, { id }: Pick<ApiResourceRow, 'id'>): Promise<Reach> =>
+  new Set(await listReachOfApiResource(tx.scope, id, { exchanges: true }));
+
+/** A permission: itself, for deleting it takes it from every role and client that holds it. */
+export async function reachOfPermission(tx: Tx, permission: Pick<PermissionRow, 'name' | 'api_resource_id'>): Promise<Reach> {
+  const resource = await findApiResource(tx.scope, permission.api_resource_id);
+  return new Set(resource ? [resource.is_system ? permission.name : elsewhere(resource.identifier, permission.name)] : []);
+}
 
 /**
- * A connection: everybody linked to it, the new people whom it may register, when it is trusted to give them what default roles give,
+ * A connection: everybody linked to it, the new people whom it may register (unless it is trusted they get no default role of the Management API),
  * everybody whom it may link by address alone, and everybody when its word stands for a second step, which guards whoever comes through it.
  */
 export async function reachOfConnection(
@@ -105,8 +127,13 @@ export async function reachOfConnection(
 ): Promise<Reach> {
   if (connection.account_linking === 'verified_email' || connection.second_factor !== 'own') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
-  return connection.allow_registration && connection.trusted ? union(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
+  const newcomers = connection.allow_registration ? await listReachOfDefaultRoles(tx.scope) : [];
+  return union(linked, connection.trusted ? newcomers : newcomers.filter(isElsewhere));
 }
+
+/** What the deletion of a connection changes besides: the clients that offer it, for one that offers none offers all. */
+export const removedWithConnection = async (tx: Tx, { id }: Pick<ConnectionRow, 'id'>): Promise<Reach> =>
+  reachOfClients(tx, await listClientsOfConnection(tx.scope, id));
 
 /** A custom domain: once it is verified people sign in there, and whoever holds its DNS decides what they see. One that waits is nothing yet. */
 export const reachOfCustomDomain = ({ status }: Pick<CustomDomainRow, 'status'>): Reach => (status === 'verified' ? fullReach : noReach);
@@ -117,7 +144,17 @@ export const reachOfCustomDomain = ({ status }: Pick<CustomDomainRow, 'status'>)
  */
 export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRow, 'id' | 'registration_enabled'>): Promise<Reach> {
   if (!environment.registration_enabled) return noReach;
-  return new Set(await listReachOfDefaultRoles(scopeOf(tx.scope, environment.id)));
+  const reach = await listReachOfDefaultRoles(scopeOf(tx.scope, environment.id));
+  // An API resource of another environment is another one, though it bears the same identifier: nothing that is held here counts there.
+  const own = environment.id === tx.scope.environment_id;
+  return new Set(reach.map((name) => (own || !isElsewhere(name) ? name : credentialsWrite)));
+}
+
+/** What the actor holds at other APIs than the Management API, for a write: nothing is looked up where nothing counts, or everything does. */
+export async function reachElsewhere(tx: Tx, { actor_kind, actor_id, acts_in_full, permissions }: Actor): Promise<Reach> {
+  if (!acts_in_full || actor_id === null || permissions.has(credentialsWrite)) return noReach;
+  const held = actor_kind === 'user' ? await listReachOfUser(tx.scope, actor_id) : await listGrantedElsewhere(tx.scope, actor_id);
+  return new Set(held.filter(isElsewhere));
 }
 
 /** The collections whose names the data of the event type hold beside their subject: the roles of a person, the permissions of a role. */

@@ -1,9 +1,11 @@
-import { refuseEscalation, type Actor } from '../actor.js';
-import { managementPermissions } from '../api-resources/management-permissions.js';
+import type { Actor } from '../actor.js';
+import { credentialsWrite, managementPermissions } from '../api-resources/management-permissions.js';
+import { Refusal } from '../refusal.js';
 
 /**
- * The reach of a principal (a client, person, connection, domain, key, role, webhook, environment): every Management permission that whoever
- * controls it could come to hold or act with. No write raises the reach of anything beyond what its actor holds, and no write hands control
+ * The reach of a principal (a client, person, connection, domain, key, role, webhook, environment): every permission that whoever
+ * controls it could come to hold or act with: those of the Management API by their names, those of any other API resource as
+ * `{identifier}#{permission}` (an identifier has no fragment). No write raises the reach of anything beyond what its actor holds, and no write hands control
  * of what reaches further than the actor to somebody else. This file decides it; `reach-of.ts` says how far each principal reaches.
  */
 export type Reach = ReadonlySet<string>;
@@ -11,7 +13,7 @@ export type Reach = ReadonlySet<string>;
 /** The empty reach: no permission. */
 export const noReach: Reach = new Set();
 
-/** The reach of whatever everybody of the environment depends on: its mails, its sign-ins, its keys. */
+/** The reach of whatever everybody of the environment depends on: its mails, its sign-ins, its keys. `credentials:write` in it is every other API. */
 export const fullReach: Reach = new Set(managementPermissions);
 
 /** The union of two sets of permissions. */
@@ -35,7 +37,7 @@ export type Change = { readonly before: Reach; readonly after: Reach; readonly t
 
 const without = (one: Reach, other: Reach) => [...one].filter((name) => !other.has(name));
 
-/** The Management permissions that a change takes. */
+/** The permissions that a change takes. */
 export function permissionsOf({ before, after, touched }: Change): Reach {
   const touches = new Set(touched.map((one) => one.touch));
   const needed = new Set(without(after, before));
@@ -58,12 +60,43 @@ function placeOf({ before, after, touched }: Change): Touched['at'] {
   return {};
 }
 
+/** A permission of another API resource than the Management API, as a reach holds it. */
+export const elsewhere = (identifier: string, permission: string): string => `${identifier}#${permission}`;
+
+/** Whether a name of a reach is of another API resource than the Management API. */
+export const isElsewhere = (name: string): boolean => name.includes('#');
+
+type Holder = Pick<Actor, 'permissions' | 'elsewhere'>;
+
+/** Those of the permissions that the actor doesn't hold, by name. `credentials:write` stands for all of other APIs. */
+export function lackedBy(actor: Holder, names: Iterable<string>): string[] {
+  const holdsElsewhere = (name: string) => actor.permissions.has(credentialsWrite) || actor.elsewhere?.has(name) === true;
+  const holds = (name: string) => (isElsewhere(name) ? holdsElsewhere(name) : actor.permissions.has(name));
+  return [...new Set(names)].filter((name) => !holds(name)).sort();
+}
+
+const beyond = `Permissions of other APIs are named {identifier}#{permission}: hold each of them, or ${credentialsWrite}, which stands for all.`;
+
+/** Refuses to hand out, or take over, permissions that the actor doesn't hold (CWE-269). @throws {Refusal} 403 `scope_escalation` */
+function refuseEscalation(actor: Holder, permissions: Iterable<string>, at: Touched['at']): void {
+  const required = lackedBy(actor, permissions);
+  if (required.length === 0) return;
+  const detail = 'This would hand out, or take over, permissions that you do not hold.';
+  throw new Refusal({
+    status: 403,
+    code: 'scope_escalation',
+    detail: required.some(isElsewhere) ? `${detail} ${beyond}` : detail,
+    meta: { required },
+    ...at,
+  });
+}
+
 /**
  * The one decision about reach.
- * @returns the Management permissions that the change took
+ * @returns the permissions that the change took
  * @throws {Refusal} 403 `scope_escalation`, naming in `meta.required` what the actor lacks
  */
-export function requireReach(actor: Pick<Actor, 'permissions'>, change: Change): Reach {
+export function requireReach(actor: Holder, change: Change): Reach {
   const needed = permissionsOf(change);
   refuseEscalation(actor, needed, placeOf(change));
   return needed;

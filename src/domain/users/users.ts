@@ -8,7 +8,7 @@ import type { Actor } from '../actor.js';
 import { refuseLastAdministrator } from './administrators.js';
 import { previousAttributes } from '../changes.js';
 import type { Context } from '../context.js';
-import { reachOfRole } from '../reach/reach-of.js';
+import { reachOfRoles } from '../reach/reach-of.js';
 import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
 import { userData } from '../events/data.js';
@@ -213,10 +213,7 @@ async function setStatus(tx: Context, user: UserRow, status: UserRow['status']):
 
 async function requireRoles(tx: Context, actor: Actor, roles: readonly RoleRow[]): Promise<void> {
   if (holdsEverything(actor)) return;
-  for (const role of roles) {
-    const reach = await reachOfRole(tx, role);
-    requireReach(actor, { before: noReach, after: reach, touched: [{ touch: 'reach', at: {} }] });
-  }
+  requireReach(actor, { before: noReach, after: await reachOfRoles(tx, roles), touched: [{ touch: 'reach', at: {} }] });
 }
 
 /**

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { findConfiguration, lockConfiguration, saveConfiguration } from '../../db/tables/configurations.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import { transaction } from '../../domain/context.js';
+import { reachElsewhere } from '../../domain/reach/reach-of.js';
 import { completeEnvironment } from '../../domain/environments/environments.js';
 import { ApiError } from '../../errors.js';
 import { recordWrite } from '../audit.js';
@@ -200,7 +201,8 @@ export async function applyDocument(call: Call, application: Application, how: '
     return await transaction(call.ctx, async (ctx) => {
       const { ip_address, user_agent, request_id } = call;
       await lockConfiguration(ctx.scope);
-      const inner = { ...call, ctx, actor: { ...call.actor, origin: { ip_address, user_agent, request_id } } };
+      const elsewhere = await reachElsewhere(ctx, call.actor);
+      const inner = { ...call, ctx, actor: { ...call.actor, elsewhere, origin: { ip_address, user_agent, request_id } } };
       const live = await readLive(inner);
       const { expected_state } = application;
       if (expected_state !== null && expected_state !== live.state) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
-import { managementPermissions } from '../../domain/api-resources/management-permissions.js';
+import { describePermission, managementPermissions } from '../../domain/api-resources/management-permissions.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { etagOf } from '../documents.js';
 import type { Registry } from '../resource.js';
@@ -74,7 +74,7 @@ function buildShared(registry: Registry): OpenApiDocument {
 type Addresses = Pick<Environment, 'base_url' | 'issuer'>;
 
 function withAddresses(shared: OpenApiDocument, { base_url, issuer }: Addresses): OpenApiDocument {
-  const scopes = Object.fromEntries(managementPermissions.map((permission) => [permission, permission]));
+  const scopes = Object.fromEntries(managementPermissions.map((permission) => [permission, describePermission(permission)]));
   const oauth2 = {
     type: 'oauth2',
     description: `An access token for the resource ${base_url}/api.`,

@@ -7,7 +7,7 @@ import {
   type ApiResourceInput,
 } from '../../domain/api-resources/api-resources.js';
 import { challengeOf, metadataUrlOf } from '../../domain/api-resources/metadata.js';
-import { reachOfApiResource } from '../../domain/reach/reach-of.js';
+import { reachOfApiResource, removedWithApiResource } from '../../domain/reach/reach-of.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
@@ -110,7 +110,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     challenge_header: (row, { environment }) => challengeOf(environment, row),
   },
   reach: {
-    of: (_tx, row) => reachOfApiResource(row),
+    of: reachOfApiResource,
+    removed: removedWithApiResource,
     // The identifier is set at creation only, when it is nobody's.
     attributes: {
       identifier: 'plain',

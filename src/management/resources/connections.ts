@@ -8,7 +8,7 @@ import {
 } from '../../domain/connections/settings.js';
 import { strategyNames } from '../../domain/connections/strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain/connections/connections.js';
-import { reachOfConnection } from '../../domain/reach/reach-of.js';
+import { reachOfConnection, removedWithConnection } from '../../domain/reach/reach-of.js';
 import { connectionSecondFactors, type ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
@@ -119,6 +119,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   },
   reach: {
     of: reachOfConnection,
+    removed: removedWithConnection,
     attributes: {
       name: 'plain',
       display_name: 'plain',

@@ -92,8 +92,6 @@ export const log_streams = resource<LogStreamRow, LogStreamInput, Partial<LogStr
       status: 'control',
       authorization: 'control',
     },
-    // It is told nothing any more.
-    remove: 'plain',
   },
   relationships: { environment: environmentLink },
   filters: { status: equalTo('status', status, 'Enabled or paused.') },

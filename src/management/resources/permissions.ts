@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { changePermission, createPermission, removePermission } from '../../domain/api-resources/permissions.js';
-import { noReach } from '../../domain/reach/reach.js';
+import { reachOfPermission } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { equalTo, flag, searchFilter, stamps, stampSorts, boundedText, textSort, uuid } from '../fields.js';
@@ -24,8 +24,8 @@ export const permissions = resource<PermissionRow, { name: string; description?:
   description: 'What an API resource lets its callers do. The name is the OAuth scope.',
   source: { table: 'permissions', key: 'id', keyType: 'uuid' },
   attributes: z.object({ name: z.string(), description: z.string().nullable(), is_system: z.boolean(), ...stamps }),
-  // Those of the Management API come with the service and can not be changed.
-  reach: { of: () => noReach, attributes: { name: 'plain', description: 'plain' } },
+  // A new one is nobody's yet. Those of the Management API come with the service and can not be changed.
+  reach: { of: reachOfPermission, create: 'plain', attributes: { name: 'plain', description: 'plain' } },
   relationships: {
     api_resource: {
       kind: 'one',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Context } from '../../domain/context.js';
 import { changeRole, createRole, removeRole, type RoleInput } from '../../domain/roles/roles.js';
-import { reachOfRole } from '../../domain/reach/reach-of.js';
+import { reachOfRoles } from '../../domain/reach/reach-of.js';
 import { changeUserRoles } from '../../domain/users/users.js';
 import { findRows } from '../../db/list.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
@@ -43,7 +43,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
     is_system: z.boolean(),
     ...stamps,
   }),
-  reach: { of: reachOfRole, attributes: { name: 'plain', description: 'plain', is_default: 'control' } },
+  reach: { of: (tx, role) => reachOfRoles(tx, [role]), attributes: { name: 'plain', description: 'plain', is_default: 'control' } },
   relationships: {
     permissions: {
       kind: 'many',

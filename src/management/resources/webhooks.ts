@@ -85,8 +85,6 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
   reach: {
     of: (_tx, row) => reachOfWebhook(row),
     attributes: { name: 'plain', description: 'plain', url: 'control', events: 'reach and control', status: 'control' },
-    // It is told nothing any more.
-    remove: 'plain',
   },
   relationships: {
     deliveries: { kind: 'many', to: 'webhook_delivery', by: { foreign: 'webhook_id' }, description: 'What was sent, or will be.' },

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { transaction, type Context } from '../../domain/context.js';
 import { clientData } from '../../domain/events/data.js';
 import { emit } from '../../domain/events/emit.js';
-import { reachOfClient } from '../../domain/reach/reach-of.js';
+import { reachGivenToClients } from '../../domain/reach/reach-of.js';
 import { requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
 import { chosenAlgorithms, isSecretless, noSecret, secretColumns } from '../../domain/clients/registration.js';
@@ -64,7 +64,7 @@ async function scopesOnOffer(ctx: Context, asked: readonly string[] | null, ceil
 
 /** What an administrator gave the client beside what it says of itself is not for its registration token to move. @throws {OAuthError} 403 */
 async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
-  const reach = await reachOfClient(tx, { ...client, first_party: false });
+  const reach = await reachGivenToClients(tx, [client]);
   try {
     requireReach(stranger, { before: reach, after: reach, touched: [{ touch: 'control', at: {} }] });
   } catch (error) {
@@ -219,7 +219,10 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
 /** DELETE /oauth/register/{client_id} (RFC 7592 2.3): the client and all that it holds go. */
 export async function deleteRegistration(req: Request, res: Response): Promise<void> {
   const client = await requireRegistration(req);
-  await transaction(req.ctx, (tx) => deleteClient(tx.scope, client.id));
+  await transaction(req.ctx, async (tx) => {
+    await requireOwnReach(tx, client);
+    await deleteClient(tx.scope, client.id);
+  });
   req.ctx.logger.info(
     { event: 'client.deregistered', environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id },
     'a client removed itself',

@@ -2,7 +2,8 @@ import type { Client } from 'pg';
 
 /**
  * Who could come to hold what, computed from the tables by a model of the test's own: it shares nothing with the service, so that a mistake there
- * shows. Every principal has a reach (names of Management permissions) and a fingerprint of whatever decides who acts with it.
+ * shows. Every principal has a reach (names of Management permissions, and
+ * `{identifier}#{name}` of other APIs') and a fingerprint of whatever decides who acts with it.
  */
 /** `text` is both in one, to be compared. */
 export type Principal = { readonly reach: ReadonlySet<string>; readonly control: string; readonly text: string };
@@ -53,12 +54,20 @@ const workloads = `(select array_agg(concat_ws(' ', f.audience, f.claims::text, 
     from federated_credentials f join trusted_issuers i on i.environment_id = f.environment_id and i.id = f.trusted_issuer_id
     where f.environment_id = c.environment_id and f.client_id = c.id)`;
 
+/** The name of a permission `p` of API resource `a`. */
+const named = `case when a.is_system then p.name else a.identifier || '#' || p.name end`;
+
+/** What people may let a client `c` do at open APIs without being asked again, for they allowed it before. */
+const allowed = `coalesce((select array_agg(distinct r.key || '#' || s) from consents k, jsonb_each(k.resource_scopes) r, jsonb_array_elements_text(r.value) s
+    where k.environment_id = c.environment_id and k.client_id = c.id and exists (select from api_resources a
+      where a.environment_id = k.environment_id and a.identifier = r.key and a.user_access = 'open' and not a.is_system)), '{}')`;
+
 const sql = `
 with everything as (
   select array_agg(distinct p.name) as names from permissions p
   join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id and a.is_system
 ), role_reach as (
-  select r.environment_id, r.id, coalesce(array_agg(p.name) filter (where a.is_system), '{}') as names
+  select r.environment_id, r.id, coalesce(array_agg(${named}) filter (where p.id is not null), '{}') as names
   from roles r
   left join role_permissions rp on rp.environment_id = r.environment_id and rp.role_id = r.id
   left join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
@@ -93,12 +102,17 @@ with everything as (
 )
 select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
-    else coalesce((select array_agg(s) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
-      unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')}
+    else coalesce((select array_agg(${named}) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
+      unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')}
       || case when ${exchanges} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
       where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
 from clients c
+union all
+select 'allowed ' || c.environment_id || ' ' || c.id, ${allowed}, jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, ${workloads},
+    (select array_agg(l.connection_id order by l.connection_id) from client_connections l
+      where l.environment_id = c.environment_id and l.client_id = c.id))
+from clients c where not c.first_party
 union all
 select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to_jsonb(u) - ${harmless('users')},
   (select array_agg(i.id order by i.id) from identities i where i.environment_id = u.environment_id and i.user_id = u.id),
@@ -109,9 +123,13 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
   (select array_agg(d.id order by d.id) from devices d where d.environment_id = u.environment_id and d.user_id = u.id))
 from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
--- What an API is told of people by its access tokens.
-select 'api ' || a.environment_id || ' ' || a.id, ${told('a')}, jsonb_build_array(to_jsonb(a) - ${harmless('api_resources')})
+-- What an API gives, and is told of people by its access tokens.
+select 'api ' || a.environment_id || ' ' || a.id, ${told('a')} || coalesce((select array_agg(${named}) from permissions p
+    where p.environment_id = a.environment_id and p.api_resource_id = a.id), '{}'), jsonb_build_array(to_jsonb(a) - ${harmless('api_resources')})
 from api_resources a where not a.is_system
+union all
+select 'permission ' || p.environment_id || ' ' || p.id, array[${named}], '[]'
+from permissions p join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
 union all
 -- What a role gives stays when the others that a user holds go.
 select 'holding ' || ur.environment_id || ' ' || ur.user_id || ' ' || ur.role_id, rr.names, '[]'
@@ -130,7 +148,8 @@ select 'connection ' || c.environment_id || ' ' || c.id,
   case when c.account_linking = 'verified_email' or c.second_factor <> 'own' then (select names from everything)
     else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
         where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')
-      || case when c.allow_registration and c.trusted then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,
+      || case when c.allow_registration then coalesce((select array_agg(name) from newcomers n, unnest(n.names) name
+        where n.environment_id = c.environment_id and (c.trusted or name like '%#%')), '{}') else '{}' end end,
   jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
 from connections c
 union all
@@ -183,7 +202,7 @@ export async function modelOf(client: Client): Promise<Model> {
 }
 
 const kindOf = (principal: string) => principal.split(' ')[0] ?? '';
-/** Taking something from these is as much as taking them over; a webhook that is gone, or a link that is void, gives nothing to anybody. */
+/** Taking something from these is as much as taking them over; a link that is void gives nothing to anybody. */
 const takenMatters = new Set(['client', 'user', 'role']);
 const removalMatters = new Set([
   ...takenMatters,
@@ -195,21 +214,26 @@ const removalMatters = new Set([
   'sign-in',
   'signatures',
   'management',
+  'api',
+  'permission',
+  'webhook',
+  'log-stream',
 ]);
+/** What is new of these is nobody's until somebody gives it. */
+const newIsNobodys = new Set(['api', 'permission']);
 
 /** What one who holds no more than `held` may not have brought about, in words; empty when all is well. */
 export function escalations(before: Model, after: Model, held: ReadonlySet<string>): string[] {
   const found: string[] = [];
-  const lacking = (names: Iterable<string>) => [...new Set(names)].filter((name) => !held.has(name)).sort();
+  const holds = (name: string) => held.has(name) || (name.includes('#') && held.has('credentials:write'));
+  const lacking = (names: Iterable<string>) => [...new Set(names)].filter((name) => !holds(name)).sort();
   const note = (what: string, principal: string, names: readonly string[]) => {
     if (names.length > 0) found.push(`${what} of ${principal}: ${names.slice(0, 4).join(' ')}${names.length > 4 ? ' ...' : ''}`);
   };
-  const gone = [...before.keys()].filter((principal) => !after.has(principal)).map(kindOf);
   for (const [principal, now] of after) {
     const was = before.get(principal);
-    note('reach grew', principal, lacking([...now.reach].filter((name) => !was?.reach.has(name))));
-    // An API that goes takes along what clients could do there, for themselves and for people.
-    if (kindOf(principal) === 'client' && gone.includes('api')) continue;
+    const grew = [...now.reach].filter((name) => !was?.reach.has(name));
+    note('reach grew', principal, lacking(newIsNobodys.has(kindOf(principal)) ? grew.filter((name) => !name.includes('#')) : grew));
     if (was && takenMatters.has(kindOf(principal)))
       note('reach was taken', principal, lacking([...was.reach].filter((name) => !now.reach.has(name))));
     if ((was || kindOf(principal) === 'sent') && was?.control !== now.control)

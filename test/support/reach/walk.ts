@@ -9,7 +9,7 @@ import { escalations, modelOf, type Model } from './model.js';
 import { randomFrom } from './random.js';
 import { saveState } from './saved-state.js';
 import type { Step } from './steps.js';
-import { makeWorld, type World } from './world.js';
+import { makeWorld, paymentsApi, type World } from './world.js';
 
 /** What stands at the address of the one document. */
 const walkedClient: OutboundResponse = {
@@ -43,14 +43,18 @@ export type Walk = {
   stop(): Promise<void>;
 };
 
-/** How many kinds of callers there are: nothing beside what the operation needs, some, nearly all. */
+/** What one of the callers holds at an API of somebody's own. */
+const refund = `${paymentsApi}#refund`;
+
+/** How many kinds of callers there are: nothing beside what the operation needs, some, nearly all; every second of them may refund. */
 const kinds = 12;
 
 const drawn = (random: () => number) =>
   Array.from({ length: kinds }, (_, kind) => {
-    if (kind < kinds / 2) return new Set<string>();
+    const more = kind % 2 === 0 ? [refund] : [];
+    if (kind < kinds / 2) return new Set<string>(more);
     const left = managementPermissions[Math.floor(random() * managementPermissions.length)];
-    return new Set(managementPermissions.filter((name) => (kind === kinds - 1 ? name !== left : random() < 0.5)));
+    return new Set([...more, ...managementPermissions.filter((name) => (kind === kinds - 1 ? name !== left : random() < 0.5))]);
   });
 
 async function started(): Promise<TestService> {
@@ -81,7 +85,9 @@ export async function startWalk(): Promise<Walk> {
   /** A caller who holds these permissions and no others. */
   async function callerOf(permissions: ReadonlySet<string>): Promise<Api> {
     const scope = [...permissions].sort().join(' ');
-    const known = callers.get(scope) ?? new Api(service.url, await managementToken(service.url, managementClient, { scope }));
+    const client = permissions.has(refund) ? world.walker : managementClient;
+    const asked = scope.split(' ').filter((name) => name !== refund).join(' '); // prettier-ignore
+    const known = callers.get(scope) ?? new Api(service.url, await managementToken(service.url, client, { scope: asked }));
     callers.set(scope, known);
     return known;
   }
@@ -132,7 +138,11 @@ export async function startWalk(): Promise<Walk> {
         await cameOf(everything, step);
       } else left[step.pair] = `${answer.status} ${answer.text.slice(0, 300)}`;
     }
-    console.log(`reach: ${done.size} pairs in ${steps.length} requests, ${refused.size} of them refused to somebody, seed ${seed}`);
+    const among = (word: string) => [...done].filter((pair) => pair.startsWith(`${word} `)).length;
+    const kindsOfPairs = `${among('create')} of creations, ${among('update')} of updates, ${among('delete')} deletions`;
+    console.log(
+      `reach: ${done.size} pairs (${kindsOfPairs}) in ${steps.length} requests, ${refused.size} of them refused to somebody, seed ${seed}`,
+    );
     return { seed, found: found.slice(0, 20), left };
   }
 

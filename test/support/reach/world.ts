@@ -1,14 +1,22 @@
 import type { Context } from '../../../src/domain/context.js';
+import { findApiResourceByIdentifier, findSystemApiResource } from '../../../src/db/tables/api_resources.js';
+import { managementPermissions } from '../../../src/domain/api-resources/management-permissions.js';
 import { uuidv7 } from '../../../src/lib/random.js';
+import { addClient, addGrant, type TestClient } from '../data.js';
 import { png } from '../images.js';
 import { link, links, type Api, type Document } from '../management.js';
 import { sampleKeys } from './interesting.js';
 
 /** Records of each type that stand for what is harmless and what reaches far, by type, and their ids by name. */
+/** An API of somebody's own, where somebody may refund. */
+export const paymentsApi = 'https://payments.example';
+
 export type World = {
   readonly targets: ReadonlyMap<string, readonly string[]>;
   readonly id: (name: string) => string;
   readonly url: string;
+  /** May do everything at the Management API, and `refund` at the payments API, for itself. */
+  readonly walker: TestClient;
 };
 
 type Maker = { readonly api: Api; readonly ctx: Context; readonly ids: Map<string, string>; readonly targets: Map<string, string[]> };
@@ -124,6 +132,52 @@ async function workloads(maker: Maker): Promise<void> {
   }
 }
 
+/** Who reaches `refund` at the payments API: by a role, a grant, workloads, or because people allowed it before. */
+async function payments(maker: Maker): Promise<void> {
+  const { api, ctx, ids } = maker;
+  const resource = await make(maker, 'api payments', 'api_resources', 'api_resource', { identifier: paymentsApi, name: 'Payments' });
+  const ofPayments = { api_resource: link('api_resource', resource) };
+  const refund = await make(maker, 'permission refund', 'permissions', 'permission', { name: 'refund' }, ofPayments);
+  const role = await make(maker, 'role paid', 'roles', 'role', { name: 'Paid' }, { permissions: links('permission', refund) });
+  await make(maker, 'user paid', 'users', 'user', { email: 'paid@example.com' }, { roles: links('role', role) });
+  await api.post(`/roles/${ids.get('role given')}/relationships/permissions`, links('permission', ids.get('permission near') as string));
+  const keyed = { application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(1) };
+  const paid = await make(maker, 'client paid', 'clients', 'client', { name: 'Paid', ...keyed });
+  const secret = await make(maker, 'client charging', 'clients', 'client', { name: 'Charging', application_type: 'machine' });
+  for (const client of [paid, secret])
+    await make(maker, `grant of ${client}`, 'client_grants', 'client_grant', { scopes: ['refund'] }, { client: link('client', client), ...ofPayments }); // prettier-ignore
+  const issuer = { name: 'Paid', issuer: 'https://paid.platform.example', jwks: sampleKeys(1) };
+  const trusted = await make(maker, 'trusted issuer paid', 'trusted_issuers', 'trusted_issuer', issuer);
+  const proven = { client: link('client', paid), trusted_issuer: link('trusted_issuer', trusted) };
+  await make(maker, 'credential paid', 'federated_credentials', 'federated_credential', { claims: { sub: 'paid' } }, proven);
+  // People allowed it: they aren't asked again.
+  const web = { redirect_uris: ['https://allowed.example/cb'], first_party: false };
+  const allowed = await make(maker, 'client allowed', 'clients', 'client', { name: 'Allowed', ...web });
+  const now = ctx.clock.now();
+  const resource_scopes = JSON.stringify({ '': ['openid'], [paymentsApi]: ['refund'] });
+  const given = { scopes: ['openid', 'refund'], resources: [paymentsApi], resource_scopes, granted_at: now, updated_at: now };
+  await ctx.knex('consents').insert({ environment_id: ctx.environment.id, user_id: ids.get('user near'), id: uuidv7(now.getTime()), client_id: allowed, ...given }); // prettier-ignore
+  // A client that offers one connection: without that it offers all.
+  const offered = { name: 'offered', display_name: 'Offered', strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret', account_linking: 'ask', allow_registration: false }; // prettier-ignore
+  const connection = await make(maker, 'connection offered', 'connections', 'connection', offered);
+  await api.post(`/clients/${paid}/relationships/connections`, links('connection', connection));
+}
+
+/** A client that may do everything here, and refund for itself. @returns its credentials */
+async function walkingClient({ ctx }: Maker): Promise<TestClient> {
+  const client = await addClient(ctx, {
+    id: 'walker',
+    application_type: 'machine',
+    grant_types: ['client_credentials'],
+    first_party: false,
+  });
+  const [management, resource] = [await findSystemApiResource(ctx.scope), await findApiResourceByIdentifier(ctx.scope, paymentsApi)];
+  if (!management || !resource) throw new Error('an API resource is missing');
+  await addGrant(ctx, client, management, [...managementPermissions]);
+  await addGrant(ctx, client, resource, ['refund']);
+  return client;
+}
+
 async function signIns(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' };
@@ -138,7 +192,9 @@ async function signIns(maker: Maker): Promise<void> {
   });
   const now = ctx.clock.now();
   const times = { created_at: now, updated_at: now };
-  for (const [index, who] of ['near', 'far'].entries()) {
+  const paid = { ...plain, name: 'paid', display_name: 'Paid' };
+  await make(maker, 'connection paid', 'connections', 'connection', paid);
+  for (const [index, who] of ['near', 'far', 'paid'].entries()) {
     const user_id = ids.get(`user ${who}`) as string;
     // With a password, an identity is not the only way in.
     await api.patch(`/users/${user_id}`, { data: { type: 'user', id: user_id, attributes: { password: 'correct horse battery staple' } } });
@@ -279,6 +335,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await people(maker);
   await applications(maker);
   await workloads(maker);
+  await payments(maker);
   await signIns(maker);
   await deliveries(maker);
   await logStreams(maker);
@@ -286,11 +343,12 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await pageTexts(maker);
   await logos(maker);
   await surroundings(maker);
+  const walker = await walkingClient(maker);
   ctx.cache.clear();
   const id = (name: string) => {
     const found = maker.ids.get(name);
     if (found === undefined) throw new Error(`there is no ${name}`);
     return found;
   };
-  return { targets: maker.targets, id, url: api.origin };
+  return { targets: maker.targets, id, url: api.origin, walker };
 }
