@@ -42,7 +42,10 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
   sessions: { revoke: { session_clients: 'ended' } },
   consents: { delete: { refresh_tokens: 'ended' } },
   roles: { delete: { users: 'first', permissions: 'deleted' } },
-  clients: { delete: { client_grants: 'deleted', consents: 'deleted', federated_credentials: 'deleted', refresh_tokens: 'ended' } },
+  clients: {
+    delete: { client_grants: 'deleted', consents: 'deleted', federated_credentials: 'deleted', refresh_tokens: 'ended' },
+    revoke_tokens: { refresh_tokens: 'ended' },
+  },
   api_resources: { delete: { permissions: 'deleted', client_grants: 'deleted', roles: 'affected' } },
   permissions: { delete: { roles: 'affected', client_grants: 'affected' } },
   connections: { delete: { identities: 'deleted', clients: 'affected' } },

@@ -23,6 +23,7 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   mail_sent: sentences.a_mail_with_a_link,
   email_verified: sentences.email_marked_as_verified,
   authenticators_reset: sentences.reset_all_sessions_have_ended,
+  tokens_revoked: sentences.tokens_revoked_until_now,
   devices_forgotten: sentences.forgotten_each_browser_takes_the,
   invited: sentences.created_a_mail_with_a,
   activated: sentences.this_key_signs_from_now,

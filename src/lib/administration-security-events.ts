@@ -59,6 +59,15 @@ export const administrationSecurityEvents = {
     description:
       'What proves a client was changed, came or went: its keys or its method, a federated credential, a trusted issuer. `settings` names it, `action` says how.',
   },
+  'client_tokens.revoked': {
+    class: 'configuration_changed',
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API or the dashboard',
+    target: 'client',
+    description: 'Everything that was issued to a client until then was ended (`tokens_not_before`).',
+  },
   'security_setting.changed': {
     class: 'configuration_changed',
     severity: 'warning',

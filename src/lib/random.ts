@@ -76,6 +76,9 @@ export function isUuid(text: string): boolean {
   return uuidShape.test(text);
 }
 
+/** When a UUID of version 7 was made, in milliseconds. */
+export const timeOfUuidv7 = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
 /** A text of `length` letters of the alphabet (at most 128), each uniformly random. */
 export function randomText(alphabet: string, length: number): string {
   const fair = 256 - (256 % alphabet.length);

@@ -11,3 +11,7 @@ export function canonicalResource(identifier: string): string {
   const small = origin.toLowerCase().replace(/^(https:\/\/.*):443$|^(http:\/\/.*):80$/, '$1$2');
   return small + rest.replace(/^([^?]*)\/$/, '$1');
 }
+
+/** RFC 8707 2: an absolute URI without fragment. */
+export const isResourceIdentifier = (text: string): boolean =>
+  /^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/i.test(text) && URL.canParse(text) && !text.includes('#');

@@ -28,6 +28,7 @@ const credentialsChanged = (detail: WrittenEvent['detail'], settings: readonly s
 /** Its secret, its keys and method, and what else guards it: apart, for whoever watches what can pass for a client. */
 function eventsOfClient(entry: AuditEntry, detail: WrittenEvent['detail']): WrittenEvent[] {
   if (entry.action === 'secret_rotated') return [{ name: 'client_secret.rotated', detail }];
+  if (entry.action === 'tokens_revoked') return [{ name: 'client_tokens.revoked', detail }];
   if (entry.action === 'verified') return settingsChanged(detail, ['verified']);
   const changed = guardsOf(entry);
   const proves = (name: string) => clientCredentials.includes(name);

@@ -3,6 +3,8 @@ import { algorithmFor } from '../domain/clients/profile.js';
 import { sessionBounds } from '../domain/sessions/sessions.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
+import { isOfRecord } from '../domain/tokens/of-record.js';
+import { targetInForce } from '../domain/tokens/target.js';
 import { describeActiveToken, type DescribedToken } from '../domain/tokens/active-token.js';
 import { lookUpScope, type Context } from '../domain/context.js';
 import type { Client } from '../domain/clients/clients.js';
@@ -44,6 +46,8 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
 async function describeRefreshToken(ctx: Context, client: Client, value: string): Promise<object | null> {
   const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
   if (!token || token.client_id !== client.id || token.problem !== null || token.rotated_at !== null) return null;
+  if (!isOfRecord(client, token.issued_at.getTime())) return null;
+  if (token.resource !== null && !(await targetInForce(ctx, client, token.resource, token.grant_id))) return null;
   return {
     active: true,
     scope: token.scope,

@@ -188,6 +188,12 @@ describe('changes of what guards something leave an event, whoever makes them (a
     expect(JSON.stringify(event)).not.toContain(rotated.body['data'].attributes.client_secret);
   });
 
+  test('client_tokens.revoked', async () => {
+    const client = await api.create('clients', 'client', { name: 'Revoked', application_type: 'machine' });
+    expect((await api.patch(`/clients/${client['id']}/revoke_tokens`)).status).toBe(200);
+    expect(await eventsAbout('client_tokens.revoked', client['id'])).toMatchObject([{ client_id: client['id'], actor: byManagement }]);
+  });
+
   test('security_setting.changed: what guards something, and nothing else', async () => {
     const own = ctx.environment.id;
     const change = (attributes: Document) => api.patch(`/environments/${own}`, { data: { type: 'environment', id: own, attributes } });

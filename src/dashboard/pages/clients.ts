@@ -176,6 +176,7 @@ export const clients: Presentation = {
     },
     ...limitRows(a),
     { label: terms.client_uri, value: web(a['client_uri']) },
+    ...(a['tokens_not_before'] === null ? [] : [{ label: terms.tokens_not_before, value: time(a['tokens_not_before'], now) }]),
     { label: terms.last_used, value: time(a['last_used_at'], now) },
     { label: terms.created, value: time(a['created_at'], now) },
   ],
@@ -205,6 +206,12 @@ export const clients: Presentation = {
       when: (record) => record.attributes['verified'] !== true,
       confirm: [sentences.you_vouch_for_this_application],
       done: 'updated',
+    },
+    revoke_tokens: {
+      label: terms.revoke_its_tokens,
+      confirm: [sentences.every_token_issued_to_it, sentences.its_credentials_and_consents_stay],
+      danger: true,
+      done: 'tokens_revoked',
     },
     rotate_secret: {
       label: terms.rotate_secret,

@@ -1,6 +1,6 @@
 import { withJsonMappings, type ClaimMapping } from './clients.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import type { requiredAcrs } from './environments.js';
 
 /** Which clients may ask people for tokens of a resource: every one, or those with a grant of type `user`. */
@@ -40,6 +40,8 @@ export type ApiResourceRow = {
   /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
   max_authentication_age: number | null;
   is_system: boolean;
+  /** Tokens that were issued before are of another one, which had its identifier then; null: all of its identifier are its own. */
+  tokens_not_before: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -95,4 +97,12 @@ export async function countApiResourcesSignedWith(scope: Scope, signing_alg: Sig
 /** Deletes a resource with its permissions and grants. Its tokens are dead with it and go when they expire. */
 export async function deleteApiResource(scope: Scope, id: string): Promise<void> {
   await remove<ApiResourceRow>(scope, 'api_resources', { id });
+}
+
+/** Takes a scope out of those that are granted where none was asked for. */
+export async function removeDefaultScope(scope: Scope, id: string, name: string, at: Date): Promise<void> {
+  scope.touched.add('api_resources');
+  const text = `update api_resources set default_scopes = array_remove(default_scopes, $3), updated_at = $4, version = version + 1
+    where environment_id = $1 and id = $2 and $3 = any (default_scopes)`;
+  await run(scope, { name: 'api_resources.remove_default_scope', text }, [id, name, at]);
 }

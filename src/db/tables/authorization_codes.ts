@@ -1,6 +1,4 @@
-import type { Knex } from 'knex';
-import { run, type Scope, type Statement } from '../scope.js';
-import { runSystem } from '../system.js';
+import { remove, run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
@@ -232,22 +230,17 @@ export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<{ g
   return rows[0] ?? null;
 }
 
-/** What a code was issued for, told together with the refusal of whoever brought it. */
-export type IssuedCode = Pick<
-  AuthorizationCodeRow,
-  'environment_id' | 'digest' | 'client_id' | 'redirect_uri' | 'scope' | 'resource' | 'request_id' | 'expires_at'
->;
+/** Ends codes, spent or not: those of a client, or for the API resource of an identifier. */
+export async function deleteAuthorizationCodes(
+  scope: Scope,
+  of: { readonly client_id: string } | { readonly resource: string },
+): Promise<void> {
+  await remove<AuthorizationCodeRow>(scope, 'authorization_codes', of);
+}
 
-/** The codes of the digests, in their environments, as far as they are known. */
-export async function findIssuedCodes(
-  knex: Knex,
-  codes: readonly { readonly environment_id: string; readonly digest: Buffer }[],
-): Promise<IssuedCode[]> {
-  if (codes.length === 0) return [];
-  const text = `
-    select c.environment_id, c.digest, c.client_id, c.redirect_uri, c.scope, c.resource, c.request_id, c.expires_at
-    from unnest($1::uuid[], $2::bytea[]) as asked (environment_id, digest)
-    join authorization_codes c on c.environment_id = asked.environment_id and c.digest = asked.digest`;
-  const values = [codes.map((one) => one.environment_id), codes.map((one) => one.digest)];
-  return runSystem<IssuedCode>(knex, { name: 'authorization_codes.find_issued', text }, values);
+/** Takes a scope of the API resource out of codes that wait. */
+export async function removeScopeFromCodes(scope: Scope, resource: string, name: string): Promise<void> {
+  const text = `update authorization_codes set scope = array_to_string(array_remove(string_to_array(scope, ' '), $3), ' ')
+    where environment_id = $1 and resource = $2 and $3 = any (string_to_array(scope, ' '))`;
+  await run(scope, { name: 'authorization_codes.remove_scope', text }, [resource, name]);
 }

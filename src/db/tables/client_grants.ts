@@ -85,3 +85,19 @@ export async function widenSystemGrants(
 export async function deleteClientGrant(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ClientGrantRow>(scope, 'client_grants', { id })) > 0;
 }
+
+/** Takes the API resource of the identifier out of those whose tokens clients may exchange. */
+export async function removeSubjectAudience(scope: Scope, identifier: string, at: Date): Promise<void> {
+  scope.touched.add('client_grants');
+  const text = `update client_grants set subject_audiences = array_remove(subject_audiences, $2), updated_at = $3, version = version + 1
+    where environment_id = $1 and $2 = any (subject_audiences)`;
+  await run(scope, { name: 'client_grants.remove_subject_audience', text }, [identifier, at]);
+}
+
+/** Takes a scope of the API resource out of its grants. */
+export async function removeScopeFromClientGrants(scope: Scope, api_resource_id: string, name: string, at: Date): Promise<void> {
+  scope.touched.add('client_grants');
+  const text = `update client_grants set scopes = array_remove(scopes, $3), updated_at = $4, version = version + 1
+    where environment_id = $1 and api_resource_id = $2 and $3 = any (scopes)`;
+  await run(scope, { name: 'client_grants.remove_scope', text }, [api_resource_id, name, at]);
+}

@@ -115,6 +115,8 @@ export type ClientRow = {
   /** What the initial access token that it registered with lets it have; null: what everybody may. */
   registration_ceiling: RegistrationCeiling | null;
   last_used_at: Date | null;
+  /** What it was issued before is worth nothing; null: all that it was issued stands. */
+  tokens_not_before: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;

@@ -92,3 +92,23 @@ export async function listConsentsOfUser(scope: Scope, user_id: string): Promise
       ),
     ) as unknown as Promise<ConsentWithClient[]>;
 }
+
+/** SQL: what consents hold by API resource, as the one list of scopes that is shown. */
+const scopesIn = (resource_scopes: string): string =>
+  `array(select distinct word from jsonb_each(${resource_scopes}) as said cross join jsonb_array_elements_text(said.value) as word)`;
+
+/** Takes the API resource of the identifier out of what people allowed. */
+export async function removeResourceFromConsents(scope: Scope, identifier: string, at: Date): Promise<void> {
+  const left = 'resource_scopes - $2::text';
+  const text = `update consents set resources = array_remove(resources, $2), resource_scopes = ${left}, scopes = ${scopesIn(left)}, updated_at = $3
+    where environment_id = $1 and (resource_scopes ? $2 or $2 = any (resources))`;
+  await run(scope, { name: 'consents.remove_resource', text }, [identifier, at]);
+}
+
+/** Takes a scope of the API resource of the identifier out of what people allowed. */
+export async function removeScopeFromConsents(scope: Scope, identifier: string, name: string, at: Date): Promise<void> {
+  const left = 'jsonb_set(resource_scopes, array[$2::text], (resource_scopes -> $2::text) - $3::text)';
+  const text = `update consents set resource_scopes = ${left}, scopes = ${scopesIn(left)}, updated_at = $4
+    where environment_id = $1 and resource_scopes -> $2::text ? $3::text`;
+  await run(scope, { name: 'consents.remove_scope', text }, [identifier, name, at]);
+}

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { run, type Scope, type Statement } from '../scope.js';
+import { remove, run, table, type Scope, type Statement } from '../scope.js';
 import { runSystem } from '../system.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
@@ -180,4 +180,21 @@ export async function findIssuedDeviceCodes(
     join device_codes c on c.environment_id = asked.environment_id and c.digest = asked.digest`;
   const values = [codes.map((one) => one.environment_id), codes.map((one) => one.digest)];
   return runSystem<IssuedDeviceCode>(knex, { name: 'device_codes.find_issued', text }, values);
+}
+
+/** Ends codes, answered or not: those of a client, or for the API resource of an identifier. */
+export async function deleteDeviceCodes(scope: Scope, of: { readonly client_id: string } | { readonly resource: string }): Promise<void> {
+  await remove<DeviceCodeRow>(scope, 'device_codes', of);
+}
+
+/** Ends codes of the client that a person has answered. */
+export async function deleteAnsweredDeviceCodes(scope: Scope, client_id: string): Promise<void> {
+  await table<DeviceCodeRow>(scope, 'device_codes').where({ client_id }).whereNotNull('answered_at').delete();
+}
+
+/** Takes a scope of the API resource out of codes that wait. */
+export async function removeScopeFromDeviceCodes(scope: Scope, resource: string, name: string): Promise<void> {
+  const text = `update device_codes set scope = array_to_string(array_remove(string_to_array(scope, ' '), $3), ' ')
+    where environment_id = $1 and resource = $2 and $3 = any (string_to_array(scope, ' '))`;
+  await run(scope, { name: 'device_codes.remove_scope', text }, [resource, name]);
 }

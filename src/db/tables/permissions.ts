@@ -8,6 +8,8 @@ export type PermissionRow = {
   name: string;
   description: string | null;
   is_system: boolean;
+  /** Scopes of tokens that were issued before are of another one, which had its name then; null: all of its name are its own. */
+  tokens_not_before: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;

@@ -1,4 +1,4 @@
-import { run, type Scope, type Statement } from '../scope.js';
+import { remove, run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
 /** A row of `pushed_requests`: an authorization request that waits under a reference (RFC 9126). */
@@ -48,3 +48,14 @@ export async function findPushedRequest(scope: Scope, digest: Buffer): Promise<P
 /** SQL: spends the request of the digest; yields a row for whoever is the first. */
 export const spendPushedRequestSql = (digest: string, now: string): string =>
   `update pushed_requests set used_at = ${now} where environment_id = $1 and digest = ${digest} and used_at is null returning digest`;
+
+/** Ends the requests that a client pushed, answered or not. */
+export async function deletePushedRequestsOfClient(scope: Scope, client_id: string): Promise<void> {
+  await remove<PushedRequestRow>(scope, 'pushed_requests', { client_id });
+}
+
+/** Ends those that ask for the API resource of the identifier, with a slash at its end or without. */
+export async function deletePushedRequestsForResource(scope: Scope, identifier: string): Promise<void> {
+  const text = `delete from pushed_requests where environment_id = $1 and parameters ->> 'resource' in ($2, $2 || '/', rtrim($2, '/'))`;
+  await run(scope, { name: 'pushed_requests.delete_for_resource', text }, [identifier]);
+}

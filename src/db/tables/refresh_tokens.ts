@@ -158,6 +158,7 @@ const refreshText = (once: boolean) => `
     with ${once ? `proof as (${storeProofSql('$17', '$18')}),` : ''} source as (
       select * from refresh_tokens t where environment_id = $1 and digest = $2
         and not ${isRevokedSql('t.grant_id')} ${once ? 'and exists (select 1 from proof)' : ''}
+        and not exists (select 1 from clients c where c.environment_id = $1 and c.id = t.client_id and c.tokens_not_before > t.issued_at)
     ), rotated as (
       update refresh_tokens t set rotated_at = case when $4::bytea is not null then $3::timestamptz end,
         expires_at = case when $4::bytea is null then least($5::timestamptz, t.grant_expires_at) else t.expires_at end

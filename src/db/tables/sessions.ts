@@ -191,16 +191,16 @@ export async function touchSession(scope: Scope, id: string, bounds: SessionBoun
   return (row as SessionRow | undefined) ?? null;
 }
 
-/** Marks live sessions as revoked and returns them. `except` keeps one of them; with `device_client_id` only those of the client's devices. */
+/** Marks live sessions as revoked and returns them. `except` keeps one of them; with `device_client_id` only those of the client's devices, anybody's without `user_id`. */
 export async function revokeSessions(
   scope: Scope,
-  which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string },
+  which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string } | { device_client_id: string },
   at: Date,
   reason: string,
 ): Promise<SessionRow[]> {
   const rows = table<SessionRow>(scope, 'sessions').whereNull('revoked_at');
   if ('id' in which) rows.where({ id: which.id });
-  else rows.where({ user_id: which.user_id });
+  if ('user_id' in which) rows.where({ user_id: which.user_id });
   if ('device_client_id' in which && which.device_client_id !== undefined) rows.where({ device_client_id: which.device_client_id });
   if ('except' in which && which.except !== undefined) rows.whereNot({ id: which.except });
   return rows

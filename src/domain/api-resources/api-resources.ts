@@ -5,8 +5,15 @@ import {
   updateApiResource,
   type ApiResourceRow,
 } from '../../db/tables/api_resources.js';
+import { isDeletedName, noteDeletedName } from '../../db/tables/deleted_names.js';
+import { deleteAuthorizationCodes } from '../../db/tables/authorization_codes.js';
+import { removeSubjectAudience } from '../../db/tables/client_grants.js';
+import { removeResourceFromConsents } from '../../db/tables/consents.js';
+import { deleteDeviceCodes } from '../../db/tables/device_codes.js';
+import { deletePushedRequestsForResource } from '../../db/tables/pushed_requests.js';
 import { uuidv7 } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
+import { namesakeProblems } from '../clients/names.js';
 import type { Context } from '../context.js';
 import { ownOrigins } from '../environments/environment.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
@@ -63,11 +70,21 @@ async function refuseSameName(tx: Context, identifier: string): Promise<void> {
 export async function createApiResource(tx: Context, input: ApiResourceInput): Promise<ApiResourceRow> {
   refuseIfAny(apiResourceInputProblems(tx, input));
   await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
-  await refuseSameName(tx, input.identifier ?? '');
+  const { identifier = '' } = input;
+  await refuseSameName(tx, identifier);
+  refuseIfAny(await namesakeProblems(tx, identifier));
   const now = tx.clock.now();
+  const tokens_not_before = (await isDeletedName(tx.scope, 'api_resource', identifier)) ? now : null;
   const access_token_lifetime = input.access_token_lifetime ?? tx.environment.default_access_token_lifetime;
   return refuseDuplicates(duplicates, () =>
-    insertApiResource(tx.scope, { ...input, access_token_lifetime, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
+    insertApiResource(tx.scope, {
+      ...input,
+      access_token_lifetime,
+      tokens_not_before,
+      id: uuidv7(now.getTime()),
+      created_at: now,
+      updated_at: now,
+    }),
   );
 }
 
@@ -89,8 +106,25 @@ export async function changeApiResource(tx: Context, resource: ApiResourceRow, i
   return changed;
 }
 
-/** Deletes an API resource with its permissions, grants and opaque tokens. @throws {Refusal} 409 for the Management API itself */
+/**
+ * Frees the identifier that a resource had: what was issued or allowed under it, or waits for it, is over, and nothing of it is another one's that bears it
+ * later. Call it in a transaction.
+ */
+export async function freeIdentifier(tx: Context, identifier: string): Promise<void> {
+  const now = tx.clock.now();
+  await noteDeletedName(tx.scope, 'api_resource', identifier, now);
+  await deletePushedRequestsForResource(tx.scope, identifier);
+  await deleteAuthorizationCodes(tx.scope, { resource: identifier });
+  await deleteDeviceCodes(tx.scope, { resource: identifier });
+  await removeResourceFromConsents(tx.scope, identifier, now);
+  await removeSubjectAudience(tx.scope, identifier, now);
+}
+
+/**
+ * Deletes an API resource with its permissions and grants, and all that was issued or allowed for it. @throws {Refusal} 409 for the Management API itself
+ */
 export async function removeApiResource(tx: Context, resource: ApiResourceRow): Promise<void> {
   if (resource.is_system) throw new Refusal({ status: 409, code: 'system_record', detail: 'The Management API can not be deleted.' });
   await deleteApiResource(tx.scope, resource.id);
+  await freeIdentifier(tx, resource.identifier);
 }

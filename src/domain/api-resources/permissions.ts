@@ -1,5 +1,10 @@
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
-import { findApiResource } from '../../db/tables/api_resources.js';
+import { findApiResource, removeDefaultScope } from '../../db/tables/api_resources.js';
+import { isDeletedName, noteDeletedName, permissionName } from '../../db/tables/deleted_names.js';
+import { removeScopeFromCodes } from '../../db/tables/authorization_codes.js';
+import { removeScopeFromClientGrants } from '../../db/tables/client_grants.js';
+import { removeScopeFromConsents } from '../../db/tables/consents.js';
+import { removeScopeFromDeviceCodes } from '../../db/tables/device_codes.js';
 import { deletePermission, insertPermission, updatePermission, type PermissionRow } from '../../db/tables/permissions.js';
 import { uuidv7 } from '../../lib/random.js';
 import { previousAttributes } from '../changes.js';
@@ -37,7 +42,9 @@ export async function createPermission(
     throw new Refusal({ status: 422, code: 'reserved_name', detail: 'OpenID Connect has a scope of this name.', attribute: 'name' });
   }
   const now = tx.clock.now();
-  const row = { ...input, id: uuidv7(now.getTime()), api_resource_id: resource.id, created_at: now, updated_at: now };
+  const named = { api_resource_id: resource.id, name: input.name };
+  const tokens_not_before = (await isDeletedName(tx.scope, 'permission', permissionName(named))) ? now : null;
+  const row = { ...input, ...named, tokens_not_before, id: uuidv7(now.getTime()), created_at: now, updated_at: now };
   const permission = await refuseDuplicates(duplicates, () => insertPermission(tx.scope, row));
   await emit(tx, 'permission.created', permissionData(permission, resource.identifier));
   return permission;
@@ -59,8 +66,22 @@ export async function changePermission(
   return changed;
 }
 
-/** Deletes a permission: roles and grants lose it at once. @throws {Refusal} 403 */
+/** Takes the scope out of all that holds it by its name. */
+async function withdrawScope(tx: Context, { id, identifier }: ApiResourceRow, name: string): Promise<void> {
+  const now = tx.clock.now();
+  await removeScopeFromCodes(tx.scope, identifier, name);
+  await removeScopeFromDeviceCodes(tx.scope, identifier, name);
+  await removeScopeFromConsents(tx.scope, identifier, name, now);
+  await removeScopeFromClientGrants(tx.scope, id, name, now);
+  await removeDefaultScope(tx.scope, id, name, now);
+}
+
+/** Deletes a permission: roles, grants, consents, codes and tokens lose it at once, and for good. @throws {Refusal} 403 */
 export async function removePermission(tx: Context, permission: PermissionRow): Promise<void> {
   refuseSystem(permission);
+  const now = tx.clock.now();
+  const resource = await findApiResource(tx.scope, permission.api_resource_id);
   await deletePermission(tx.scope, permission.id);
+  await noteDeletedName(tx.scope, 'permission', permissionName(permission), now);
+  if (resource) await withdrawScope(tx, resource, permission.name);
 }

@@ -19,7 +19,11 @@ import { takesTokensOf } from './profile.js';
 export type Client = ClientRow;
 
 /** An API resource with the names of its permissions, which are its scopes. */
-export type ApiResource = ApiResourceRow & { readonly permissions: readonly string[] };
+export type ApiResource = ApiResourceRow & {
+  readonly permissions: readonly string[];
+  /** Of permissions whose names others had before: scopes of what was issued before, in milliseconds, are of those. */
+  readonly permissions_not_before: ReadonlyMap<string, number>;
+};
 
 /** RFC 6749 appendix A.1, but no space in front: other keys of the cache begin with one. */
 const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,511}$/;
@@ -46,7 +50,10 @@ export async function enabledClient(ctx: Context, client_id: string): Promise<Cl
 async function completeResource({ scope }: Context, row: ApiResourceRow | null): Promise<ApiResource | null> {
   if (!row) return null;
   const permissions = await listPermissionsOfResource(scope, row.id);
-  return { ...row, permissions: permissions.map((permission) => permission.name) };
+  const later = permissions.flatMap(({ name, tokens_not_before }): [string, number][] =>
+    tokens_not_before === null ? [] : [[name, tokens_not_before.getTime()]],
+  );
+  return { ...row, permissions: permissions.map((permission) => permission.name), permissions_not_before: new Map(later) };
 }
 
 /** RFC 8707 2: an absolute URI. Other keys of the cache begin with a space. */

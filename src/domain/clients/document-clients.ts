@@ -7,7 +7,9 @@ import { ownOrigins, type Environment } from '../environments/environment.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import type { MetadataDocument } from './metadata-documents.js';
+import { chosenIdProblems } from './names.js';
 import { noOrigin } from '../origin.js';
+import { refuseIfAny } from '../refusal.js';
 import { emitUpdated } from './registration.js';
 import { recordOwnChange } from './trail.js';
 
@@ -57,9 +59,13 @@ export const readingOf = (document: MetadataDocument) => ({
 /** Whether the client is known by its document alone, and has no row yet. */
 export const isUnstored = (client: ClientRow): boolean => client.version === 0;
 
-/** Gives a client that is known by its document alone its row; with the first consent, so that strangers fill nothing. Emits `client.registered`. Call it in a transaction. */
+/**
+ * Gives a client that is known by its document alone its row; with the first consent, so that strangers fill nothing. Emits `client.registered`. Call it in a
+ * transaction. @throws {Refusal} 422 when its id was taken from it meanwhile
+ */
 export async function storeDocumentClient(tx: Context, client: ClientRow): Promise<void> {
   const now = tx.clock.now();
+  refuseIfAny(await chosenIdProblems(tx, client.id));
   const stored = await insertClientIfMissing(tx.scope, { ...client, version: 1, created_at: now, updated_at: now });
   if (stored) await emit(tx, 'client.registered', clientData(stored));
 }

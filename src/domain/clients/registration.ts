@@ -1,5 +1,5 @@
 import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
-import { claimPlaces, deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { claimPlaces, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { findUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
@@ -8,6 +8,7 @@ import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
 import { fapi2Algorithm, withFapi2 } from './fapi2.js';
+import { chosenIdProblems } from './names.js';
 import { isFapi2 } from './profile.js';
 import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
@@ -143,6 +144,7 @@ export async function registerClient(
   if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   await refusePersonsId(tx, chosen.client_id);
+  if (chosen.client_id !== undefined) refuseIfAny(await chosenIdProblems(tx, chosen.client_id));
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
@@ -239,15 +241,4 @@ export async function rotateClientSecret(
   const previous_attributes = { secret_rotated_at: client.secret_rotated_at?.toISOString() ?? null };
   await emit(tx, 'client.updated', { ...clientData(changed), previous_attributes });
   return { client: changed, client_secret };
-}
-
-/** Deletes a client with its grants and consents; its tokens stop working at once. @throws {Refusal} 409 for the configured one */
-export async function removeClient(tx: Context, client: ClientRow): Promise<void> {
-  if (client.is_system)
-    throw new Refusal({
-      status: 409,
-      code: 'system_record',
-      detail: 'This client comes with the service and can not be deleted; disable it instead.',
-    });
-  await deleteClient(tx.scope, client.id);
 }

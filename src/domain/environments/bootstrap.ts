@@ -18,7 +18,9 @@ import { createContext, transaction, type Context, type Deps } from '../context.
 import { findEnvironmentById } from './environments.js';
 import { noOrigin } from '../origin.js';
 import { strongSignInDefaults } from './strong-sign-in.js';
+import { freeIdentifier } from '../api-resources/api-resources.js';
 import { administratorRole, describePermission, managementPermissions } from '../api-resources/management-permissions.js';
+import { clientIdProblem } from '../clients/names.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { ensureSigningKey } from '../signing-keys/operations.js';
@@ -42,6 +44,7 @@ async function displaceApiResource(tx: Context, identifier: string): Promise<voi
   const taken = await findApiResourceByIdentifier(tx.scope, identifier);
   if (!taken || taken.is_system) return;
   await updateApiResource(tx.scope, taken.id, { identifier: `urn:uuid:${taken.id}`, updated_at: tx.clock.now() });
+  await freeIdentifier(tx, identifier);
   tx.logger.warn(
     { event: 'api_resource.displaced', environment_id: tx.environment.id, api_resource_id: taken.id, identifier },
     'an API resource was renamed: its identifier is that of the Management API',
@@ -66,9 +69,20 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
         is_system: true,
         ...times,
       });
-    // BASE_URL may have changed since, or an older release may have made it: the resource follows.
-    else if (resource.identifier !== identifier || resource.user_access !== 'granted')
-      await updateApiResource(tx.scope, resource.id, { identifier, user_access: 'granted', updated_at: times.updated_at });
+    // BASE_URL may have changed since: the resource follows, and what bore its new name before isn't its own.
+    else if (resource.identifier !== identifier) {
+      await freeIdentifier(tx, resource.identifier);
+      const tokens_not_before = times.updated_at;
+      await updateApiResource(tx.scope, resource.id, {
+        identifier,
+        tokens_not_before,
+        user_access: 'granted',
+        updated_at: times.updated_at,
+      });
+    }
+    // An older release may have made it.
+    else if (resource.user_access !== 'granted')
+      await updateApiResource(tx.scope, resource.id, { user_access: 'granted', updated_at: times.updated_at });
     const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
     const added = managementPermissions.filter((name) => !known.has(name));
     const api_resource_id = resource.id;
@@ -157,6 +171,8 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
     const { id, times } = stamp(tx);
     const existing = await findClient(tx.scope, wanted.client_id);
     const columns = machineClientColumns(wanted);
+    const problem = existing ? null : await clientIdProblem(tx, wanted.client_id);
+    if (problem !== null) throw new ConfigError([`MANAGEMENT_CLIENT_ID ${wanted.client_id} ${problem}: choose another one`]);
     if (!existing) await insertClient(tx.scope, { id: wanted.client_id, name: wanted.name, ...columns, ...times });
     else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(own(existing, name), value))) {
       await updateClient(tx.scope, existing.id, { ...columns, updated_at: times.updated_at });

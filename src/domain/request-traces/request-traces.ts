@@ -1,4 +1,5 @@
-import { codeLifetimeMs, findIssuedCodes, type IssuedCode } from '../../db/tables/authorization_codes.js';
+import { codeLifetimeMs } from '../../db/tables/authorization_codes.js';
+import { findIssuedCodes, type IssuedCode } from '../../db/tables/issued_codes.js';
 import { findClientStates } from '../../db/tables/clients.js';
 import { findIssuedDeviceCodes, type IssuedDeviceCode } from '../../db/tables/device_codes.js';
 import { addRequestTraces, maxSteps, type RequestTraceRow } from '../../db/tables/request_traces.js';

@@ -17,6 +17,7 @@ import {
 import type { Context } from '../context.js';
 import { usedBefore, type Proof, type ProofRefusal } from '../dpop/proof.js';
 import { accessTokenMappedClaims, drawsOnUser } from './claim-mappings.js';
+import { isOfRecord, issuedAt, withoutEarlierNames } from './of-record.js';
 import { isOpenidScope } from './scopes.js';
 import { shownPermissions, withoutUnheld } from './target.js';
 import { expiredAt, whyUnknown } from './unusable-token.js';
@@ -81,12 +82,15 @@ async function forceOf(ctx: Context, client: Client, { claims, permissions }: Fo
   if (isOwnAudience(ctx, audience)) return { scope, resource: null, permissions: null };
   const resource = await apiResourceOf(ctx, audience);
   if (!resource || seconds(resource.created_at) > seconds(issued_at)) return null;
-  const asked = scope.split(' ').filter((word) => word !== '');
+  const issued = issuedAt(claims);
+  if (!isOfRecord(resource, issued)) return null;
+  const said = scope.split(' ').filter((word) => word !== '');
+  const asked = withoutEarlierNames(resource, said, issued);
   const force =
     user_id === null
       ? await ownForce(ctx, client, resource, asked)
       : await forceForPerson(ctx, client, resource, asked, { held: permissions, exchanged });
-  return force && (force.scope === '' && asked.length > 0 ? null : force);
+  return force && (force.scope === '' && said.length > 0 ? null : force);
 }
 
 /** Named one by one, in the order of the type: copying an object of any shape takes V8 thirty times as long. */
@@ -122,6 +126,8 @@ export async function activate(ctx: Context, found: Found): Promise<Activated | 
   const { claims } = found;
   const client = await enabledClient(ctx, claims.client_id);
   if (!client) return { inactive: 'the client of the access token is gone or disabled' };
+  if (client.tokens_not_before !== null && !isOfRecord(client, issuedAt(claims)))
+    return { inactive: 'the tokens of the client that were issued by then were revoked' };
   const force = await forceOf(ctx, client, found);
   if (!force) return { inactive: 'what the access token allowed at its API resource has been withdrawn' };
   return { token: activeToken(claims, force.scope, client), force };
@@ -147,8 +153,9 @@ export type TokenWithUser = {
 };
 
 /** Of a JWT's permissions those that are still held; of an opaque token's, which stand nowhere, all that are held. */
-function permissionsLeft({ force }: Activated, { payload }: Found): readonly string[] | null {
-  const said = payload && texts(payload['permissions']);
+function permissionsLeft({ force }: Activated, { payload, claims }: Found): readonly string[] | null {
+  const words = payload && texts(payload['permissions']);
+  const said = words && force.resource ? withoutEarlierNames(force.resource, words, issuedAt(claims)) : words;
   return force.permissions && (said === null ? force.permissions : force.permissions.filter((name) => said.includes(name)));
 }
 

@@ -3,12 +3,16 @@ import { takesTokensOf } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import { OAuthError } from '../../errors.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
+import { timeOfUuidv7 } from '../../lib/random.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
+import { isOfRecord, withoutEarlierNames } from './of-record.js';
 
 /** The API resource of a person's token, and which of its scopes the client may ask people for. */
 export type Target = {
   readonly resource: ApiResource;
   readonly askable: readonly string[];
+  /** When the authorization was given, in milliseconds: scopes of permissions that got their name later aren't part of it. Left out: now. */
+  readonly granted_at?: number;
   /** For a token that is issued on the strength of another one (RFC 8693): nobody allowed more than its scope says. */
   readonly exchanged?: boolean;
 };
@@ -23,11 +27,17 @@ export const notLetIn = () =>
 export const registeredName = async (ctx: Context, named: string): Promise<string> =>
   (await namedResource(ctx, named))?.identifier ?? named;
 
-/** The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in. */
-export async function targetInForce(ctx: Context, client: Client, identifier: string): Promise<Target | null> {
+/**
+ * The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in, or another resource bears the
+ * identifier by now.
+ * @param grant_id of the authorization, whose time it tells
+ */
+export async function targetInForce(ctx: Context, client: Client, identifier: string, grant_id?: string): Promise<Target | null> {
+  const granted_at = grant_id === undefined ? ctx.clock.now().getTime() : timeOfUuidv7(grant_id);
   const resource = await apiResourceOf(ctx, identifier);
-  const askable = resource && takesTokensOf(client, resource) ? await askableScopes(ctx, client, resource) : null;
-  return resource && askable && { resource, askable };
+  if (!resource || !isOfRecord(resource, granted_at) || !takesTokensOf(client, resource)) return null;
+  const askable = await askableScopes(ctx, client, resource);
+  return askable && { resource, askable, granted_at };
 }
 
 /** What kind of access token a person's is, how long it lives in seconds, and whom it is for. */
@@ -48,8 +58,9 @@ export const withoutUnheld = (resource: ApiResource, held: readonly string[], sc
  * What is left of a granted scope: the client may be let in to less of the resource than when it was granted, and the person hold less.
  * @param held names of the resource's permissions that the person holds
  */
-export function scopeInForce({ resource, askable }: Target, scope: string, held: readonly string[]): string {
-  return formatScope(withoutUnheld(resource, held, withoutUnaskable(resource, askable, parseScope(scope) ?? [])));
+export function scopeInForce({ resource, askable, granted_at = Infinity }: Target, scope: string, held: readonly string[]): string {
+  const scopes = withoutEarlierNames(resource, parseScope(scope) ?? [], granted_at);
+  return formatScope(withoutUnheld(resource, held, withoutUnaskable(resource, askable, scopes)));
 }
 
 /** What became of each granted scope, where some of them are no longer given; undefined where all are. */

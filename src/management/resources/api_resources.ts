@@ -11,6 +11,7 @@ import { reachOfApiResource, removedWithApiResource } from '../../domain/reach/r
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
+import { isResourceIdentifier } from '../../lib/resource-identifier.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { resource } from '../resource.js';
 import { claimMappings } from './claim-mappings.js';
@@ -22,7 +23,7 @@ const identifier = z
   .string()
   .min(1)
   .max(2048)
-  .refine((value) => /^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/i.test(value) && URL.canParse(value) && !value.includes('#'), {
+  .refine(isResourceIdentifier, {
     message: 'must be an absolute URI without fragment (RFC 8707 2)',
     params: { code: 'invalid_identifier' },
   });
@@ -62,7 +63,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
         'Which clients may ask people for its tokens: every one (`open`), or those with a client grant of `subject_type` `user` (`granted`; always so for the Management API).',
     }),
     token_typ: z.enum(tokenTyps).meta({
-      description: '`typ` in the header of its JWTs: `at+jwt` (RFC 9068), or `JWT` for libraries that take nothing else.',
+      description:
+        '`typ` in the header of its JWTs: `at+jwt` (RFC 9068), or `JWT` for libraries that take nothing else. With `JWT` nothing in the header tells an access token from an ID token: an API that does not compare `aud` with its own identifier takes ID tokens for access tokens, and a client that does not compare `aud` with its own client_id takes access tokens for ID tokens.',
     }),
     user_scopes: z.enum(userScopes).meta({
       description:

@@ -152,6 +152,10 @@ export const clientAttributes = z.object({
   secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret; null = there is none.' }),
   secret_rotated_at: isoTime.nullable(),
   previous_secret_expires_at: isoTime.nullable(),
+  tokens_not_before: isoTime.nullable().meta({
+    description:
+      'What was issued to it before is worth nothing: `revoke_tokens` sets it, and so does letting in a client that was deleted. null = nothing was ended.',
+  }),
   last_used_at: isoTime.nullable().meta({ description: 'When it last authenticated, to the half minute; null = never.' }),
   ...stamps,
 });

@@ -7,11 +7,11 @@ import {
   clientInputProblems,
   generateProfileKey,
   registerClient,
-  removeClient,
   rotateClientSecret,
   type ChosenCredentials,
   verifyClient,
 } from '../../domain/clients/registration.js';
+import { removeClient, revokeTokensOfClient } from '../../domain/clients/removal.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
@@ -212,6 +212,14 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       audit: 'verified',
       touch: 'control',
       run: async (tx, _actor, row) => ({ row: await verifyClient(tx, row) }),
+    },
+    revoke_tokens: {
+      method: 'PATCH',
+      description:
+        'Ends everything that was issued to the client until now: its access and refresh tokens, codes that wait, and the sessions of its devices; `tokens_not_before` says since when. Its credentials and the consents of people stay.',
+      audit: 'tokens_revoked',
+      touch: 'control',
+      run: async (tx, _actor, row) => ({ row: await revokeTokensOfClient(tx, row) }),
     },
     rotate_secret: {
       method: 'PATCH',

@@ -91,7 +91,7 @@ export const authorization_code = grant({
     if (redeemed === 'used proof') throw proofRefused(ctx, usedBefore);
     if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());
     if (redeemed.problem !== null) throw codeRefusal(redeemed.problem, redirect_uri);
-    const target = redeemed.resource === null ? null : await targetInForce(ctx, client, redeemed.resource);
+    const target = redeemed.resource === null ? null : await targetInForce(ctx, client, redeemed.resource, redeemed.grant_id);
     if (redeemed.resource !== null && !target) {
       await endGrant(ctx, redeemed.grant_id);
       throw notLetIn();

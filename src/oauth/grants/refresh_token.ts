@@ -18,6 +18,7 @@ import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireDemandMet } from './grant-demand.js';
 import { grant, optional, required } from './grant.js';
+import { isOfRecord } from '../../domain/tokens/of-record.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce, droppedScopes } from '../../domain/tokens/target.js';
 
@@ -66,6 +67,7 @@ async function requireUsable(
   if (token.jkt !== null && token.jkt !== proof?.jkt)
     throw OAuthError.invalid_grant('the refresh token is bound to a key: it takes its DPoP proof').by('proof_failed');
   if (token.problem !== null) throw problemRefusal(token.problem);
+  if (!isOfRecord(client, token.issued_at.getTime())) throw problemRefusal('revoked');
   if (token.rotated_at !== null && bounds.now.getTime() - token.rotated_at.getTime() > toleranceMs) {
     await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
     throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked').by('refresh_token_reused');
@@ -116,7 +118,7 @@ export const refresh_token = grant({
     const token = await requireUsable(ctx, client, { presented, proof, origin });
     if (params.resource !== undefined && (await registeredName(ctx, params.resource)) !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request').by('beyond_authorization');
-    const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
+    const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource, token.grant_id);
     if (token.resource !== null && !target) throw notLetIn();
     requireBound(ctx, target && target.resource, proof);
     await requireDemandMet(ctx, client, token, target);

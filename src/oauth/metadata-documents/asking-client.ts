@@ -7,6 +7,7 @@ import {
   keepDocument,
   mirrorDocument,
 } from '../../domain/clients/document-clients.js';
+import { clientIdProblem } from '../../domain/clients/names.js';
 import type { DocumentFailure, MetadataDocument } from '../../domain/clients/metadata-documents.js';
 import type { Context } from '../../domain/context.js';
 import { OAuthError, RateLimitedError, UnavailableError } from '../../errors.js';
@@ -142,7 +143,11 @@ export async function askingClient(web: Limiting, req: Asked, client_id: string)
     if (!verified && !isAdmitted(environment, client_id)) throw refused('applications of its host are not let in');
   };
   requireAdmitted(stored?.verified === true);
-  if (!stored) return newClient(web, req, client_id);
+  if (!stored) {
+    const problem = await clientIdProblem(ctx, client_id);
+    if (problem !== null) throw refused(`client_id ${problem}`);
+    return newClient(web, req, client_id);
+  }
   const client = await storedClient(web, req, stored);
   // Its document may just have made somebody else of it.
   requireAdmitted(client.verified);

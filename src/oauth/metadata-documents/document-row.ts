@@ -81,6 +81,7 @@ const blank = {
   previous_secret_expires_at: null,
   registration_token_digest: null,
   registration_ceiling: null,
+  tokens_not_before: null,
   last_used_at: null,
 } as const;
 

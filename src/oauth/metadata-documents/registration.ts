@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { documentAddressProblem, readingOf } from '../../domain/clients/document-clients.js';
+import { chosenIdProblems } from '../../domain/clients/names.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { clientData } from '../../domain/events/data.js';
 import { emit } from '../../domain/events/emit.js';
-import { Refusal, type Problem } from '../../domain/refusal.js';
+import { Refusal, refuseIfAny, type Problem } from '../../domain/refusal.js';
 import { insertClientIfMissing, type ClientRow } from '../../db/tables/clients.js';
+import { forgetDeletedName } from '../../db/tables/deleted_names.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { documentColumns, documentRow } from './document-row.js';
 
@@ -50,8 +52,11 @@ export async function readForRegistration(ctx: Context, url: string): Promise<Cl
  */
 export async function registerDocumentClient(tx: Context, row: ClientRow, input: ClientInput): Promise<ClientRow> {
   const now = tx.clock.now();
+  // An administrator who registers it lets it in again; what it held before it was deleted stays ended.
+  const tokens_not_before = (await forgetDeletedName(tx.scope, 'client', row.id)) ? now : null;
+  refuseIfAny((await chosenIdProblems(tx, row.id)).map((problem) => ({ ...problem, attribute })));
   const given = Object.fromEntries(beside.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]]))) as ClientInput;
-  const stamped = { verified: true, verified_by_host: false, version: 1, created_at: now, updated_at: now };
+  const stamped = { verified: true, verified_by_host: false, version: 1, tokens_not_before, created_at: now, updated_at: now };
   const stored = await insertClientIfMissing(tx.scope, { ...row, ...given, ...stamped });
   if (!stored) throw new Refusal({ status: 409, code: 'already_exists', detail: 'There is a client of this document already.', attribute });
   await emit(tx, 'client.registered', clientData(stored));

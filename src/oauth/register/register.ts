@@ -6,13 +6,14 @@ import { emit } from '../../domain/events/emit.js';
 import { reachGivenToClients } from '../../domain/reach/reach-of.js';
 import { requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
+import { endClient } from '../../domain/clients/removal.js';
 import { chosenAlgorithms, isSecretless, noSecret, secretColumns } from '../../domain/clients/registration.js';
 import { recordOwnChange } from '../../domain/clients/trail.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import { openGrants, usableRegistrationToken } from '../../domain/clients/registration-tokens.js';
 import { requireSigningAlgorithms } from '../../domain/signing-keys/algorithms.js';
 import { listNamesBeyondManagement } from '../../db/tables/permissions.js';
-import { deleteClient, findClient, insertClient, updateClient, type ClientRow, type RegistrationCeiling } from '../../db/tables/clients.js';
+import { findClient, insertClient, updateClient, type ClientRow, type RegistrationCeiling } from '../../db/tables/clients.js';
 import { spendRegistrationToken, type RegistrationTokenRow } from '../../db/tables/registration_tokens.js';
 import { countArrivedClients } from '../../db/tables/unused_clients.js';
 import { BodyError, OAuthError, RateLimitedError } from '../../errors.js';
@@ -221,7 +222,7 @@ export async function deleteRegistration(req: Request, res: Response): Promise<v
   const client = await requireRegistration(req);
   await transaction(req.ctx, async (tx) => {
     await requireOwnReach(tx, client);
-    await deleteClient(tx.scope, client.id);
+    await endClient(tx, client.id);
   });
   req.ctx.logger.info(
     { event: 'client.deregistered', environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id },

@@ -1,0 +1,36 @@
+import { findClient } from '../../db/tables/clients.js';
+import { findClientIdUse } from '../../db/tables/deleted_names.js';
+import { holdLock } from '../../db/scope.js';
+import { canonicalResource, isResourceIdentifier } from '../../lib/resource-identifier.js';
+import type { Context } from '../context.js';
+import type { Problem } from '../refusal.js';
+
+/** Who gives a name that can be of a client and of an API resource waits for the others: neither sees what the other is about to store. */
+const holdNames = (tx: Context) => holdLock(tx.scope, 'client ids and identifiers');
+
+/** Why no client may have the id; null when one may. */
+export async function clientIdProblem(ctx: Context, client_id: string): Promise<string | null> {
+  const { deleted, identifier } = await findClientIdUse(ctx.scope, client_id, canonicalResource(client_id));
+  if (identifier) return 'is the identifier of an API resource, whose tokens and those for the client would have the same aud';
+  return deleted ? 'was of a client that was deleted, and is never used again' : null;
+}
+
+/** What speaks against a `client_id` that somebody chose. Call it in the transaction that stores the client. */
+export async function chosenIdProblems(tx: Context, client_id: string): Promise<Problem[]> {
+  if (isResourceIdentifier(client_id)) await holdNames(tx);
+  const problem = await clientIdProblem(tx, client_id);
+  if (problem === null) return [];
+  return [{ status: 422, code: 'reserved_name', detail: `${client_id} ${problem}: choose another client_id.`, attribute: 'client_id' }];
+}
+
+/**
+ * What speaks against the identifier of an API resource that is the id of a client: an ID token for the client would be taken for an access token for the
+ * API (RFC 9068 4). Call it in the transaction that stores the resource.
+ */
+export async function namesakeProblems(tx: Context, identifier: string): Promise<Problem[]> {
+  await holdNames(tx);
+  const client = (await findClient(tx.scope, identifier)) ?? (await findClient(tx.scope, canonicalResource(identifier)));
+  if (client === null) return [];
+  const detail = `${identifier} is the client_id of a client, and its ID tokens would have the same aud: choose an identifier of the API's own.`;
+  return [{ status: 422, code: 'reserved_name', detail, attribute: 'identifier' }];
+}

@@ -1,0 +1,273 @@
+// Clients that are deleted, and ids that are never used again; what ends when a client's tokens are revoked; names of clients that are names of APIs.
+import { readFile } from 'node:fs/promises';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ensureMachineClient } from '../../src/domain/environments/bootstrap.js';
+import { unusedClientPass } from '../../src/jobs/unused-clients.js';
+import { useRefreshToken } from '../../src/db/tables/refresh_tokens.js';
+import { digest } from '../../src/lib/digest.js';
+import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { authorizeGet, authorizeQuery } from '../support/authorize.js';
+import { Browser } from '../support/browser.js';
+import { startDocumentServer, type DocumentServer } from '../support/client-documents.js';
+import { apply, problemsOf } from '../support/configuration.js';
+import { addClient, addGrant, addMachine, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { manage, startManagedService, type Api, type Document } from '../support/management.js';
+import { allowCode, authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { setEnvironment } from '../support/signed-in.js';
+
+let documents: DocumentServer;
+const service = sharedService(async () => {
+  documents = await startDocumentServer();
+  return startManagedService({}, { overrides: { fetch: documents.fetch } });
+});
+afterAll(() => documents?.close());
+const ctx = contextOf(service);
+const api: Api = shared(() => manage(service.url));
+const introspector = shared(() => addClient(ctx));
+let browser: Browser;
+beforeAll(async () => {
+  const user = await addUser(ctx);
+  browser = new Browser(service.url);
+  await browser.login(user.email, password);
+});
+beforeEach(() => setEnvironment(service, { client_id_metadata_documents: 'open' }));
+
+let count = 0;
+const fresh = () => documents.url(`/deleted/${++count}.json`);
+const ask = async (client: TestClient) => {
+  const response = await authorizeGet(browser, authorizeQuery(client, { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }));
+  return { status: response.status, html: await response.text() };
+};
+const remove = (id: string) => api.delete(`/clients/${encodeURIComponent(id)}`);
+const introspect = async (token: string, by: TestClient = introspector) =>
+  (await oauthPost(service.url, '/oauth/introspect', by, { token })).body;
+const errorsOf = ({ status, body }: { status: number; body: Document }) => [
+  status,
+  ...(body['errors'] as Document[]).map(({ code, source }) => `${code} ${source?.pointer}`),
+];
+
+describe('a client that was let in by its metadata document', () => {
+  test('and deleted by an administrator stays out until one registers it; what it held stays ended (attack 30.946)', async () => {
+    const client = documents.publish(fresh());
+    const { body } = await redeem(service.url, client, await allowCode(browser, client, { scope: 'openid' }));
+    expect((await remove(client.id)).status).toBe(204);
+    const refused = await ask(client);
+    expect([refused.status, refused.html.includes('was of a client that was deleted')]).toEqual([400, true]);
+    expect((await oauthPost(service.url, '/oauth/par', client, { response_type: 'code', client_id: client.id })).body.error).toBe(
+      'invalid_client',
+    );
+    expect(await ctx.knex('clients').where({ id: client.id })).toEqual([]);
+
+    const made = await api.create('clients', 'client', { client_id_metadata_uri: client.id });
+    expect(made['attributes']).toMatchObject({ verified: true, tokens_not_before: expect.any(String) });
+    expect((await ask(client)).html).toContain('Let Notes Helper use your account?');
+    expect(await introspect(body.access_token)).toEqual({ active: false });
+    service.clock.advance(1);
+    const again = await redeem(service.url, client, await allowCode(browser, client, { scope: 'openid' }));
+    expect(await introspect(again.body.access_token)).toMatchObject({ active: true, client_id: client.id });
+  });
+});
+
+describe('a client_id that was deleted is never used again (attack 9.947)', () => {
+  test('not by a configuration document', async () => {
+    const item = { client_id: 'shop-web', name: 'Shop', application_type: 'machine' };
+    const document = { version: 1, clients: [item] };
+    const done = await apply(api, document);
+    expect(done.status).toBe(200);
+    expect((await remove('shop-web')).status).toBe(204);
+    const refused = await apply(api, document);
+    expect(refused.status).toBe(422);
+    expect(problemsOf(refused).join()).toContain('reserved_name');
+    expect(refused.text).toContain('shop-web was of a client that was deleted, and is never used again: choose another client_id.');
+  });
+
+  test('not by MANAGEMENT_CLIENT_ID, and not by the one that deleted itself', async () => {
+    const gone = await addClient(ctx);
+    expect((await remove(gone.id)).status).toBe(204);
+    const wanted = { client_id: gone.id, client_secret: randomBytes(32).toString('hex'), name: 'Management client' };
+    await expect(ensureMachineClient(ctx, wanted)).rejects.toThrow('is never used again');
+    expect(await ctx.knex('clients').where({ id: gone.id })).toEqual([]);
+
+    await setEnvironment(service, { client_registration_policy: 'open' });
+    const registered = await fetch(`${service.url}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['https://app.example/cb'] }),
+    });
+    const own = (await registered.json()) as { client_id: string; registration_client_uri: string; registration_access_token: string };
+    const deleted = await fetch(own.registration_client_uri, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${own.registration_access_token}` },
+    });
+    expect(deleted.status).toBe(204);
+    await expect(ensureMachineClient(ctx, { ...wanted, client_id: own.client_id })).rejects.toThrow('is never used again');
+  });
+});
+
+describe('an identifier of an API resource is no id of a client (attack 8.948)', () => {
+  test.each(['https://both.example/app', 'https://BOTH.example:443/app/'])('an API named %s as a client is: 422', async (identifier) => {
+    const id = 'https://both.example/app';
+    if (!(await ctx.knex('clients').where({ id }).first())) await addClient(ctx, { id });
+    const body = { data: { type: 'api_resource', attributes: { identifier, name: 'Both' } } };
+    expect(errorsOf(await api.post('/api_resources', body))).toEqual([422, 'reserved_name /data/attributes/identifier']);
+  });
+
+  test('a client named as an API is: refused in a document, as a metadata document, and when an administrator registers that', async () => {
+    const client = documents.publish(fresh());
+    await addResource(ctx, { identifier: client.id });
+    const refused = await ask(client);
+    expect([refused.status, refused.html.includes('is the identifier of an API resource')]).toEqual([400, true]);
+    const registering = { data: { type: 'client', attributes: { client_id_metadata_uri: client.id } } };
+    expect(errorsOf(await api.post('/clients', registering))).toEqual([422, 'reserved_name /data/attributes/client_id_metadata_uri']);
+    const document = {
+      version: 1,
+      clients: [{ client_id: client.id, name: 'X', application_type: 'machine' }],
+    };
+    expect(problemsOf(await apply(api, document)).join()).toContain('reserved_name');
+  });
+
+  test('a page of consent that was open when the API was made stores no client', async () => {
+    const client = documents.publish(fresh());
+    const { html } = await ask(client);
+    await addResource(ctx, { identifier: client.id });
+    const field = (name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1] ?? '';
+    const answer = await browser.post('/oauth/consent', { _csrf: field('_csrf'), request: field('request'), decision: 'allow' });
+    expect(answer.status).toBe(400);
+    expect(await ctx.knex('clients').where({ id: client.id })).toEqual([]);
+  });
+});
+
+describe('revoke_tokens of a client (attack 6.949)', () => {
+  const revoke = (client: TestClient) => api.patch(`/clients/${client.id}/revoke_tokens`);
+
+  test.each(['jwt', 'opaque'] as const)('its own %s tokens end at introspection, and it gets new ones at once', async (token_format) => {
+    const resource = await addResource(ctx, { identifier: `https://api.example/${randomUUID()}`, token_format });
+    const [machine, other] = [await addMachine(ctx, resource), await addMachine(ctx, resource)];
+    const get = async (client: TestClient) =>
+      (await tokenRequest(service.url, client, { grant_type: 'client_credentials', resource: resource.identifier })).body.access_token;
+    const [token, others] = [await get(machine), await get(other)];
+    service.clock.advance(1);
+    const answer = await revoke(machine);
+    expect([answer.status, answer.body['data'].attributes.tokens_not_before]).toEqual([200, expect.any(String)]);
+    expect(await introspect(token)).toEqual({ active: false });
+    expect(await introspect(others)).toMatchObject({ active: true });
+    expect(await introspect(await get(machine))).toMatchObject({ active: true });
+  });
+
+  test('its tokens of people end at userinfo, in refreshes and exchanges; a code that waits too; consents and credentials stay', async () => {
+    const client = await addClient(ctx, { access_token_format: 'jwt' });
+    const code = () => authorizeCode(browser, client, { scope: 'openid offline_access' });
+    const { access_token, refresh_token = '' } = (await redeem(service.url, client, await code())).body;
+    const waiting = await code();
+    const target = await addResource(ctx, { identifier: `https://api.example/${randomUUID()}` });
+    await addGrant(ctx, client, target, ['read'], 'user', { token_exchange: 'delegation' });
+    await ctx
+      .knex('clients')
+      .where({ id: client.id })
+      .update({ grant_types: [...client.grant_types, tokenExchangeGrantType] });
+    ctx.cache.invalidate(ctx.environment.id, 'clients');
+    const exchanged = () =>
+      tokenRequest(service.url, client, {
+        grant_type: tokenExchangeGrantType,
+        subject_token: access_token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        resource: target.identifier,
+      });
+    const userinfo = async () =>
+      (await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${access_token}` } })).status;
+    expect([await userinfo(), (await exchanged()).status]).toEqual([200, 200]);
+    expect(await introspect(refresh_token, client)).toMatchObject({ active: true });
+    service.clock.advance(1);
+    expect((await revoke(client)).status).toBe(200);
+    expect(await userinfo()).toBe(401);
+    expect((await exchanged()).body.error).toBe('invalid_request');
+    expect(await introspect(refresh_token, client)).toEqual({ active: false });
+    const refreshed = await tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token });
+    expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
+    expect((await redeem(service.url, client, waiting)).body.error).toBe('invalid_grant');
+    expect((await redeem(service.url, client, await code())).status).toBe(200);
+  });
+
+  test('a client of the Management API: its token is refused there', async () => {
+    const resource = await ctx.knex('api_resources').where({ is_system: true, environment_id: ctx.environment.id }).first();
+    const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
+    await addGrant(ctx, machine, resource, ['roles:read']);
+    const { access_token } = (await tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource: resource.identifier }))
+      .body;
+    const read = async () => (await fetch(`${service.url}/api/roles`, { headers: { authorization: `Bearer ${access_token}` } })).status;
+    expect(await read()).toBe(200);
+    service.clock.advance(1);
+    await revoke(machine);
+    expect(await read()).toBe(401);
+  });
+
+  test('a refresh token is not taken by a process that has not heard of it yet: the statement looks itself', async () => {
+    const client = await addClient(ctx);
+    const code = await authorizeCode(browser, client, { scope: 'openid offline_access' });
+    const { refresh_token = '' } = (await redeem(service.url, client, code)).body;
+    const use = () =>
+      useRefreshToken(ctx.scope, {
+        digest: digest(refresh_token), now: service.clock.now(), successor_digest: null, known_successors: [], next_expires_at: null, jti: randomUUID(),
+        access_token_format: 'jwt', access_token_digest: randomBytes(32), access_token_lifetime: 60, scope: 'openid', audience: 'x', event_id: randomUUID(),
+        subscribers: [], jkt: null, refresh_jkt: null, proof: null,
+      }); // prettier-ignore
+    expect(await use()).not.toBeNull();
+    service.clock.advance(1);
+    await ctx.knex('clients').where({ id: client.id }).update({ tokens_not_before: service.clock.now() });
+    expect(await use()).toBeNull();
+  });
+});
+
+test('an upgrade takes away what named clients and API resources that were deleted before', async () => {
+  const { environment_id } = ctx.scope;
+  const user = await addUser(ctx);
+  const [client, resource] = [await addClient(ctx), await addResource(ctx, { identifier: `https://kept.example/${randomUUID()}` })];
+  const old = 'https://gone.example';
+  const at = ctx.clock.now();
+  await ctx.knex('consents').insert({
+    environment_id, id: randomUUID(), user_id: user.id, client_id: client.id, granted_at: at, updated_at: at,
+    scopes: ['openid', 'read', 'gone'], resources: [old, resource.identifier],
+    resource_scopes: JSON.stringify({ '': ['openid'], [old]: ['gone'], [resource.identifier]: ['read'] }),
+  }); // prettier-ignore
+  const token = (client_id: string, name: string | null) => ({
+    environment_id, digest: randomBytes(32), grant_id: randomUUID(), client_id, user_id: user.id, session_id: randomUUID(), scope: 'openid', resource: name,
+    amr: [], issued_at: at, expires_at: at, grant_expires_at: at,
+  }); // prettier-ignore
+  const tokens = [token(client.id, null), token(client.id, resource.identifier), token(client.id, old), token('gone', null)];
+  await ctx.knex('refresh_tokens').insert(tokens);
+  await addGrant(ctx, client, resource, ['read', 'gone'], 'user', {
+    token_exchange: 'delegation',
+    subject_audiences: [old, resource.identifier],
+  });
+  await ctx.knex.raw(await readFile(new URL('../../migrations/0371_names_without_record.sql', import.meta.url), 'utf8'));
+  const [consent] = await ctx.knex('consents').where({ client_id: client.id });
+  expect({ ...consent, scopes: consent.scopes.toSorted() }).toMatchObject({
+    scopes: ['openid', 'read'],
+    resources: [resource.identifier],
+    resource_scopes: { '': ['openid'], [resource.identifier]: ['read'] },
+  });
+  const left = await ctx.knex('refresh_tokens').where({ user_id: user.id });
+  expect(left.map(({ digest }) => digest.toString('hex')).toSorted()).toEqual(
+    tokens
+      .slice(0, 2)
+      .map(({ digest }) => digest.toString('hex'))
+      .toSorted(),
+  );
+  const [grant] = await ctx.knex('client_grants').where({ client_id: client.id });
+  expect(grant).toMatchObject({ scopes: ['read'], subject_audiences: [resource.identifier] });
+});
+
+// Last: the others’ tokens end by the clock.
+test('a client of a metadata document that was removed because nobody used it may come again', async () => {
+  const client = documents.publish(fresh());
+  await allowCode(browser, client, { scope: 'openid' });
+  await ctx.knex('consents').where({ client_id: client.id }).delete();
+  service.clock.advance(2 * 86_400_000);
+  await unusedClientPass(service.deps);
+  expect(await ctx.knex('clients').where({ id: client.id })).toEqual([]);
+  browser = new Browser(service.url);
+  await browser.login((await addUser(ctx)).email, password);
+  expect((await ask(client)).html).toContain('Let Notes Helper use your account?');
+});
