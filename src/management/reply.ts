@@ -5,7 +5,11 @@ import { isKnown, listedTags, strongTag } from '../http/request/entity-tags.js';
 import { named } from '../lib/named.js';
 
 /** An answer before it is sent, so that it can be stored and sent again. `body` is empty for 204 and 304. */
-export type Reply = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
+export type Reply<Body extends string | Buffer = string> = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Body;
+};
 
 /** The one place where a document becomes text, with the ETag of that text. */
 export function documentReply(
@@ -21,7 +25,7 @@ export function documentReply(
 export const noContent: Reply = { status: 204, headers: {}, body: '' };
 
 /** Sends the reply. Set bare, so that Express adds no charset to the media type. */
-export function send(res: Response, reply: Reply): void {
+export function send(res: Response, reply: Reply<string | Buffer>): void {
   res.status(reply.status);
   for (const [name, value] of Object.entries(reply.headers)) res.setHeader(name, value);
   if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-cache');

@@ -14,6 +14,7 @@ import type { Composed } from './documents.js';
 import { checkAccept } from './negotiation.js';
 import type { Environment } from '../domain/environments/environment.js';
 import { createPublishedSchema } from './configuration/document.js';
+import { codedTag, codingFor, createCoded, type Coded, type Coding } from '../http/content-coding.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { parametersOf } from './query.js';
@@ -106,12 +107,27 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     ['/config/schema.json', { textOf: createPublishedSchema(), headers: { 'Access-Control-Allow-Origin': '*' } }],
   ]);
 
-  function answerPublished({ textOf, headers }: Published, req: Request, res: Response): void {
+  const coded = new WeakMap<object, Coded>();
+  function codedBy(text: ReturnType<Published['textOf']>, coding: Coding): Promise<Buffer> {
+    const known = coded.get(text) ?? createCoded(Buffer.from(text.body));
+    coded.set(text, known);
+    return known(coding);
+  }
+
+  async function answerPublished({ textOf, headers: own }: Published, req: Request, res: Response): Promise<void> {
     if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowedError('GET, HEAD');
-    const { body, etag } = textOf(req.ctx.environment);
-    const all = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300', ...headers, ETag: etag };
-    const reply = unlessKnown(req, { status: 200, headers: all, body });
-    send(res, { ...reply, headers: { ...reply.headers, ...headers } });
+    const text = textOf(req.ctx.environment);
+    const coding = codingFor(req);
+    const headers = { ...own, Vary: 'Accept-Encoding' };
+    const all = {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'public, max-age=300',
+      ETag: codedTag(text.etag, coding),
+      ...(coding !== null && { 'Content-Encoding': coding }),
+    };
+    const reply = unlessKnown(req, { status: 200, headers: all, body: text.body });
+    const body = coding === null || reply.status === 304 ? reply.body : await codedBy(text, coding);
+    send(res, { ...reply, headers: { ...reply.headers, ...headers }, body });
   }
 
   /** What a request of the address does. @throws {ApiError | MethodNotAllowedError} 404, 405 */
@@ -137,7 +153,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
   async function prepare(req: Request, res: Response, next: NextFunction): Promise<void> {
     const address = addressOf(req.url);
     const open = published.get(address.path);
-    if (open) return answerPublished(open, req, res);
+    if (open) return await answerPublished(open, req, res);
     const asked = find(address, req.method);
     if (req.trace_id !== undefined) req.route_pattern = `${req.baseUrl}${pattern(address.path)}`;
     req.api = { caller: await authenticated(web, req), answer: asked };

@@ -31,6 +31,27 @@ test('the document needs no token, may be cached, and is found from every answer
   expect((await api.get('/roles')).body['links'].describedby).toBe(`${service.url}/api/openapi.json`);
 });
 
+test('it is sent compressed to whoever takes that, each coding with a tag of its own', async () => {
+  const ask = (coding: string, more: Record<string, string> = {}) =>
+    fetch(`${service.url}/api/openapi.json`, { headers: { 'accept-encoding': coding, ...more } });
+  const plain = await ask('identity');
+  const text = await plain.text();
+  const tags = new Set([plain.headers.get('etag')]);
+  for (const coding of ['br', 'gzip']) {
+    const answer = await ask(coding);
+    expect([answer.headers.get('content-encoding'), answer.headers.get('vary'), await answer.text()]).toEqual([
+      coding,
+      'Accept-Encoding',
+      text,
+    ]);
+    expect(Number(answer.headers.get('content-length'))).toBeLessThan(text.length / 8);
+    tags.add(answer.headers.get('etag'));
+    const again = await ask(coding, { 'if-none-match': answer.headers.get('etag') ?? '' });
+    expect([again.status, again.headers.get('vary'), again.headers.get('content-encoding')]).toEqual([304, 'Accept-Encoding', null]);
+  }
+  expect([plain.headers.get('content-encoding'), plain.headers.get('vary'), tags.size]).toEqual([null, 'Accept-Encoding', 3]);
+});
+
 test('it is built once for an environment, not for each request; only so many are kept (attack 15.261)', () => {
   const published = createPublishedOpenApi(registry);
   const at = (number: number) => ({ base_url: `https://${number}.example`, issuer: `https://${number}.example` });

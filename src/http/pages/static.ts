@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Request, RequestHandler, Response } from 'express';
 import { contrast, parseHex, readable, shade, textOn } from '../../lib/contrast.js';
 import { named } from '../../lib/named.js';
 import { packageRoot } from '../../lib/package-root.js';
+import { codedTag, codingFor, createCoded, type Coded } from '../content-coding.js';
 
 const defaultPublicDir = join(packageRoot, 'public');
 
@@ -27,15 +26,7 @@ const types: Record<string, string> = named({
 
 const immutable = 'public, max-age=31536000, immutable';
 
-/** Content codings (RFC 9110 8.4.1) that files are sent in, the one that makes them smallest first. */
-type Coding = 'br' | 'gzip';
-
-const compress: Record<Coding, (bytes: Buffer) => Promise<Buffer>> = {
-  br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-  gzip: (bytes) => promisify(gzip)(bytes, { level: 9 }),
-};
-
-type Asset = { type: string; hash: string; bytes: Buffer; coded(coding: Coding): Promise<Buffer> };
+type Asset = { type: string; hash: string; bytes: Buffer; coded: Coded };
 
 export type Assets = {
   /** `account.css` -> `/assets/account-<hash>.css`, an address that may be cached for ever. Throws for a file that isn't there. */
@@ -123,27 +114,21 @@ function away(fill: string, on: string): string {
 }
 
 function load(name: string, bytes: Buffer): Asset {
-  const coded = new Map<Coding, Promise<Buffer>>();
   return {
     type: types[extname(name)] ?? 'application/octet-stream',
     hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12),
     bytes,
-    coded(coding) {
-      const known = coded.get(coding) ?? compress[coding](bytes);
-      coded.set(coding, known);
-      return known;
-    },
+    coded: createCoded(bytes),
   };
 }
 
 /** Sends an asset: `immutable` for a year under its current hash, else `no-cache` with an ETag. */
 async function sendAsset(req: Request, res: Response, asset: Asset, current: boolean): Promise<void> {
-  const encoding = req.acceptsEncodings('br', 'gzip', 'identity');
-  const coding = encoding === 'br' || encoding === 'gzip' ? encoding : null;
+  const coding = codingFor(req);
   const body = coding ? await asset.coded(coding) : asset.bytes;
   res.set('X-Content-Type-Options', 'nosniff').set('Content-Type', asset.type).set('Vary', 'Accept-Encoding');
   res.set('Cache-Control', current ? immutable : 'no-cache');
-  res.set('ETag', `"${asset.hash}${coding ? `-${coding}` : ''}"`);
+  res.set('ETag', codedTag(`"${asset.hash}"`, coding));
   if (coding) res.set('Content-Encoding', coding);
   res.send(body);
 }
