@@ -36,7 +36,7 @@ const slow = [
   'test/db/knex.test.ts',
   'test/db/postgres/embedded-postgres.test.ts',
   'test/docs/{configuration,webhooks}-guide.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,read-replica,secret-key-rotations}.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,read-replica,secret-key-rotations}.test.ts',
   'test/invariants/{reach,reach-documents,replicas,two-processes}.test.ts',
   'test/management/fuzz.test.ts',
   'test/platform/log/logger.test.ts',

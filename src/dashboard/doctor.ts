@@ -20,10 +20,10 @@ const tones = {
 /** Collections that have pages; records of other environments aren't on this dashboard. */
 const shown = /^(?:webhooks|log_streams|connections|clients|signing_keys)\/[^/]+$/;
 
-function findingOf({ id, level, finding, why, fix, subject }: CheckResult, index: number): Finding {
+function findingOf({ id, level, finding, why, fix, look, subject }: CheckResult, index: number): Finding {
   const [tone, word] = tones[level];
   const path = subject !== null && shown.test(subject) ? `/dashboard/${subject}` : null;
-  return { id: `finding-${index + 1}`, tone, word, check: checks[id].title, finding, why, fix, path };
+  return { id: `finding-${index + 1}`, tone, word, check: checks[id].title, finding, why, fix, look, path };
 }
 
 const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`;

@@ -9,6 +9,8 @@ export type Finding = {
   readonly finding: string;
   readonly why: string | null;
   readonly fix: string | null;
+  /** A command that only looks closer, to be copied. */
+  readonly look: string | null;
   /** The page of the record that it is about. */
   readonly path: string | null;
 };

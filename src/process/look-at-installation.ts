@@ -30,7 +30,7 @@ async function embeddedAddress(config: Config, command: Installation['command'],
   const { dataDir } = config;
   const again = command('doctor', '--check config');
   const closed = await findDataDirectoryProblem(dataDir);
-  if (closed) return { fault: 'directory', finding: 'The embedded database can’t be opened: config says why.', fix: again };
+  if (closed) return { fault: 'directory', finding: 'The embedded database can’t be opened: config says why.', look: again };
   const url = await readFile(addressFile(config), 'utf8').catch(() => null);
   if (url !== null && (await answers(url))) return { url };
   const made = await access(join(dataDir, 'postgres')).then(() => true, () => false); // prettier-ignore
@@ -74,7 +74,7 @@ export async function openInstallation(
     ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_PASSWORD_FILE', 'DATA_DIR'].some((name) => variables.includes(name)),
   );
   const database: OpenDatabase | ClosedDatabase = unusable
-    ? { fault: 'away', finding: 'A variable is wrong.', fix: surroundings.command('doctor', '--check config') }
+    ? { fault: 'away', finding: 'A variable is wrong.', look: surroundings.command('doctor', '--check config') }
     : await openDatabase(config, surroundings.command, stops);
   const installation: Installation = {
     config,

@@ -142,8 +142,8 @@ test('a data directory that is closed', async () => {
   // Nothing is closed to root, but PostgreSQL runs as another user there.
   await chmod(isRoot ? home : DATA_DIR, isRoot ? 0o700 : 0o500);
   const expected = isRoot
-    ? { finding: /is closed to the user "\w+", who runs PostgreSQL for root/, fix: /^chmod o\+x / }
-    : { finding: /is closed to the user/, fix: /^chmod u\+rwX / };
+    ? { finding: /is closed to the user "\w+", who runs PostgreSQL for root/, fix: /^DATA_DIR=\/var\/lib\/identity-provider-data$/ }
+    : { finding: /is closed to the user/, fix: /^chmod u\+rwx / };
   await mends({ DATA_DIR, PORT: String(await freePort()) }, 'config', expected);
 });
 

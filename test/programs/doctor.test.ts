@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checks } from '../../src/domain/diagnostics/checks/index.js';
-import { shellWord } from '../../src/domain/diagnostics/check.js';
+import { shellWord } from '../../src/lib/shell-word.js';
 import type { CheckResult, Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
 import { attributesIn } from '../../src/programs/cli/records.js';
 import { exitCodeOf, reportOf } from '../../src/programs/doctor/report.js';
@@ -11,6 +11,7 @@ const one = (level: CheckResult['level'], more: Partial<CheckResult> = {}): Chec
   finding: `a ${level}`,
   why: level === 'ok' || level === 'skipped' ? null : 'because',
   fix: level === 'ok' || level === 'skipped' ? null : 'SMTP_URL',
+  look: null,
   subject: null,
   ...more,
 });
@@ -45,6 +46,14 @@ test('the worst is told first, what is well in one line, what was skipped by its
     'ok       mail',
     'Something is broken.',
   ]);
+});
+
+test('a command that only looks is told beside what mends', () => {
+  const text = reportOf(
+    found(one('problem', { fix: 'npm start', look: 'curl -sSv http://x' }), one('warning', { fix: null, look: 'pg_isready' })),
+  );
+  expect(text).toContain('\n         fix: npm start\n         look: curl -sSv http://x\n');
+  expect(text).toMatch(/a warning\n {9}because\n {9}look: pg_isready\n/);
 });
 
 test('names that others chose move no cursor and turn no line around (attack 34.713)', () => {

@@ -23,8 +23,10 @@ export type Found<Name extends string = string> = {
   readonly fault: Name;
   /** One sentence that names what is wrong here. Never a secret. */
   readonly finding: string;
-  /** A command that can be run as it stands, or a variable with its value. */
-  readonly fix: string;
+  /** What mends it: a command that can be run as it stands and changes nothing but what is ours, or a variable with its value. Absent: nothing does from here. */
+  readonly fix?: string | null;
+  /** A command that only looks: it says more of what is wrong, and changes nothing. */
+  readonly look?: string | null;
   /** What it is about: a variable, or `<collection>/<id>`. */
   readonly subject?: string | null;
 };
@@ -58,9 +60,6 @@ export type Check<Name extends string = string> = {
 
 /** Declares a check; it can only report faults that it lists. */
 export const check = <const Name extends string>(definition: Check<Name>): Check => definition;
-
-/** A word of a shell command, whatever it holds. */
-export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 /** Where a record is, unless in the default environment. */
 export const within = (environment: string): string => (environment === 'default' ? '' : ` of environment ${environment}`);

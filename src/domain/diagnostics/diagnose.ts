@@ -6,13 +6,14 @@ import { checks, type CheckId } from './checks/index.js';
 import type { Check, Found, Level, Look } from './check.js';
 import { isOpen, type Installation } from './installation.js';
 
-/** What a check says: a finding, why it matters, and the command or variable that mends it (null where nothing has to be mended). */
+/** What a check says: a finding, why it matters, the command or variable that mends it, and the command that only looks closer (null where there is none). */
 export type CheckResult = {
   readonly id: CheckId;
   readonly level: Level;
   readonly finding: string;
   readonly why: string | null;
   readonly fix: string | null;
+  readonly look: string | null;
   /** A variable, or `<collection>/<id>`; null when it is about the whole. */
   readonly subject: string | null;
 };
@@ -77,20 +78,21 @@ const result = (id: CheckId, level: Level, finding: string, more: Partial<CheckR
   finding,
   why: null,
   fix: null,
+  look: null,
   subject: null,
   ...more,
 });
 
-function resultOf(id: CheckId, { faults }: Check, { fault, finding, fix, subject = null }: Found): CheckResult {
+function resultOf(id: CheckId, { faults }: Check, { fault, finding, fix = null, look = null, subject = null }: Found): CheckResult {
   const known = Object.hasOwn(faults, fault) ? faults[fault] : undefined;
   if (!known) throw new Error(`the check ${id} knows no ${fault}`);
-  return result(id, known.level, finding, { why: known.why, fix, subject });
+  return result(id, known.level, finding, { why: known.why, fix, look, subject });
 }
 
 /** Runs one check. A check that fails or takes too long is a warning of its own: not to know is no good sign. */
 async function outcomeOf(id: CheckId, ms: number, look: Look): Promise<Outcome> {
   const one: Check = checks[id];
-  const again = { why: 'What could not be looked at may be wrong.', fix: look.installation.command('doctor', `--check ${id}`) };
+  const again = { why: 'What could not be looked at may be wrong.', look: look.installation.command('doctor', `--check ${id}`) };
   try {
     const found = await within(ms, one.run(look));
     const shown = found.slice(0, maxFindings).map((each) => resultOf(id, one, each));

@@ -7,7 +7,12 @@ import type { GuardedFetch } from '../../platform/fetch/fetch.js';
 import type { PasswordHasher } from '../passwords/passwords.js';
 
 /** Why there is no database to ask, in a sentence for the operator. `absent`: it is made by the first start. */
-export type ClosedDatabase = { readonly fault: 'absent' | 'away' | 'directory'; readonly finding: string; readonly fix: string };
+export type ClosedDatabase = {
+  readonly fault: 'absent' | 'away' | 'directory';
+  readonly finding: string;
+  readonly fix?: string;
+  readonly look?: string;
+};
 
 /** The database of an installation, as far as it is open; `sealer` is null where there is no SECRET_KEY to open anything with. */
 export type OpenDatabase = { readonly knex: Knex; readonly sealer: Sealer | null };

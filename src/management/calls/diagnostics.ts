@@ -28,7 +28,10 @@ export const diagnostics = endpoint({
           level: z.enum(levels).meta({ description: 'How bad it is; `skipped` could not be looked at.' }),
           finding: text('What was found, in one sentence.'),
           why: text('What follows from it; null where nothing is wrong.').nullable(),
-          fix: text('The command or variable that mends it; null where nothing has to be mended.').nullable(),
+          fix: text(
+            'The command or variable that mends it; null where nothing has to be mended, or nothing mends it from here.',
+          ).nullable(),
+          look: text('A command that only looks closer and changes nothing; null where there is none.').nullable(),
           subject: text('What it is about: a variable, or `<collection>/<id>`; null: the whole.').nullable(),
         }),
       )

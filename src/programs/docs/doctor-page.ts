@@ -8,7 +8,7 @@ const introduction = `# Diagnostics
 
 \`\`\`sh
 npm run -s doctor                        # what is wrong with this installation, the worst first, each with what mends it
-npm run -s doctor -- --json              # {"status", "checks": [{"id", "level", "finding", "why", "fix", "subject"}]}
+npm run -s doctor -- --json              # {"status", "checks": [{"id", "level", "finding", "why", "fix", "look", "subject"}]}
 npm run -s doctor -- --check mail tls    # only these; after mending, say
 npm run -s doctor -- --fail-on problem   # exit code 0 with warnings, too
 \`\`\`
@@ -17,7 +17,8 @@ It looks at the installation that its environment variables describe, also while
 see the same at \`/dashboard/doctor\` and \`GET /api/diagnostics\` (\`diagnostics:read\`, in the default environment alone). It takes nine seconds at most, fifteen where it has to start the
 embedded database for the look and stop it again. It changes nothing (PostgreSQL itself refuses what would), sends no mail and no delivery, and what it says holds no secret.
 
-A \`fix\` is a command that runs as it stands (in the project's directory, with the variables of the service), or a variable, with its value where that is known. Commands of the
+A \`fix\` is a command that runs as it stands (in the project's directory, with the variables of the service), or a variable, with its value where that is known. It changes nothing but
+what is ours: a directory that belongs to somebody else stays theirs, with all above it. A \`look\` is a command that only looks closer (\`curl\`, \`pg_isready\`). Commands of the
 command line want \`MANAGEMENT_CLIENT_ID\` and \`MANAGEMENT_CLIENT_SECRET\` of the environment whose address they name.`;
 
 const levels = markdownTable(

@@ -19,9 +19,14 @@ const printable = (text: string) => text.replace(unprintable, (one) => `\\u${one
 
 const indent = ' '.repeat(9);
 
-function paragraph({ level, id, finding, why, fix }: CheckResult): string {
+function paragraph({ level, id, finding, why, fix, look }: CheckResult): string {
   const head = `${level.padEnd(indent.length - 1)} ${id}: ${printable(finding)}`;
-  return [head, ...(why === null ? [] : [`${indent}${why}`]), ...(fix === null ? [] : [`${indent}fix: ${printable(fix)}`])].join('\n');
+  const commands = Object.entries({ fix, look }).filter(([, text]) => text !== null);
+  return [
+    head,
+    ...(why === null ? [] : [`${indent}${why}`]),
+    ...commands.map(([word, text]) => `${indent}${word}: ${printable(text ?? '')}`),
+  ].join('\n');
 }
 
 const sentence = { ok: 'Nothing is wrong.', warning: 'Nothing is broken yet.', problem: 'Something is broken.' } as const;

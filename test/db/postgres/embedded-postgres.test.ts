@@ -181,8 +181,14 @@ test('a DATA_DIR in a closed directory is refused with the name of that director
   const closed = join(scratch, 'closed');
   await mkdir(closed, { mode: isRoot ? 0o700 : 0o500 });
   const message = await refusal(join(closed, 'data'));
-  expect(message).toContain(`DATA_DIR ${join(closed, 'data')} ${isRoot ? `lies in ${closed}` : "can't be written"}`);
-  expect(message).toContain(isRoot ? `chmod o+x ${closed}` : 'chown');
+  expect(message).toContain(`DATA_DIR ${join(closed, 'data')} ${isRoot ? `lies in ${closed}` : `can't be made: ${closed} is closed`}`);
+  expect(message).toContain(isRoot ? 'DATA_DIR=/var/lib/identity-provider-data' : 'sudo install -d');
+});
+
+test('the directories that are made for a DATA_DIR let the user in who runs PostgreSQL', async () => {
+  const deep = join(scratch, 'one', 'two', 'data');
+  expect(await query((await start(deep)).url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  expect((await stat(dirname(deep))).mode & 0o777).toBe(0o755);
 });
 
 test("a DATA_DIR that is itself closed serves: it is the service's own", async () => {

@@ -22,6 +22,7 @@ import { addClient, addEnvironment, addUser, password } from '../../support/data
 import { createTestDatabase } from '../../support/database.js';
 import { cheapPasswords, freePort } from '../../support/service.js';
 import { openContext } from '../../support/standalone.js';
+import { canChangeRoot, ThrowAwayRoot } from '../../support/throw-away-root.js';
 import { addWebhook, emitRoles } from '../../support/webhooks.js';
 
 const cleanups: (() => unknown)[] = [];
@@ -47,13 +48,17 @@ const installation = ({ config, ...changes }: Changes = {}): Installation => {
   return { ...own, ...changes, config: { ...own.config, ...config } };
 };
 
+/** What was found by the tests of this file, one of each fault. */
+const printed = new Map<string, CheckResult>();
+
 /** What one check says, without the explanation. */
-async function says(id: CheckId, changes: Changes = {}): Promise<Pick<CheckResult, 'level' | 'finding' | 'fix' | 'subject'>[]> {
+async function says(id: CheckId, changes: Changes = {}): Promise<Pick<CheckResult, 'level' | 'finding' | 'fix' | 'look' | 'subject'>[]> {
   const { checks: results } = await diagnose(installation(changes), [id]);
-  return results.map(({ level, finding, fix, subject }) => ({ level, finding, fix, subject }));
+  for (const one of results) printed.set(`${one.id} ${one.why}`, one);
+  return results.map(({ level, finding, fix, look, subject }) => ({ level, finding, fix, look, subject }));
 }
 
-const well = (id: CheckId) => [{ level: 'ok', finding: checks[id].well, fix: null, subject: null }];
+const well = (id: CheckId) => [{ level: 'ok', finding: checks[id].well, fix: null, look: null, subject: null }];
 const sql = (text: string) => ctx.knex.raw(text);
 
 const running = (row: Partial<ProcessRow> = {}) =>
@@ -94,13 +99,15 @@ describe('addresses', () => {
         level: 'problem',
         finding: `Discovery at ${foreign} names the issuer https://other.example.com.`,
         fix: 'BASE_URL=https://other.example.com',
+        look: null,
         subject: 'BASE_URL',
       },
     ]);
     const none = await answering(502, 'Bad gateway');
     expect((await says('issuer', { config: { baseUrl: none } }))[0]).toMatchObject({
       level: 'problem',
-      fix: `curl -sSv ${none}/.well-known/openid-configuration`,
+      fix: null,
+      look: `curl -sSv ${none}/.well-known/openid-configuration`,
     });
     const hostile = await answering(200, '{"issuer":"$(reboot)"}');
     expect((await says('issuer', { config: { baseUrl: hostile } }))[0]?.finding).toMatch(/answers 200 without a discovery document\.$/);
@@ -113,7 +120,7 @@ describe('addresses', () => {
     const baseUrl = `http://localhost:${await freePort()}`;
     expect((await says('issuer', { config: { baseUrl } }))[0]?.fix).toBe('npm start');
     await running();
-    expect((await says('issuer', { config: { baseUrl } }))[0]?.fix).toMatch(/^curl/);
+    expect((await says('issuer', { config: { baseUrl } }))[0]?.look).toMatch(/^curl/);
   });
 
   test('what a proxy says that is not trusted, and TRUST_PROXY=on', async () => {
@@ -200,7 +207,9 @@ describe('work in the background', () => {
       ['problem', 'loops/still'],
       ['warning', 'loops/failing'],
     ]);
-    expect(found.find(({ subject }) => subject === 'loops/still')?.fix).toBe('kill 4711  # on web-1; what looks after it starts it anew');
+    expect(found.find(({ subject }) => subject === 'loops/still')?.fix).toBe(
+      `[ "$(uname -n)" = web-1 ] && ps -o args= -p 4711 | grep -q 'main\\.[jt]s' && kill 4711`,
+    );
   });
 
   test('a process that was killed counts no longer', async () => {
@@ -219,11 +228,12 @@ describe('work in the background', () => {
         level: 'warning',
         finding: 'The oldest delivery to a webhook that is due has waited for 20 minutes.',
         fix: 'npm start',
+        look: null,
         subject: 'webhook',
       },
     ]);
     await running();
-    expect((await says('outbox'))[0]?.fix).toBe('npm run -s doctor -- --check webhooks');
+    expect((await says('outbox'))[0]).toMatchObject({ fix: null, look: 'npm run -s doctor -- --check webhooks' });
   });
 
   test('releases that are mixed for long, addresses that differ, and a Node.js that is too old', async () => {
@@ -253,7 +263,7 @@ describe('records', () => {
     await sql(`update webhook_deliveries set created_at = now() - interval '2 days', status = 'retrying'`);
     expect((await says('webhooks'))[0]).toMatchObject({
       level: 'warning',
-      fix: expect.stringMatching(new RegExp(`list-deliveries --webhook ${webhook.id} --status failed$`)),
+      look: expect.stringMatching(new RegExp(`list-deliveries --webhook ${webhook.id} --status failed$`)),
     });
     const guarded = createGuardedFetch({ allowPrivateNetwork: false });
     cleanups.push(() => guarded.close());
@@ -432,7 +442,8 @@ describe('the look itself', () => {
       {
         level: 'warning',
         finding: 'The look at "Administrators" failed (Error).',
-        fix: 'npm run -s doctor -- --check administrators',
+        fix: null,
+        look: 'npm run -s doctor -- --check administrators',
         subject: null,
       },
     ]);
@@ -447,7 +458,27 @@ describe('the look itself', () => {
     const { status, checks: results } = await diagnose(installation());
     expect([...new Set(results.map(({ id }) => id))]).toEqual(Object.keys(checks));
     expect(['ok', 'warning', 'problem']).toContain(status);
-    for (const { level, fix, why } of results)
-      expect([fix === null, why === null]).toEqual(level === 'ok' || level === 'skipped' ? [true, true] : [false, false]);
+    for (const { level, fix, look: closer, why } of results)
+      expect([fix === null && closer === null, why === null]).toEqual(
+        level === 'ok' || level === 'skipped' ? [true, true] : [false, false],
+      );
+  });
+});
+
+describe('what is printed', () => {
+  // What touches a data directory is run by test/flows/doctor-fixes.test.ts.
+  test.skipIf(!canChangeRoot)('each fix and each look, run as it stands, leaves every file as it was (attack 34.1031)', (context) => {
+    const found = [...printed.values()].filter(({ fix, look: closer }) => fix !== null || closer !== null);
+    // Alone, by its name, it has nothing to run.
+    if (found.length === 0) return context.skip();
+    const root = new ThrowAwayRoot();
+    cleanups.push(() => root.remove());
+    const commands = found.flatMap(({ fix, look: closer }) => [fix, closer]).filter((text) => text !== null && !/^[A-Z_]+$/.test(text));
+    for (const command of commands) expect([command, root.run(command as string).touched]).toEqual([command, []]);
+    expect([found.length >= 30, commands.length >= 30]).toEqual([true, true]);
+    // The process is another machine's: what ends it there ends nothing here.
+    expect(found.find(({ id, fix }) => id === 'loops' && fix?.includes('kill'))).toBeDefined();
+    // That a change would be seen.
+    expect(root.run('chown -R "$(id -u):$(id -g)" /var/lib').touched).toEqual(['/var/lib', '/var/lib/others', '/var/lib/others/kept']);
   });
 });

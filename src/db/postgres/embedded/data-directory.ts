@@ -1,44 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  access,
-  chmod,
-  constants,
-  link,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readlink,
-  realpath,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { chmod, link, lstat, mkdtemp, readFile, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from '../../../platform/log/logger.js';
-import { packageRoot } from '../../../lib/package-root.js';
 import { openOwnDirectory } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
-import { closedDirectory, nameOf, type SystemUser } from './system-user.js';
-
-/** Makes DATA_DIR and proves that this process can write in it. @throws {EmbeddedPostgresError} when it can't */
-export async function prepareDataDir(dataDir: string): Promise<void> {
-  try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    await access(dataDir, constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const why =
-      code === 'EEXIST' || code === 'ENOTDIR'
-        ? 'is not a directory'
-        : `can't be written by user ${await nameOf(null)} (${code ?? message})`;
-    throw new EmbeddedPostgresError(
-      `DATA_DIR ${dataDir} ${why}. Give that user a directory of its own (mkdir, chown), name another one in DATA_DIR, or set DATABASE_URL.`,
-      { cause },
-    );
-  }
-}
+import { closedDirectory, isClosedCheckout, nameOf, type SystemUser } from './system-user.js';
 
 /**
  * The real path of the cluster, which `DATA_DIR/postgres` is or points at; it need not exist yet.
@@ -66,7 +32,7 @@ export async function locateCluster(options: {
     closed = await closedDirectory(options.user, dataDir);
   }
   if (closed === null) return path;
-  if (found === null && isWithin(dataDir, packageRoot) && isWithin(packageRoot, closed)) {
+  if (found === null && isClosedCheckout(dataDir, closed)) {
     await symlink(await makeClusterHome(options.user, dataDir, options.systemDirs), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
@@ -79,7 +45,7 @@ export async function locateCluster(options: {
   }
   throw new EmbeddedPostgresError(
     `DATA_DIR ${dataDir} lies in ${closed}, which is closed to user ${await nameOf(options.user)}, who runs PostgreSQL for root. ` +
-      `Open it (chmod o+x ${closed}), name another directory in DATA_DIR (such as /var/lib/identity-provider-data), start as an ordinary user, or set DATABASE_URL.`,
+      `Name another directory in DATA_DIR (such as /var/lib/identity-provider-data), start as an ordinary user, or set DATABASE_URL.`,
   );
 }
 
@@ -110,10 +76,6 @@ async function makeClusterHome(user: SystemUser, dataDir: string, parents: reado
     `DATA_DIR ${dataDir} is closed to user ${await nameOf(user)}, who runs PostgreSQL for root, and the database can't lie elsewhere (${problems.join('; ')}). ` +
       `Name a directory open to that user in DATA_DIR, or set DATABASE_URL.`,
   );
-}
-
-function isWithin(path: string, directory: string): boolean {
-  return !/^\.\.(\/|$)/.test(relative(directory, path));
 }
 
 /**

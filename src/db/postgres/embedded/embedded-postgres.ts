@@ -6,13 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../../platform/log/logger.js';
 import { locateBinaries, type Binaries } from './binaries.js';
 import { clusterExists, prepareCluster, superuser } from './cluster.js';
-import { clusterSecret, locateCluster, prepareDataDir } from './data-directory.js';
+import { clusterSecret, locateCluster } from './data-directory.js';
 import { EmbeddedPostgresError } from './error.js';
+import { makeDataDirectory } from './inspect-data-directory.js';
 import { claim, openSession, type Claim } from './ownership.js';
 import { findRunning, freePort, launch, LaunchError, stopPostmaster, type OwnPostmaster } from './postmaster.js';
 import { chooseSystemUser, type SystemUser } from './system-user.js';
 
 export { EmbeddedPostgresError } from './error.js';
+export { DataDirectoryError } from './inspect-data-directory.js';
 
 /** A PostgreSQL that this process started and looks after. */
 export type EmbeddedPostgres = {
@@ -66,7 +68,7 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
 
 async function install(options: Options): Promise<Installation> {
   const { dataDir, logger, settings = {}, systemDirs = usualSystemDirs } = options;
-  await prepareDataDir(dataDir);
+  await makeDataDirectory(dataDir);
   const user = await chooseSystemUser(join(dataDir, 'postgres'));
   const clusterDir = await locateCluster({ dataDir, user, systemDirs, logger });
   const binaries = await locateBinaries(user, user === null ? [join(dataDir, 'postgresql')] : systemDirs);

@@ -1,16 +1,67 @@
-import { access, constants, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, constants, lstat, readlink, realpath, stat, statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { shellWord } from '../../../lib/shell-word.js';
 import { clusterExists } from './cluster.js';
-import { chooseSystemUser, closedDirectory, nameOf } from './system-user.js';
+import { EmbeddedPostgresError } from './error.js';
+import { chooseSystemUser, closedDirectory, isClosedCheckout, nameOf, plainEnvironment } from './system-user.js';
 
-/** What is wrong with a data directory, and the command that mends it; `path` is the file or directory to change. */
+/** What keeps a data directory from being used, for the start and for the doctor. */
 export type DataDirectoryProblem = {
   readonly finding: string;
-  readonly path: string;
-  readonly mend: 'open' | 'own' | 'enter' | 'name' | 'restore';
+  /** A command that runs as it stands, or `DATA_DIR`, with its value where one is known. It changes nothing but the directory, or a file of ours in it. */
+  readonly fix: string;
+  /** A command that shows more; absent: the finding says all. */
+  readonly look?: string;
 };
 
+/** The data directory can't be used: the start is refused as one with a wrong variable is (exit 78). */
+export class DataDirectoryError extends EmbeddedPostgresError {}
+
+/** Milliseconds after which a file system counts as one that hangs. */
+const answerMs = 3000;
+
+/** File systems in which the kernel shows itself: nothing can be made there, though root is told that it may (linux/magic.h). */
+const kernelFileSystems: ReadonlySet<number> = new Set([
+  0x9fa0, // proc
+  0x62656572, // sysfs
+  0x27e0eb, // cgroup
+  0x63677270, // cgroup2
+  0x1cd1, // devpts
+  0x64626720, // debugfs
+  0x74726163, // tracefs
+  0x73636673, // securityfs
+]);
+
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'unknown';
+const own = '"$(id -u):$(id -g)"';
+const makeFor = (path: string) => `sudo install -d -m 700 -o "$(id -u)" -g "$(id -g)" ${shellWord(path)}`;
+
+/**
+ * Runs a short shell script in a process of its own, which is given up when it takes too long: a call on a dead mount never ends, and would keep this process from
+ * ending too.
+ * @returns its exit code and what it wrote to stderr; null when it didn't end in time
+ */
+async function inTime(script: string, path: string): Promise<{ code: number; text: string } | null> {
+  const child = spawn('/bin/sh', ['-c', script, 'sh', path], { env: plainEnvironment, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  const late = new AbortController();
+  let text = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  try {
+    const ended = once(child, 'close').then(([code]) => ({ code: Number(code ?? 1), text: text.trim() }));
+    return await Promise.race([ended, delay(answerMs, null, { signal: late.signal })]);
+  } finally {
+    late.abort();
+    child.kill('SIGKILL');
+    child.stderr.destroy();
+    child.unref();
+  }
+}
+
+/** Whether the file system at a path answers: false on a dead mount. To be asked before this process itself looks there. */
+export const answersAt = async (path: string): Promise<boolean> => (await inTime('[ -e "$1/postgres/PG_VERSION" ]; :', path)) !== null;
 
 /** The nearest directory above that is there. */
 export async function nearestExisting(path: string): Promise<string> {
@@ -18,52 +69,144 @@ export async function nearestExisting(path: string): Promise<string> {
   return found?.isDirectory() || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
-async function accessProblem(path: string, mode: number, what: string): Promise<DataDirectoryProblem | null> {
-  try {
-    await access(path, mode);
-    return null;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
-    const owner = await stat(path).catch(() => null);
-    const own = owner !== null && owner.uid === process.getuid?.();
-    return { finding: `${what} ${path} is closed to the user ${await nameOf(null)} (${codeOf(error)}).`, path, mend: own ? 'open' : 'own' };
-  }
+const isRoot = () => process.getuid?.() === 0;
+
+/** Another directory that a start can make: below the project, for root outside of what may be closed. */
+function anotherDirectory(dataDir: string): string {
+  const [path, spelled] = isRoot() ? ['/var/lib/identity-provider-data', '/var/lib/identity-provider-data'] : [resolve('.data'), '.data'];
+  return path === dataDir ? 'DATA_DIR' : `DATA_DIR=${spelled}`;
+}
+
+const isKernel = async (path: string) => kernelFileSystems.has((await statfs(path)).type);
+const refusalAt = (path: string, mode: number) => access(path, mode).then(() => null, codeOf); // prettier-ignore
+
+/** What keeps a directory from being made that isn't there. */
+async function problemOfMissing(dataDir: string): Promise<DataDirectoryProblem | null> {
+  const place = await nearestExisting(dataDir);
+  const first = join(place, dataDir.slice(place.length).split('/').find(Boolean) ?? '');
+  const fix = anotherDirectory(dataDir);
+  if ((await lstat(first).catch(() => null)) !== null)
+    return { finding: `DATA_DIR ${dataDir} can't be made: ${first} is no directory, or a link that leads nowhere.`, fix };
+  if (await isKernel(place)) return { finding: `DATA_DIR ${dataDir} can't be made: ${place} is the kernel's own.`, fix };
+  const refused = await refusalAt(place, constants.W_OK | constants.X_OK);
+  if (refused === null) return null;
+  if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can't be made: ${place} can only be read.`, fix };
+  const finding = `DATA_DIR ${dataDir} can't be made: ${place} is closed to the user ${await nameOf(null)}.`;
+  return { finding, fix: (await refusalAt(place, constants.X_OK)) === null ? makeFor(dataDir) : fix };
+}
+
+/** A directory that is there and that this user can't use. What belongs to somebody else stays theirs: ours is made within it, where that can be. */
+async function problemOfClosed(dataDir: string, refused: string): Promise<DataDirectoryProblem> {
+  const { uid } = await stat(dataDir);
+  const user = await nameOf(null);
+  if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can only be read.`, fix: 'DATA_DIR' };
+  if (uid === process.getuid?.())
+    return { finding: `DATA_DIR ${dataDir} is closed to the user ${user}.`, fix: `chmod u+rwx ${shellWord(dataDir)}` };
+  const finding = `DATA_DIR ${dataDir} belongs to the user ${await nameOf({ uid, gid: 0 })} and is closed to the user ${user}.`;
+  const within = join(dataDir, 'identity-provider');
+  const isNobodys =
+    (await refusalAt(dataDir, constants.X_OK)) === null && (await refusalAt(join(dataDir, 'postgres-secret'), constants.F_OK)) === 'ENOENT';
+  if (isNobodys) return { finding, fix: `${makeFor(within)} && export DATA_DIR=${shellWord(within)}` };
+  return { finding: `${finding} Start as the former, or name another directory.`, fix: 'DATA_DIR', look: `ls -ld ${shellWord(dataDir)}` };
+}
+
+/** A file of ours in the directory that this user can't read. */
+async function problemOfFile(dataDir: string, name: string): Promise<DataDirectoryProblem | null> {
+  const path = join(dataDir, name);
+  const refused = await refusalAt(path, constants.R_OK);
+  if (refused === null || refused === 'ENOENT') return null;
+  const finding = `The file ${path} is closed to the user ${await nameOf(null)} (${refused}).`;
+  const [directory, file] = [await stat(dataDir), await lstat(path)];
+  if (file.uid === process.getuid?.()) return { finding, fix: `chmod u+r ${shellWord(path)}` };
+  if (directory.uid === process.getuid?.()) return { finding, fix: `sudo chown -h ${own} ${shellWord(path)}` };
+  return { finding: `${finding} Start as the user that it belongs to.`, fix: 'DATA_DIR', look: `ls -l ${shellWord(path)}` };
+}
+
+/** A link in the place of the database whose target is gone; a database without its secret. */
+async function problemOfCluster(dataDir: string): Promise<DataDirectoryProblem | null> {
+  const path = join(dataDir, 'postgres');
+  const target = await readlink(path).catch(() => null);
+  if (target !== null && (await stat(dirname(resolve(dataDir, target))).catch(() => null)) === null)
+    return {
+      finding: `${path} points at ${target}, which is gone: bring it back, or remove the link to begin with an empty database.`,
+      fix: 'DATA_DIR',
+    };
+  if (!(await clusterExists(path)) || (await stat(join(dataDir, 'postgres-secret')).catch(() => null)) !== null) return null;
+  return {
+    finding: `${join(dataDir, 'postgres-secret')} is missing, without which the database beside it can't be opened: restore it from the backup that the database is in too.`,
+    fix: 'DATA_DIR',
+  };
+}
+
+/** A directory above that is closed to the user that runs PostgreSQL for root. DATA_DIR itself is opened by the start. */
+async function problemAbove(dataDir: string): Promise<DataDirectoryProblem | null> {
+  const cluster = join(dataDir, 'postgres');
+  const user = await chooseSystemUser(cluster);
+  const found = await lstat(cluster).catch(() => null);
+  if (user === null || found?.isSymbolicLink()) return null;
+  const place = await nearestExisting(dataDir);
+  const real = await realpath(place);
+  const above = await closedDirectory(user, place === dataDir ? dirname(real) : real);
+  if (above === null || (found === null && isClosedCheckout(join(real, dataDir.slice(place.length)), above))) return null;
+  const finding = `DATA_DIR ${dataDir} lies in ${above}, which is closed to the user ${await nameOf(user)}, who runs PostgreSQL for root.`;
+  if (found === null) return { finding, fix: anotherDirectory(dataDir) };
+  return { finding: `${finding} Move it to where that user may go, and name the new place.`, fix: 'DATA_DIR' };
 }
 
 /**
- * What would keep a start from using the directory, without changing anything: it is no directory, closed to this user, or to the user that runs PostgreSQL
- * for root; or its secret is gone. Null: nothing.
+ * What would keep a start from using the directory, without changing anything: it hangs, is no directory, can't be made, is closed to this user, or to the user
+ * that runs PostgreSQL for root; or its secret is gone. Null: nothing. Start and doctor go by it alike.
  */
 export async function findDataDirectoryProblem(dataDir: string): Promise<DataDirectoryProblem | null> {
-  const found = await stat(dataDir).catch((error: unknown) => codeOf(error));
-  if (typeof found === 'object' && !found.isDirectory())
-    return { finding: `DATA_DIR ${dataDir} is not a directory.`, path: dataDir, mend: 'name' };
-  if (found === 'EACCES') {
-    const closed = await nearestExisting(dirname(dataDir));
+  if (!(await answersAt(dataDir))) {
+    const look = `timeout -s KILL 5 ls -ld ${shellWord(dataDir)}`;
     return {
-      finding: `DATA_DIR ${dataDir} lies in a directory that is closed to the user ${await nameOf(null)}.`,
-      path: closed,
-      mend: 'own',
+      finding: `DATA_DIR ${dataDir} has not answered for ${answerMs / 1000} s: what is mounted there hangs.`,
+      fix: anotherDirectory(dataDir),
+      look,
     };
   }
-  const place = typeof found === 'object' ? dataDir : await nearestExisting(dataDir);
-  const what = place === dataDir ? 'DATA_DIR' : `DATA_DIR ${dataDir} can't be made:`;
-  const closed =
-    (await accessProblem(place, constants.R_OK | constants.W_OK | constants.X_OK, what)) ??
-    (await accessProblem(join(dataDir, 'postgres-secret'), constants.R_OK, 'The file')) ??
-    (await accessProblem(join(dataDir, 'secret.key'), constants.R_OK, 'The file'));
-  if (closed) return closed;
-  const cluster = join(dataDir, 'postgres');
-  if ((await clusterExists(cluster)) && (await stat(join(dataDir, 'postgres-secret')).catch(() => null)) === null) {
-    const path = join(dataDir, 'postgres-secret');
-    return { finding: `${path} is missing, without which the database beside it can't be opened.`, path, mend: 'restore' };
+  const found = await stat(dataDir).catch(codeOf);
+  if (found === 'EACCES') {
+    const closed = await nearestExisting(dirname(dataDir));
+    const finding = `DATA_DIR ${dataDir} lies in ${closed}, which is closed to the user ${await nameOf(null)}.`;
+    return {
+      finding: `${finding} Start as the user that it belongs to, or name another directory.`,
+      fix: 'DATA_DIR',
+      look: `ls -ld ${shellWord(closed)}`,
+    };
   }
-  const user = process.getuid?.() === 0 ? await chooseSystemUser(cluster) : null;
-  const above = user === null ? null : await closedDirectory(user, dirname(place));
-  if (above === null) return null;
-  return {
-    finding: `DATA_DIR ${dataDir} lies in ${above}, which is closed to the user ${await nameOf(user)}, who runs PostgreSQL for root.`,
-    path: above,
-    mend: 'enter',
-  };
+  if (found === 'ENOENT') return (await problemOfMissing(dataDir)) ?? (isRoot() ? problemAbove(dataDir) : null);
+  if (typeof found === 'string' && found !== 'ENOTDIR')
+    return { finding: `DATA_DIR ${dataDir} can't be used (${found}).`, fix: anotherDirectory(dataDir) };
+  if (typeof found === 'string' || !found.isDirectory())
+    return { finding: `DATA_DIR ${dataDir} is not a directory.`, fix: anotherDirectory(dataDir) };
+  if (await isKernel(dataDir))
+    return { finding: `DATA_DIR ${dataDir} is the kernel's own: no file can be made there.`, fix: anotherDirectory(dataDir) };
+  const refused = await refusalAt(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  if (refused !== null) return problemOfClosed(dataDir, refused);
+  return (
+    (await problemOfFile(dataDir, 'postgres-secret')) ??
+    (await problemOfFile(dataDir, 'secret.key')) ??
+    (await problemOfCluster(dataDir)) ??
+    (isRoot() ? problemAbove(dataDir) : null)
+  );
 }
+
+/**
+ * Makes the directory where it isn't there, and those above it, which stay open to the user that runs PostgreSQL.
+ * @throws {DataDirectoryError} with the finding and what mends it, when it can't be used
+ */
+export async function makeDataDirectory(dataDir: string): Promise<void> {
+  const problem = await findDataDirectoryProblem(dataDir);
+  if (problem !== null) throw refused(problem);
+  const made = await inTime('umask 022; exec mkdir -p -m 700 -- "$1"', dataDir);
+  if (made?.code === 0) return;
+  const why = made === null ? `within ${answerMs / 1000} s` : `(${made.text})`;
+  throw refused({ finding: `DATA_DIR ${dataDir} could not be made ${why}.`, fix: anotherDirectory(dataDir) });
+}
+
+const refused = ({ finding, fix }: DataDirectoryProblem) =>
+  new DataDirectoryError(
+    `${finding}\n${fix === 'DATA_DIR' ? 'Name another directory in DATA_DIR' : `What mends it: ${fix}`}, or set DATABASE_URL.`,
+  );

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, relative } from 'node:path';
+import { packageRoot } from '../../../lib/package-root.js';
 import { EmbeddedPostgresError } from './error.js';
 
 /** The user that PostgreSQL runs as: null is this process's own; root needs another, because PostgreSQL refuses to run as root. */
@@ -71,3 +72,11 @@ export async function nameOf(user: SystemUser): Promise<string> {
   const { code, output } = await runCommand(null, 'id', ['-un', String(uid)]);
   return code === 0 ? `"${output}"` : `with id ${uid}`;
 }
+
+function isWithin(path: string, directory: string): boolean {
+  return !/^\.\.(\/|$)/.test(relative(directory, path));
+}
+
+/** Whether `closed` is above a checkout that is closed as a whole, such as one in root's home, and the directory below that: the database then lies elsewhere. */
+export const isClosedCheckout = (directory: string, closed: string): boolean =>
+  isWithin(directory, packageRoot) && isWithin(packageRoot, closed);

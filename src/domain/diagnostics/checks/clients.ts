@@ -1,5 +1,6 @@
 import { listPlainHttpClients } from '../../../db/tables/plain_http_clients.js';
-import { check, cliOn, recordOf, shellWord, within } from '../check.js';
+import { check, cliOn, recordOf, within } from '../check.js';
+import { shellWord } from '../../../lib/shell-word.js';
 
 const most = 51;
 

@@ -1,6 +1,6 @@
-import { findDataDirectoryProblem, type DataDirectoryProblem } from '../../../db/postgres/embedded/inspect-data-directory.js';
+import { findDataDirectoryProblem } from '../../../db/postgres/embedded/inspect-data-directory.js';
 import { isMailSender } from '../../../platform/mailer.js';
-import { check, shellWord, type Found } from '../check.js';
+import { check, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 
 type Fault = 'wrong' | 'sender' | 'nearby' | 'nearby_set' | 'data_dir';
@@ -8,7 +8,7 @@ type Fault = 'wrong' | 'sender' | 'nearby' | 'nearby_set' | 'data_dir';
 function variableFaults({ variables, config }: Installation): Found<Fault>[] {
   const wrong = variables.problems.map(({ variables: named, text }): Found<Fault> => {
     const subject = named[0] ?? null;
-    return { fault: 'wrong', finding: `${text}.`, fix: subject ?? 'see .env.example', subject };
+    return { fault: 'wrong', finding: `${text}.`, fix: subject, subject };
   });
   const sender: Found<Fault>[] = isMailSender(config.emailFrom)
     ? []
@@ -29,14 +29,6 @@ function variableFaults({ variables, config }: Installation): Found<Fault>[] {
   return [...wrong, ...sender, ...nearby];
 }
 
-function fixOf({ mend, path }: DataDirectoryProblem): string {
-  const word = shellWord(path);
-  if (mend === 'open') return `chmod u+rwX ${word}`;
-  if (mend === 'own') return `sudo chown -R "$(id -u):$(id -g)" ${word}`;
-  if (mend === 'enter') return `chmod o+x ${word}`;
-  return mend === 'restore' ? `cp -p <backup>/postgres-secret ${word}` : 'DATA_DIR=.data';
-}
-
 export const config = check({
   id: 'config',
   title: 'Configuration',
@@ -55,9 +47,9 @@ export const config = check({
     sender: { level: 'problem', when: '`EMAIL_FROM` is no mail address', why: 'The service does not start.', mend: '`EMAIL_FROM`' },
     data_dir: {
       level: 'problem',
-      when: '`DATA_DIR` is no directory, is closed, lies where the user that runs PostgreSQL can’t go, or has lost its secret',
-      why: 'The embedded database can’t be opened: the service does not start.',
-      mend: '`chmod`, `chown` of the path that is named; `DATA_DIR`',
+      when: '`DATA_DIR` is no directory, can’t be made, is closed, hangs (a dead mount), lies where the user that runs PostgreSQL can’t go, or has lost its secret',
+      why: 'The embedded database can’t be opened: the service does not start, with exit code 78.',
+      mend: 'the directory, made for the user of the service (`sudo install -d`), or its own mode (`chmod`); else another `DATA_DIR`. What belongs to others is left alone',
     },
     nearby: {
       level: 'warning',
@@ -77,6 +69,6 @@ export const config = check({
     if (installation.config.databaseUrl !== null || installation.variables.problems.some((one) => one.variables.includes('DATABASE_URL')))
       return found;
     const problem = await findDataDirectoryProblem(installation.config.dataDir);
-    return problem === null ? found : [...found, { fault: 'data_dir', finding: problem.finding, fix: fixOf(problem), subject: 'DATA_DIR' }];
+    return problem === null ? found : [...found, { fault: 'data_dir', ...problem, subject: 'DATA_DIR' }];
   },
 });

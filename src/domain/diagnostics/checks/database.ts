@@ -1,7 +1,8 @@
 import { DatabaseFailure } from '../../../db/failures.js';
 import { serverStateOf, type ServerState } from '../../../db/postgres/server-state.js';
-import { check, shellWord, type Found } from '../check.js';
+import { check, type Found } from '../check.js';
 import { isOpen, type Installation } from '../installation.js';
+import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'absent' | 'away' | 'directory' | 'refused' | 'missing' | 'version' | 'standby' | 'connections' | 'fsync';
 
@@ -48,8 +49,9 @@ function unreachable(installation: Installation, error: unknown): Found<Fault> {
   }
   const why =
     reasons.find(([pattern]) => code !== null && pattern.test(code))?.[1] ?? `it does not answer${code === null ? '' : ` (${code})`}`;
-  const fix = installation.config.databaseUrl === null ? 'npm start' : `pg_isready -h ${shellWord(host)} -p ${shellWord(port)}`;
-  return { fault: 'away', finding: `The database at ${text} is away: ${why}.`, fix, subject };
+  const mended =
+    installation.config.databaseUrl === null ? { fix: 'npm start' } : { look: `pg_isready -h ${shellWord(host)} -p ${shellWord(port)}` };
+  return { fault: 'away', finding: `The database at ${text} is away: ${why}.`, ...mended, subject };
 }
 
 function faultsOf({ config }: Installation, state: ServerState): Found<Fault>[] {

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
-import { nearestExisting } from '../../../db/postgres/embedded/inspect-data-directory.js';
-import { check, shellWord } from '../check.js';
+import { answersAt, nearestExisting } from '../../../db/postgres/embedded/inspect-data-directory.js';
+import { check } from '../check.js';
+import { shellWord } from '../../../lib/shell-word.js';
 
 const warnAt = 0.1;
 const badAt = 0.02;
@@ -27,12 +28,14 @@ export const disk = check({
     },
   },
   async run({ installation: { config } }) {
+    // What hangs is told by config.
+    if (!(await answersAt(config.dataDir))) return [];
     const directory = await nearestExisting(config.dataDir);
     const { bavail, blocks } = await statfs(directory);
     const free = blocks === 0 ? 1 : bavail / blocks;
     if (free >= warnAt) return [];
     const finding = `${(free * 100).toFixed(1)} % of the disk with DATA_DIR ${config.dataDir} are free.`;
-    const fix = `du -xh --max-depth=2 ${shellWord(directory)} | sort -h | tail -n 20`;
-    return [{ fault: free < badAt ? 'full' : 'short', finding, fix, subject: 'DATA_DIR' }];
+    const look = `du -xh --max-depth=2 ${shellWord(directory)} | sort -h | tail -n 20`;
+    return [{ fault: free < badAt ? 'full' : 'short', finding, look, subject: 'DATA_DIR' }];
   },
 });

@@ -1,5 +1,6 @@
 import { listProcesses, type LoopReport, type ProcessRow } from '../../../db/tables/processes.js';
-import { check, shellWord, type Found } from '../check.js';
+import { check, type Found } from '../check.js';
+import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'none' | 'still' | 'failing';
 
@@ -11,7 +12,8 @@ const failuresInRow = 3;
 
 function faultOf({ host, pid }: ProcessRow, name: string, { running, idle, pause, failures }: LoopReport): Found<Fault>[] {
   const where = `process ${pid} on ${host}`;
-  const fix = `kill ${pid}  # on ${shellWord(host)}; what looks after it starts it anew`;
+  // Pasted on another machine, or after the process has ended, it ends nothing: the number may be another program's.
+  const fix = `[ "$(uname -n)" = ${shellWord(host)} ] && ps -o args= -p ${pid} | grep -q 'main\\.[jt]s' && kill ${pid}`;
   const subject = `loops/${name}`;
   if (running !== null && running > longestPass)
     return [
@@ -23,8 +25,7 @@ function faultOf({ host, pid }: ProcessRow, name: string, { running, idle, pause
   return [
     {
       fault: 'failing',
-      finding: `The loop ${name} in ${where} has failed ${failures} times in a row.`,
-      fix: `grep '"loop":"${name}"'  # in its log`,
+      finding: `The loop ${name} in ${where} has failed ${failures} times in a row: lines of its log with "loop":"${name}" say why.`,
       subject,
     },
   ];

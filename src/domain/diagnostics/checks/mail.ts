@@ -1,6 +1,7 @@
 import { listEnvironments } from '../../../db/tables/environments.js';
 import { findMailServerProblem, type MailServerProblem } from '../../../platform/mailer.js';
-import { check, shellWord, type Found } from '../check.js';
+import { check, type Found } from '../check.js';
+import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'none' | 'away' | 'tls' | 'authentication' | 'refused' | 'sender';
 
@@ -22,7 +23,7 @@ function faultOf(smtpUrl: string, { step, code }: MailServerProblem): Found<Faul
     return {
       fault: 'tls',
       finding: `TLS with the mail server ${at} fails.`,
-      fix: `openssl s_client${starttls} -connect ${shellWord(at)} </dev/null`,
+      look: `openssl s_client${starttls} -connect ${shellWord(at)} </dev/null`,
       subject,
     };
   }

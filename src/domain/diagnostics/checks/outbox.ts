@@ -35,7 +35,7 @@ export const outbox = check({
       .map(({ name, what, seconds, look }) => ({
         fault: 'late' as const,
         finding: `The oldest ${what} that is due has waited for ${Math.round(seconds / 60)} minutes.`,
-        fix: processes === 0 ? 'npm start' : installation.command('doctor', `--check ${look}`),
+        ...(processes === 0 ? { fix: 'npm start' } : { look: installation.command('doctor', `--check ${look}`) }),
         subject: name,
       }));
   },

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { countSealedByColumn, sampleSealed, sealedColumns } from '../../../db/tables/sealed_columns.js';
 import { createSealer, SealError, type Place, type Sealer } from '../../../lib/seal.js';
-import { check, shellWord, type Found, type Look } from '../check.js';
+import { check, type Found, type Look } from '../check.js';
 import { isOpen } from '../installation.js';
+import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'unopened' | 'altered' | 'previous' | 'unknown';
 type Sample = { readonly place: Place; readonly sealed: Buffer };

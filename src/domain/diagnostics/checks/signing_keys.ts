@@ -31,7 +31,7 @@ function faultsOf(installation: Installation, { environment, algorithm, keys }: 
   const due = next.created_at.getTime() + publishedMs;
   if (now < due) {
     const finding = `The primary ${whose} has signed for ${days} days; the next one takes over after ${new Date(due).toISOString().slice(0, 16)}Z.`;
-    return [{ fault: 'waiting', finding, fix: installation.command('doctor', '--check loops'), subject }];
+    return [{ fault: 'waiting', finding, look: installation.command('doctor', '--check loops'), subject }];
   }
   const finding = `The primary ${whose} has signed for ${days} days, though the next one waits.`;
   return [{ fault: 'old', finding, fix: cliOn(installation, environment, `signing_keys activate ${next.kid}`), subject }];

@@ -1,6 +1,7 @@
 import { listAllVerifiedDomains } from '../../../db/tables/custom_domains.js';
 import { lookAtCertificate, type ServerCertificate } from '../../../platform/server-certificate.js';
-import { check, shellWord, type Found } from '../check.js';
+import { check, type Found } from '../check.js';
+import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'away' | 'name' | 'chain' | 'expired' | 'expiring';
 
@@ -29,7 +30,7 @@ export function certificateFault({ name, port }: Host, { problem, code, valid_to
       },
     ];
   if (problem === 'chain')
-    return [{ fault: 'chain', finding: `Nobody trusted vouches for the certificate of ${subject} (${code}).`, fix: show, subject }];
+    return [{ fault: 'chain', finding: `Nobody trusted vouches for the certificate of ${subject} (${code}).`, look: show, subject }];
   if (days < soonDays)
     return [{ fault: 'expiring', finding: `The certificate of ${subject} expires in ${days} days, on ${until}.`, fix: renew, subject }];
   return [];
@@ -41,7 +42,7 @@ async function judge(host: Host, now: Date): Promise<Found<Fault>[]> {
   } catch {
     const address = `${host.name}:${host.port}`;
     return [
-      { fault: 'away', finding: `There is no TLS at ${address}.`, fix: `curl -sSv ${shellWord(`https://${address}/`)}`, subject: address },
+      { fault: 'away', finding: `There is no TLS at ${address}.`, look: `curl -sSv ${shellWord(`https://${address}/`)}`, subject: address },
     ];
   }
 }

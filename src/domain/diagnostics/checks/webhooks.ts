@@ -35,7 +35,7 @@ function faultOf(installation: Installation, webhook: WatchedWebhook, reached: R
     {
       fault: 'failing',
       finding: `${who} has taken nothing for a day, though ${origin} can be reached.`,
-      fix: cliOn(installation, environment, `list-deliveries --webhook ${id} --status failed`),
+      look: cliOn(installation, environment, `list-deliveries --webhook ${id} --status failed`),
       subject,
     },
   ];
