@@ -31,6 +31,27 @@ test('the document needs no token, may be cached, and is found from every answer
   expect((await api.get('/roles')).body['links'].describedby).toBe(`${service.url}/api/openapi.json`);
 });
 
+test('a text that may be anything may not hold U+0000, which the API refuses too', async () => {
+  const allowing: string[] = [];
+  let texts = 0;
+  const walk = (node: unknown, path: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const schema = node as Record<string, unknown>;
+    if (schema['type'] === 'string' && !['enum', 'const', 'format'].some((keyword) => keyword in schema)) {
+      texts += 1;
+      const pattern = schema['pattern'];
+      if (typeof pattern !== 'string' || ['\0', 'a\0', 'https://a.example/\0'].some((text) => new RegExp(pattern, 'u').test(text)))
+        allowing.push(path);
+    }
+    for (const [name, member] of Object.entries(schema)) if (name !== 'example' && name !== 'examples') walk(member, `${path}/${name}`);
+  };
+  walk(document, '#');
+  expect(texts).toBeGreaterThan(300);
+  expect(allowing).toEqual([]);
+  const { status } = await api.post('/roles', { data: { type: 'role', attributes: { name: 'a\0b' } } });
+  expect(status).toBe(400);
+});
+
 test('it is sent compressed to whoever takes that, each coding with a tag of its own', async () => {
   const ask = (coding: string, more: Record<string, string> = {}) =>
     fetch(`${service.url}/api/openapi.json`, { headers: { 'accept-encoding': coding, ...more } });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiPathItemObject } from 'zod-openapi';
+import { createDocument, type ZodOpenApiOverride, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
 import { describePermission, managementPermissions } from '../../domain/api-resources/management-permissions.js';
@@ -51,9 +51,18 @@ function webhookItem(type: EventType): ZodOpenApiPathItemObject {
   };
 }
 
+/** No text holds U+0000, which PostgreSQL can't store: 400 wherever it stands. */
+const storable = String.raw`^[^\u0000]*$`;
+
+/** Says so of every text that nothing else is said of. */
+function withoutNul({ jsonSchema }: { jsonSchema: { type?: unknown; [keyword: string]: unknown } }): void {
+  const isFree = !['pattern', 'enum', 'const', 'format'].some((keyword) => Object.hasOwn(jsonSchema, keyword));
+  if (jsonSchema.type === 'string' && isFree) jsonSchema['pattern'] = storable;
+}
+
 /** What is the same for every environment: all but its addresses. Walks every schema, which takes a while. */
 function buildShared(registry: Registry): OpenApiDocument {
-  return createDocument({
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Management API',
@@ -68,7 +77,8 @@ function buildShared(registry: Registry): OpenApiDocument {
     ],
     paths: { ...pathsOf(registry), ...endpointPathsOf(endpoints) },
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, webhookItem(type)])),
-  });
+  } as const;
+  return createDocument(document, { override: withoutNul as ZodOpenApiOverride });
 }
 
 type Addresses = Pick<Environment, 'base_url' | 'issuer'>;

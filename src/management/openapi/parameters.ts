@@ -29,7 +29,7 @@ export function recordParameters(registry: Registry, resource: Resource): Record
 }
 
 /** One value among several: a comma would make it two. */
-const withoutComma = (schema: z.ZodType): z.ZodType => (schema instanceof z.ZodString ? schema.regex(/^[^,]*$/) : schema);
+const withoutComma = (schema: z.ZodType): z.ZodType => (schema instanceof z.ZodString ? schema.regex(/^[^,\u0000]*$/) : schema);
 
 function filterParameters(name: string, { description, schema, list, comparisons }: Filter): [string, z.ZodType][] {
   const single = () => schema.optional().meta({ description });
