@@ -12,11 +12,10 @@ import type { Call } from './call.js';
 import { endpoints, endpointsByPath } from './calls/index.js';
 import type { Composed } from './documents.js';
 import { checkAccept } from './negotiation.js';
-import type { Environment } from '../domain/environments/environment.js';
 import { createPublishedSchema } from './configuration/document.js';
-import { codedTag, codingFor, createCoded, type Coded, type Coding } from '../http/content-coding.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
+import { createPublishing, type Published } from './published.js';
 import { parametersOf } from './query.js';
 import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
 import { documentReply, send, unlessKnown, type Reply } from './reply.js';
@@ -60,12 +59,6 @@ async function authenticated(web: Web, req: Request): Promise<ApiCaller | OAuthE
   }
 }
 
-/** A document that anybody may read, with its ETag. */
-type Published = {
-  readonly textOf: (environment: Environment) => { readonly body: string; readonly etag: string };
-  readonly headers: Readonly<Record<string, string>>;
-};
-
 const endpointAddresses = endpointsByPath(endpoints);
 
 /** What a read composes. @throws {ApiError} 400, 403, 404 */
@@ -107,28 +100,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     ['/config/schema.json', { textOf: createPublishedSchema(), headers: { 'Access-Control-Allow-Origin': '*' } }],
   ]);
 
-  const coded = new WeakMap<object, Coded>();
-  function codedBy(text: ReturnType<Published['textOf']>, coding: Coding): Promise<Buffer> {
-    const known = coded.get(text) ?? createCoded(Buffer.from(text.body));
-    coded.set(text, known);
-    return known(coding);
-  }
-
-  async function answerPublished({ textOf, headers: own }: Published, req: Request, res: Response): Promise<void> {
-    if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowedError('GET, HEAD');
-    const text = textOf(req.ctx.environment);
-    const coding = codingFor(req);
-    const headers = { ...own, Vary: 'Accept-Encoding' };
-    const all = {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'public, max-age=300',
-      ETag: codedTag(text.etag, coding),
-      ...(coding !== null && { 'Content-Encoding': coding }),
-    };
-    const reply = unlessKnown(req, { status: 200, headers: all, body: text.body });
-    const body = coding === null || reply.status === 304 ? reply.body : await codedBy(text, coding);
-    send(res, { ...reply, headers: { ...reply.headers, ...headers }, body });
-  }
+  const answerPublished = createPublishing();
 
   /** What a request of the address does. @throws {ApiError | MethodNotAllowedError} 404, 405 */
   function find(address: Address, method: string): ApiRequest['answer'] {

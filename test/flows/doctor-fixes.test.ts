@@ -3,9 +3,10 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, inject, vi } from 'vitest';
 import type { CheckResult, Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
 import { programArguments } from '../support/compiled.js';
+import { needsRoot } from '../support/programs.js';
 import { canChangeRoot, ours, theirs, ThrowAwayRoot } from '../support/throw-away-root.js';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -44,7 +45,7 @@ function make(path: string, { uid, gid }: { uid: number; gid: number }, mode: nu
 }
 
 const isUsable = canChangeRoot && spawnSync('setpriv', ['--reuid=64001', '--regid=64001', '--clear-groups', process.execPath, '-e', `require('fs').accessSync(${JSON.stringify(process.cwd())})`]).status === 0; // prettier-ignore
-const asRoot = test.skipIf(!isUsable);
+const asRoot = needsRoot(isUsable);
 
 type Case = { readonly path: string; readonly made?: () => void; readonly fix: RegExp; readonly touched: readonly string[] };
 

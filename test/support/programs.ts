@@ -72,5 +72,8 @@ function skippedFor(what: string): TestAPI {
   return test.skip as TestAPI;
 }
 
+/** `test` for tests that change users and roots, which only root may: elsewhere they are skipped, and the end of the run says so. */
+export const needsRoot = (able: boolean): TestAPI => (able ? test : skippedFor('root'));
+
 /** `test` for tests that run the release before beside this one: skipped in a tarball and in a shallow clone, whose history ends too early (`.ci/run` knows). */
 export const needsHistory = (): TestAPI => (earlierRelease() === null ? skippedFor('the history of the repository') : test);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOverride, type ZodOpenApiPathItemObject } from 'zod-openapi';
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
 import { describePermission, managementPermissions } from '../../domain/api-resources/management-permissions.js';
@@ -62,7 +62,7 @@ function withoutNul({ jsonSchema }: { jsonSchema: { type?: unknown; [keyword: st
 
 /** What is the same for every environment: all but its addresses. Walks every schema, which takes a while. */
 function buildShared(registry: Registry): OpenApiDocument {
-  const document = {
+  const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Management API',
@@ -77,7 +77,7 @@ function buildShared(registry: Registry): OpenApiDocument {
     ],
     paths: { ...pathsOf(registry), ...endpointPathsOf(endpoints) },
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, webhookItem(type)])),
-  } as const;
+  };
   return createDocument(document, { override: withoutNul as ZodOpenApiOverride });
 }
 

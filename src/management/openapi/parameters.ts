@@ -28,7 +28,8 @@ export function recordParameters(registry: Registry, resource: Resource): Record
   };
 }
 
-/** One value among several: a comma would make it two. */
+/** One value among several, as `filter` takes them: a comma would make it two, and U+0000 can't be stored. */
+// oxlint-disable-next-line no-control-regex -- a control character is what is refused
 const withoutComma = (schema: z.ZodType): z.ZodType => (schema instanceof z.ZodString ? schema.regex(/^[^,\u0000]*$/) : schema);
 
 function filterParameters(name: string, { description, schema, list, comparisons }: Filter): [string, z.ZodType][] {
