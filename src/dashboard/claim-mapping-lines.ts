@@ -2,7 +2,17 @@ import type { ClaimMapping, ClaimPlace } from '../db/tables/clients.js';
 import type { LineSpec } from './presentation.js';
 import { hints } from './words.js';
 
-const line = /^(\S+?)\s*=\s*(.+?)(?:\s+in\s+([a-z_]+(?:[\s,]+[a-z_]+)*))?$/;
+const places = /^[a-z_]+(?:[ ,]+[a-z_]+)*$/;
+
+/** `claim = source in places` apart; null for what has no claim or no source. */
+function partsOf(text: string): { claim: string; from: string; in: readonly string[] | null } | null {
+  const equals = text.indexOf('=');
+  const [claim, rest] = [text.slice(0, Math.max(0, equals)).trim(), text.slice(equals + 1).trim()];
+  if (claim === '' || /\s/.test(claim) || rest === '') return null;
+  const last = rest.lastIndexOf(' in ');
+  const named = last > 0 ? rest.slice(last + ' in '.length).trim() : '';
+  return places.test(named) ? { claim, from: rest.slice(0, last).trim(), in: named.split(/[ ,]+/) } : { claim, from: rest, in: null };
+}
 
 /** What is written as JSON: everything that isn't the name of a source. */
 const isConstant = (text: string) => /^["[\d-]|^(?:true|false)$/.test(text);
@@ -25,10 +35,10 @@ export const claimMappingLine = (usual: readonly ClaimPlace[]): LineSpec => ({
     return `${claim} = ${source ?? JSON.stringify(value)} in ${places.join(', ')}`;
   },
   read(text) {
-    const found = line.exec(text);
+    const found = partsOf(text.replaceAll('\t', ' '));
     if (!found) return undefined;
-    const [, claim, from = '', places] = found;
-    const where = places === undefined ? [...usual] : places.split(/[\s,]+/);
+    const { claim, from } = found;
+    const where = found.in ?? [...usual];
     if (!isConstant(from)) return { claim, in: where, source: from };
     const value = parsed(from);
     return value === undefined ? undefined : { claim, in: where, value };

@@ -55,7 +55,7 @@ export const apiErrorCodes = {
   webhook_deleted: [[409], 'Create a webhook anew; this one is gone.'],
   idempotency_key_in_use: [[409], 'Wait for the other request, then repeat.'],
   version_mismatch: [[412], 'Read the resource again, then repeat with its new ETag.'],
-  payload_too_large: [[413], 'Send at most 2 MB; a configuration document 5 MiB.'],
+  payload_too_large: [[413], 'Send at most 256 KiB; 512 for a mail template, 704 for a logo, and 1 MiB for a configuration document; at most 20,000 values in any of them. The detail says which.'],
   unsupported_media_type: [[415], 'Send `Content-Type: application/vnd.api+json` without charset.'],
   unsupported_content_encoding: [[415], 'Send the body uncompressed.'],
   ambiguous_name: [[422], 'Give each record a name of its own: a document knows them by nothing else.'],

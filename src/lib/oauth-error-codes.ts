@@ -32,7 +32,7 @@ export const oauthErrorCodes = {
   invalid_client_metadata: ['RFC 7591', 'A value can not be registered; the description names it.'],
   not_found: ['HTTP 404', 'There is nothing at this address, or dynamic registration is switched off.'],
   method_not_allowed: ['HTTP 405', 'Use one of the methods in the header `Allow`.'],
-  payload_too_large: ['HTTP 413', 'Send less.'],
+  payload_too_large: ['HTTP 413', 'Send at most 64 KiB.'],
   rate_limited: ['HTTP 429', 'Wait as many seconds as `Retry-After` says.'],
 } as const satisfies Record<string, readonly [string, string]>; // prettier-ignore
 

@@ -22,8 +22,8 @@ const joiners =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200c\u200d](?=[\p{L}\p{M}\p{Extended_Pictographic}])/gu;
 
 const wordBegins = String.raw`(?=[\p{L}\p{N}\p{M}_\[%-])`;
-const dot = new RegExp(`\\s*[.\uff0e\u3002\uff61\u2024\ufe52]+${wordBegins}`, 'gu');
-const at = /\s*[@\uff20\ufe6b]+\s*/gu;
+const dot = new RegExp(` ?[.\uff0e\u3002\uff61\u2024\ufe52]+${wordBegins}`, 'gu');
+const at = / ?[@\uff20\ufe6b]+ ?/gu;
 const scheme = /[:\uff1a\ufe13\ufe55](?=[^\s])|\/{2,}/gu;
 
 /**
@@ -31,7 +31,7 @@ const scheme = /[:\uff1a\ufe13\ufe55](?=[^\s])|\/{2,}/gu;
  * `a@b.c` "a at b dot c", `https://x` "https x"; on one line, without invisible characters. Punctuation at the end of a sentence stays.
  */
 export function plainWords(text: string): string {
-  const seen = text.replaceAll(allInvisible, ' ');
+  const seen = text.replaceAll(allInvisible, ' ').replaceAll(/\s+/g, ' ');
   const unlinked = seen.replaceAll(scheme, ' ').replaceAll(at, ' at ').replaceAll(dot, ' dot ');
   return unlinked.replaceAll(/\s+/g, ' ').trim();
 }

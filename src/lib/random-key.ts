@@ -30,7 +30,7 @@ function isTyped(text: string): boolean {
 export function randomKeyProblem(text: string): string | null {
   const standard = text.replaceAll('-', '+').replaceAll('_', '/').replace(/=$/, '');
   const bytes = Buffer.from(standard, 'base64');
-  if (bytes.toString('base64').replace(/=*$/, '') !== standard || bytes.length !== keyLength)
+  if (bytes.toString('base64').replaceAll('=', '') !== standard || bytes.length !== keyLength)
     return `must be 32 random bytes in base64 (44 characters), not a passphrase; ${instead}`;
   if (isContrived(bytes) || isTyped(standard)) return `must be random; this looks like words or a pattern; ${instead}`;
   return null;

@@ -1,12 +1,10 @@
 import type { Request, Response } from 'express';
 import express from 'express';
+import { bodyLimits } from '../http/request/body-limits.js';
 import { refuse } from './problems.js';
 
-/** How long a body may be, in bytes, unless its endpoint takes more. */
-const standardLimit = 2 * 1024 * 1024;
-
 const readerOf = (limit: number) => express.raw({ type: () => true, limit, inflate: false });
-const readers = new Map([[standardLimit, readerOf(standardLimit)]]);
+const readers = new Map([[bodyLimits.document, readerOf(bodyLimits.document)]]);
 
 /** Reads a body up to the limit; there are as many as different limits. */
 function readerFor(limit: number): ReturnType<typeof readerOf> {
@@ -17,6 +15,24 @@ function readerFor(limit: number): ReturnType<typeof readerOf> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const maxDepth = 32;
+
+/** So many values, names of members among them, a document has at most: reading them takes longer than reading long texts. */
+const mostValues = 20_000;
+
+const [quote, backslash, ...betweenValues] = Buffer.from('"\\,:[{');
+
+/** Whether the bytes hold more values than a document may have, told before anything is made of them. */
+function holdsTooMany(bytes: Buffer): boolean {
+  let count = 0;
+  let inText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) inText = !inText;
+    else if (inText && byte === backslash) at += 1;
+    else if (!inText && betweenValues.includes(byte as number) && ++count > mostValues) return true;
+  }
+  return false;
+}
 
 /** Whether everything in the value can be stored as text: no NUL, no lone surrogate, no number beyond what JSON can say, no member `__proto__`, bounded depth. */
 function isStorable(value: unknown, depth = 0): boolean {
@@ -29,15 +45,19 @@ function isStorable(value: unknown, depth = 0): boolean {
 }
 
 /** The bytes of the body. @throws what body-parser throws: 413 beyond the limit, 400 for a wrong length */
-export async function readBody(req: Request, res: Response, limit = standardLimit): Promise<Buffer> {
+export async function readBody(req: Request, res: Response, limit: number = bodyLimits.document): Promise<Buffer> {
   const read = readerFor(limit);
   await new Promise<void>((resolve, reject) => read(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve())));
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
 
-/** The JSON object that the bytes say. @throws {ApiError} 400 */
+/** The JSON object that the bytes say. @throws {ApiError} 400, 413 */
 export function parseDocument(bytes: Buffer): Record<string, unknown> {
   const malformed = (detail: string) => refuse(400, 'malformed_document', detail, { pointer: '' });
+  if (holdsTooMany(bytes))
+    throw refuse(413, 'payload_too_large', `The document holds more than ${mostValues} values: send fewer records at once.`, {
+      pointer: '',
+    });
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(bytes));

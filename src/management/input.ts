@@ -7,6 +7,7 @@ import { attributesOf, type Identifier } from './documents.js';
 import { fromProblems, invalidAttributes, invalidMeta, maxErrors, pointerTo, problem, refuse } from './problems.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type RelatedRows, type Relationship, type Resource, type Row } from './resource.js';
+import { parseMeasured } from '../lib/measured.js';
 import { named } from '../lib/named.js';
 
 type Json = Record<string, unknown>;
@@ -81,8 +82,8 @@ export function readMeta(schema: z.ZodObject, document: Json): Row {
   const { meta } = document;
   if (meta === undefined) throw refuse(400, 'malformed_document', 'The document needs "meta".', { pointer: '' });
   if (!isObject(meta)) throw malformed('"meta" must be an object.', 'meta');
-  const parsed = schema.safeParse(meta);
-  if (!parsed.success) throw invalidMeta(parsed.error.issues, meta);
+  const parsed = parseMeasured(schema, meta);
+  if (!parsed.success) throw invalidMeta(parsed.issues, meta);
   return parsed.data;
 }
 
@@ -181,12 +182,12 @@ const topOf = ({ attribute }: Problem) => (typeof attribute === 'string' ? attri
  * say about the rest. @throws {ApiError} 422
  */
 function checkedAttributes(schema: z.ZodObject, sent: Json, problems: Problems, input: Input, missing: readonly ApiErrorObject[]): Row {
-  const parsed = schema.safeParse(sent);
-  const malformed = new Set<unknown>(parsed.success ? [] : parsed.error.issues.map(({ path }) => path[0]));
+  const parsed = parseMeasured(schema, sent);
+  const malformed = new Set<unknown>(parsed.success ? [] : parsed.issues.map(({ path }) => path[0]));
   const known = Object.entries(sent).filter(([name]) => Object.hasOwn(schema.shape, name) && !malformed.has(name));
   const ruled = problems(parsed.success ? parsed.data : Object.fromEntries(known)).filter((one) => !malformed.has(topOf(one)));
   if (parsed.success && ruled.length === 0 && missing.length === 0) return parsed.data;
-  const errors = parsed.success ? [] : invalidAttributes(parsed.error.issues, input.attributes).errors;
+  const errors = parsed.success ? [] : invalidAttributes(parsed.issues, input.attributes).errors;
   throw new ApiError([...errors, ...fromProblems(ruled, input.document).errors, ...missing].slice(0, maxErrors));
 }
 

@@ -13,6 +13,9 @@ type Source = { readonly pointer: string } | { readonly parameter: string } | { 
 /** The title of a code: always the same one (JSON:API 1.1, "Error Objects"). */
 const titleOf = (code: string) => (code.charAt(0).toUpperCase() + code.slice(1)).replaceAll('_', ' ');
 
+/** How many errors one answer has at most, and how many are made. */
+export const maxErrors = 20;
+
 /** One error object. */
 export function problem(
   status: number,
@@ -127,7 +130,7 @@ export function fromIssue(issue: z.core.$ZodIssue, value: unknown, base: Pointer
   const { path: root, unknownCode, unknownText } = base;
   const path = issue.path.filter((part) => typeof part !== 'symbol') as (string | number)[];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => {
+    return issue.keys.slice(0, maxErrors).map((key) => {
       const nearest = base.nearest?.(path, key) ?? null;
       const hint = nearest === null ? '' : ` Did you mean "${nearest}"?`;
       const meta = nearest === null ? undefined : { nearest };
@@ -147,20 +150,23 @@ export function fromIssue(issue: z.core.$ZodIssue, value: unknown, base: Pointer
   return [problem(422, code, issue.message, pointerTo(...root, ...place.path))];
 }
 
-/** How many errors one answer has at most. */
-export const maxErrors = 20;
+/** Issues as errors, of which no more are made than are told. */
+export function fromIssues(issues: readonly z.core.$ZodIssue[], value: unknown, base: PointerBase): ApiErrorObject[] {
+  const errors: ApiErrorObject[] = [];
+  for (const issue of issues.slice(0, maxErrors)) errors.push(...fromIssue(issue, value, base));
+  return errors.slice(0, maxErrors);
+}
 
 /** All validation failures of the attributes at once, up to twenty. */
 export function invalidAttributes(issues: readonly z.core.$ZodIssue[], attributes: unknown): ApiError {
-  const errors = issues.flatMap((issue) => fromIssue(issue, attributes, inAttributes)).slice(0, maxErrors);
+  const errors = fromIssues(issues, attributes, inAttributes);
   // Without an `attributes` member the pointers end above it.
   if (attributes !== undefined) return new ApiError(errors);
   return new ApiError(errors.map((error) => ({ ...error, source: { pointer: '/data' } })));
 }
 
 /** The same of the top-level `meta`. */
-export const invalidMeta = (issues: readonly z.core.$ZodIssue[], meta: unknown): ApiError =>
-  new ApiError(issues.flatMap((issue) => fromIssue(issue, meta, inMeta)).slice(0, maxErrors));
+export const invalidMeta = (issues: readonly z.core.$ZodIssue[], meta: unknown): ApiError => new ApiError(fromIssues(issues, meta, inMeta));
 
 /** The error of refusals by the domain, with pointers into the request's document. */
 export function fromProblems(problems: readonly Problem[], document: unknown): ApiError {

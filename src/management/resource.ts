@@ -146,6 +146,8 @@ export type Definition<R, C, U> = {
   readonly permissions?: string;
   readonly title: string;
   readonly description: string;
+  /** How long the body of a creation or an update may be, one of `bodyLimits`; that of documents unless given. */
+  readonly maxBytes?: number;
   readonly source: Source;
   /** Left out: the rows of `source`. Given: a list that the code itself holds. */
   readonly entries?: readonly Row[];

@@ -61,7 +61,7 @@ async function readSent(call: Call, { route, address, req, res }: Writing): Prom
   const showsRecord = route.kind !== 'linkage' && req.method !== 'DELETE';
   const rules = { resource: showsRecord ? answerOf(call.registry, route) : null, list: false };
   const query = readQuery(call, parametersOf(address.query), rules, '');
-  const bytes = withDocument ? await readBody(req, res) : Buffer.alloc(0);
+  const bytes = withDocument ? await readBody(req, res, route.resource.maxBytes) : Buffer.alloc(0);
   const document = withDocument ? parseDocument(bytes) : {};
   const repeatable = req.method === 'DELETE' ? null : repeatableOf(req, call.actor, address, bytes);
   return { query, document, repeatable };

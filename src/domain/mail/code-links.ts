@@ -57,13 +57,22 @@ function* wordsWithCode(text: string): Generator<string> {
   }
 }
 
+/** A template without the words that no tag is part of, which carry nothing: what is left is read in each of its forms. */
+function wordsBesideTags(template: string): string {
+  const shortened = template.split(/(\{\{[^{}]*\}\})/).map((piece) => {
+    const [first, last] = [piece.search(/[\t\n\f\r ]/), Math.max(...[...spaces].map((space) => piece.lastIndexOf(space)))];
+    return /[{}]/.test(piece) || last <= first ? piece : piece.slice(0, first + 1) + piece.slice(last);
+  });
+  return shortened.join('');
+}
+
 /**
  * The word in which a mail that carries a code would have it in a link, were it only because mail programs make links of what looks like one: whoever clicks
  * tells the code to that host. Null when there is none, as in mails without a code. @throws {Error} when it can't be read
  */
 export function findCodeInLink(text: string, variables: Variables): string | null {
   if (!Object.values(variables).some(({ kind }) => kind === 'code')) return null;
-  for (const form of formsOf(text, variables)) {
+  for (const form of formsOf(wordsBesideTags(text), variables)) {
     for (const word of wordsWithCode(form)) if (makesLink.test(word)) return word.replaceAll(marker, '{{...}}').slice(0, 80);
   }
   return null;

@@ -30,6 +30,10 @@ const schemes = named<readonly string[]>({
   background: ['https:'],
 });
 
+/** So many attributes an element has at most: each new one is looked for among those before. */
+const mostAttributes = 100;
+const pieceLength = 2_000;
+
 /** What browsers forgive without reading something else into it. */
 const forgiven =
   words(`absence-of-digits-in-numeric-character-reference control-character-reference missing-semicolon-after-character-reference
@@ -110,10 +114,12 @@ export const markupForOffice = (comment: string): string | undefined => conditio
  * What speaks against a comment; null for nothing. What programs take it for markup has no scripts, and ends within it as it began: left open, an attribute
  * would go on over what follows, which may be a code.
  */
-function commentProblem(data: string, variables: Variables): string | null {
+function commentProblem(data: string, variables: Variables, forOffice: boolean): string | null {
   if (holdsTag(data)) return 'has variables in a comment: they stand in text.';
   const markup = markupForOffice(data);
   if (markup === undefined) return /\[\s*if\b/i.test(data) ? 'has a conditional comment that can not be read.' : null;
+  // No end of a comment closes two of them; and each would be read as deep as there are.
+  if (forOffice) return 'has a conditional comment within another one.';
   const found = findHtmlProblem(markup, variables, true);
   return found && `has a conditional comment, of which ${found.detail}`;
 }
@@ -152,7 +158,7 @@ export function findHtmlProblem(template: string, variables: Variables, forOffic
     {
       onStartTag: startTag,
       onEndTag: endTag,
-      onComment: ({ data, location }) => refuse(location?.startLine, commentProblem(data, variables)),
+      onComment: ({ data, location }) => refuse(location?.startLine, commentProblem(data, variables, forOffice)),
       onDoctype: ({ location }) =>
         refuse(
           location?.startLine,
@@ -166,6 +172,10 @@ export function findHtmlProblem(template: string, variables: Variables, forOffic
         refuse(startLine, forgiven.has(code) ? null : `is not well-formed HTML (${code}). A < that begins no tag is written &lt;.`),
     },
   );
-  tokenizer.write(source, true);
+  for (let at = 0; found === null && (at < source.length || at === 0); at += pieceLength) {
+    tokenizer.write(source.slice(at, at + pieceLength), at + pieceLength >= source.length);
+    const { attrs = [] } = (tokenizer as unknown as { currentToken: Partial<Token.TagToken> | null }).currentToken ?? {};
+    if (attrs.length > mostAttributes) refuse(1, `has an element with more than ${mostAttributes} attributes.`);
+  }
   return found;
 }

@@ -22,6 +22,14 @@ function writer(): InstanceType<typeof mustache.Writer> {
 
 const own = writer();
 
+let last: { readonly template: string; readonly tokens: string[][] } | null = null;
+
+/** The tokens of a template. The last one is remembered: whoever checks a template asks for them several times, and each character takes its time. */
+function parsed(template: string): string[][] {
+  if (last?.template !== template) last = { template, tokens: own.parse(template) };
+  return last.tokens;
+}
+
 function flattened(tokens: readonly Token[], within: readonly string[]): Tag[] {
   return tokens.flatMap(([type, name, at, , inner]) =>
     type === 'text'
@@ -31,13 +39,13 @@ function flattened(tokens: readonly Token[], within: readonly string[]): Tag[] {
 }
 
 /** All tags of a template but the ends of sections, in their order. @throws {Error} when it can't be read: a tag or section that doesn't end */
-export const tagsOf = (template: string): Tag[] => flattened(own.parse(template) as Token[], []);
+export const tagsOf = (template: string): Tag[] => flattened(parsed(template) as unknown as Token[], []);
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** Fills in a template that is read once. @throws {Error} when it can't be read */
 export function fillingOf(template: string, escape: (text: string) => string): (values: Values) => string {
-  const tokens = own.parse(template);
+  const tokens = parsed(template);
   const config = { escape: (value: unknown) => escape(String(value)) };
   return (values) => own.renderTokens(tokens, new mustache.Context(values), undefined, template, config);
 }

@@ -12,6 +12,8 @@ export const templateLimits = { subject: 200, text: 20_000, html: 100_000 } as c
 
 const mostTags = 500;
 const deepest = 4;
+/** So long a tag is at most: what looks for its end goes on over all that follows, and does so from each space anew. */
+const longestTag = 100;
 
 type Part = keyof MailText;
 type Found = Pick<Problem, 'code' | 'detail'>;
@@ -61,6 +63,12 @@ function findTagProblem(template: string, variables: Variables, part: Part): Fou
   const tooMany = invalid(`has more than ${mostTags} tags.`);
   // A section has two. Before they are read: deep ones would be read as deep.
   if (template.split('{{').length > 2 * mostTags + 1) return tooMany;
+  const open = template
+    .split('{{')
+    .slice(1)
+    .find((rest) => !rest.slice(0, longestTag).includes('}}'));
+  if (open !== undefined) return invalid(`can not be read: {{${open.slice(0, 20)} does not end within ${longestTag} characters.`);
+  if (/\{\{\s*=/.test(template)) return invalid(unwanted['=']);
   let tags: Tag[];
   try {
     tags = tagsOf(template);

@@ -46,7 +46,7 @@ const typed = (password: string) => Buffer.from(password.normalize('NFC'), 'utf8
 
 const tooLong = (password: string) => password.length > MAX_PASSWORD_UNITS;
 
-const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
+const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
 
 /** Hashes into the PHC form with its parameters in the order of the reference implementation, which other software expects. */
 async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): Promise<string> {

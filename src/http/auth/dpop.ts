@@ -23,7 +23,7 @@ export async function readProof(
     ...beside,
     method: req.method,
     origin: askedOrigin(req),
-    path: req.originalUrl.replace(/[?#].*$/s, ''),
+    path: req.originalUrl.split(/[?#]/, 1)[0] ?? '',
   };
   // Several headers arrive as one, joined by commas.
   return verifyProof(req.ctx, String(dpop), request);

@@ -69,7 +69,7 @@ const addressKeys = new Map<string, AddressKeys>();
 const maxAddresses = 10_000;
 
 function readAddress(ip: string | undefined): AddressKeys {
-  const text = ip?.replace(/%.*$/, '') ?? '';
+  const text = ip?.split('%', 1)[0] ?? '';
   if (!ipaddr.isValid(text)) return { address: 'unknown', network: null };
   const address = ipaddr.process(text);
   if (address.kind() === 'ipv4') return { address: address.toString(), network: null };

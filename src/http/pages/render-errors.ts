@@ -15,6 +15,7 @@ import {
   type OnwardLink,
 } from '../../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../../lib/error-codes.js';
+import { bodyTooLarge } from '../request/body-limits.js';
 import { wantsJson } from '../request/form.js';
 import { traceRefusal } from '../request/trace.js';
 import { MethodNotAllowedError } from '../routes.js';
@@ -110,9 +111,9 @@ function foreignError(error: unknown): RenderedError {
       extra: {},
     };
   }
-  const { status, type } = error as { status?: unknown; type?: unknown };
+  const { status, type, limit } = error as { status?: unknown; type?: unknown; limit?: unknown };
   if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {
-    const texts: Record<number, string> = { 413: 'the body is too large', 415: 'the body must not be compressed, and be UTF-8' };
+    const texts: Record<number, string> = { 413: bodyTooLarge(Number(limit)), 415: 'the body must not be compressed, and be UTF-8' };
     const code = status === 413 ? 'payload_too_large' : 'invalid_request';
     return { status, code, text: texts[status] ?? 'the body can not be read', said: bodyMessage(status), ...plain };
   }

@@ -4,12 +4,13 @@ import { BodyError } from '../../errors.js';
 import { isAskedOrigin } from './asked-origin.js';
 import { message } from '../../lib/languages/messages.js';
 import { named } from '../../lib/named.js';
+import { bodyLimits } from './body-limits.js';
 import { isPasswordField, noParameters, parseParameters, type Parameters } from '../../lib/parameters.js';
 
 const formType = 'application/x-www-form-urlencoded';
 const jsonType = 'application/json';
 
-const maxBytes = 65_536;
+const maxBytes = bodyLimits.form;
 
 const readForm = express.raw({ type: formType, limit: maxBytes, inflate: false });
 const readJson = express.raw({ type: jsonType, limit: maxBytes, inflate: false });

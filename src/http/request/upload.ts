@@ -2,6 +2,7 @@ import type { BusboyHeaders } from '@fastify/busboy';
 import type { Request, RequestHandler, Response } from 'express';
 import { BodyError } from '../../errors.js';
 import { parseParameters } from '../../lib/parameters.js';
+import { bodyLimits, bodyTooLarge } from './body-limits.js';
 import { form } from './form.js';
 
 /** A file that came with a form: its bytes, of which there are none when it is larger than it may be. Its name and its stated type are nobody's word, and not kept. */
@@ -15,8 +16,7 @@ declare module 'express-serve-static-core' {
 }
 
 const multipart = 'multipart/form-data';
-/** So much is read, and all but the file's share forgotten, for the sake of an answer that says what is wrong. */
-const maxBodyBytes = 16 * 1024 * 1024;
+const maxBodyBytes = bodyLimits.upload;
 const maxFields = 20;
 const maxFieldBytes = 8_192;
 
@@ -62,7 +62,7 @@ async function read(req: Request, maxFileBytes: number): Promise<Read> {
     req.on('close', () => req.complete || refuse(400, 'the body broke off'));
     req.on('data', (chunk: Buffer) => {
       seen += chunk.length;
-      if (seen > maxBodyBytes) refuse(413, 'the body is too large');
+      if (seen > maxBodyBytes) refuse(413, bodyTooLarge(maxBodyBytes));
     });
     req.pipe(parser);
   });
@@ -76,7 +76,7 @@ export function uploadForm(maxFileBytes: number): RequestHandler {
   return async (req: Request, res: Response, next): Promise<void> => {
     req.upload = null;
     if (!req.is(multipart)) return form(req, res, next);
-    if (Number(req.headers['content-length'] ?? 0) > maxBodyBytes) throw new BodyError(413, 'the body is too large');
+    if (Number(req.headers['content-length'] ?? 0) > maxBodyBytes) throw new BodyError(413, bodyTooLarge(maxBodyBytes));
     if (req.headers['content-encoding'] !== undefined) throw new BodyError(415, 'the body must not be compressed');
     try {
       const { fields, upload } = await read(req, maxFileBytes);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bodyLimits } from '../../http/request/body-limits.js';
 import { applyDocument, summaryOf, type Application } from '../configuration/apply.js';
 import { driftOf } from '../configuration/drift.js';
 import { credentialPermissions } from '../configuration/described-credentials.js';
@@ -6,9 +7,6 @@ import { exportDocument } from '../configuration/export.js';
 import { kindNames, kinds, permissionsToRead } from '../configuration/kinds.js';
 import { readLive } from '../configuration/live.js';
 import { endpoint } from './endpoint.js';
-
-/** A document is no longer than this, with all that comes with it: 5 MiB. */
-const maxBytes = 5 * 1024 * 1024;
 
 const everythingRead = [...new Set([...permissionsToRead(Object.values(kinds)), ...credentialPermissions])] as [string, ...string[]];
 
@@ -78,7 +76,7 @@ const planning = {
   permissions: ['environments:read'],
   writes: true,
   input: application,
-  maxBytes,
+  maxBytes: bodyLimits.configuration,
   answer: applied,
   refusals: [409],
 } as const;

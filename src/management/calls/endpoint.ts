@@ -34,7 +34,7 @@ export type Endpoint<Input extends z.ZodObject | undefined = z.ZodObject | undef
   readonly writes?: true;
   /** A strict object. Left out: a body is not read. */
   readonly input?: Input;
-  /** How long a body may be, in bytes; 2,000,000 unless given. */
+  /** How long a body may be, one of `bodyLimits`; that of documents unless given. */
   readonly maxBytes?: number;
   readonly answer: Answer;
   /** Statuses of refusals beside those that every endpoint has, for the documentation. */

@@ -3,7 +3,7 @@ import type { ApiErrorObject } from '../../errors.js';
 import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
 import { grantKey, nameOf, permissionKey, wordsKey } from './keys.js';
-import { fromIssue, pointerTo, problem } from '../problems.js';
+import { fromIssue, maxErrors, pointerTo, problem } from '../problems.js';
 import type { Row } from '../resource.js';
 import { documentJsonSchema, documentSchema, type DescribedCredential, type RolePermissions, type SecretReference } from './document.js';
 import {
@@ -175,7 +175,7 @@ const base = {
 } as const;
 
 /** All that is wrong with a document is told at once, up to so many. */
-export const mostProblems = 500;
+export const mostProblems = maxErrors;
 
 /** What an issue of the schema says. Where the reference to a secret belongs, anything else might be a secret, and isn't repeated. */
 function errorsOf(issue: z.core.$ZodIssue, document: unknown, left: number): ApiErrorObject[] {

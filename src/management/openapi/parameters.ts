@@ -87,7 +87,7 @@ const idempotencyKey = {
     .string()
     .min(1)
     .max(255)
-    .regex(/^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*$/)
+    .regex(/^(?! *$)[\x20-\x7e]+$/)
     .optional()
     .meta({
       description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bodyLimits } from '../../http/request/body-limits.js';
 import { dropLogo, keepLogo, logoUrl, readLogo } from '../../domain/logos/logos.js';
 import { noReach } from '../../domain/reach/reach.js';
 import { logosWithoutImages, type LogoRow } from '../../db/tables/logos.js';
@@ -19,6 +20,7 @@ export const logos = resource<LogoRow, { image: string }>({
   title: 'Logos',
   description:
     'Images for branding: PNG, WebP or SVG, at most 512 KiB. The type is told by the content, an SVG is written anew without what runs or loads anything, and the id is the SHA-256 of what is shown. Put `url` into `branding.logo_url` or `branding.dark_logo_url` of an environment or a client: a logo that no branding names is deleted after 30 days.',
+  maxBytes: bodyLimits.logo,
   source: { table: 'logos', key: 'id', keyType: 'text', visible: logosWithoutImages },
   attributes: z.object({
     url: z.string().meta({ description: 'Where anybody can see it: the address for a branding.' }),

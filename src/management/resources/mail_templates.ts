@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bodyLimits } from '../../http/request/body-limits.js';
 import { createMailTemplate, updateMailTemplate, type MailTemplateInput } from '../../domain/mail/mail-templates.js';
 import { mailNames, type MailName, type MailText } from '../../domain/mail/mails.js';
 import { templateLimits, templateProblems } from '../../domain/mail/template-problems.js';
@@ -43,6 +44,7 @@ export const mail_templates = resource<MailTemplateRow, Creation, Partial<MailTe
   title: 'Mail templates',
   description:
     'The words of the mails that the service sends, one template for each mail and language: [Mustache](https://mustache.github.io/mustache.5.html) without logic. Whoever writes them speaks to everybody in the name of the environment: give the permission to those alone whom you would give everybody’s attention.',
+  maxBytes: bodyLimits.mail_template,
   source: { table: 'mail_templates', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     name,

@@ -6,6 +6,7 @@ import type { Context } from '../../domain/context.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
+import { parseMeasured } from '../../lib/measured.js';
 import { holdsInvisible, holdsStack } from '../../lib/plain-words.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
@@ -62,7 +63,7 @@ const schema = (policy: Policy) => {
     client_name: text(255).refine((name) => !holdsInvisible(name), 'must not hold control characters, invisible ones or directions of writing').refine((name) => !holdsStack(name), 'must not have more than six marks on a character').nullish(),
     application_type: z.enum(['web', 'native']).optional(),
     grant_types: z.array(z.string().max(256)).max(20).default(['authorization_code']),
-    response_types: z.array(z.literal('code')).default(['code']),
+    response_types: z.array(z.literal('code')).max(20).default(['code']),
     token_endpoint_auth_method: z.enum(clientAuthMethods).default('client_secret_basic'),
     token_endpoint_auth_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
     request_object_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
@@ -93,10 +94,10 @@ type ClientMetadata = z.infer<ReturnType<typeof schema>>;
 const refuse = (name: string, description: string) =>
   new OAuthError(400, name === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata', `${name}: ${description}`);
 
-function readClientMetadata(body: unknown, policy: Policy): ClientMetadata {
-  const parsed = schema(policy).safeParse(body);
+function readClientMetadata(body: Record<string, unknown>, policy: Policy): ClientMetadata {
+  const parsed = parseMeasured(schema(policy), body);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
+  const [issue] = parsed.issues;
   throw refuse(String(issue?.path[0] ?? 'the body'), issue?.message ?? 'invalid');
 }
 
@@ -154,7 +155,7 @@ export function readClient(
   allowedGrants: readonly string[],
   before: ClientRow | null = null,
 ): ReturnType<typeof clientColumns> {
-  const metadata = clientColumns(readClientMetadata(body, policy), allowedGrants);
+  const metadata = clientColumns(readClientMetadata(body as Record<string, unknown>, policy), allowedGrants);
   const columns = before ? underFapi2(metadata, before) : metadata;
   const { profile, require_signed_request_object } = before ?? undecided;
   const [problem] = clientProblems({ ...columns, profile, require_signed_request_object }, { ...policy, keysRequired: true });

@@ -330,3 +330,26 @@ test('times and lifetimes are words of the template’s language', () => {
   const { text } = renderSample(environment, 'register_code', { subject: 'x', text: '{{code}} {{expires_in}} {{time}}', html: null }, 'de');
   expect(text).toContain('104285 10 Minuten 21. November 2026 um 09:05 UTC');
 });
+
+test('what would be read as deep as it is, or again from each of its characters, is refused at once (attack 38.978)', () => {
+  const before = performance.now();
+  const code = '{{code}} ';
+  const problemOf = (html: string) => templateProblems('register_code', { html })[0]?.detail;
+  expect(problemOf(code + '<!--[if a]>'.repeat(9_000))).toMatch(/nested-comment|well-formed/);
+  expect(problemOf(`${code}${'<!--[if a]>'.repeat(4_000)}<![endif]-->`)).toMatch(/nested-comment/);
+  expect(
+    problemOf(
+      `${code}<p ${Array.from({ length: 20_000 }, (_, at) => `a${at.toString(36)}`)
+        .join(' ')
+        .slice(0, 90_000)}>x</p>`,
+    ),
+  ).toMatch(/has the attribute|more than 100 attributes/);
+  expect(
+    problemOf(
+      `${code}<p ${Array.from({ length: 101 }, (_, at) => `data-${String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26))}`).join(' ')}${' '.repeat(3_000)}>x</p>`,
+    ),
+  ).toMatch(/more than 100 attributes/);
+  expect(problemOf(`${code}{{${' '.repeat(90_000)}code}}`)).toMatch(/does not end within 100 characters/);
+  expect(problemOf(`${code}{{=x y=}}${'x  '.repeat(20_000)}`)).toMatch(/delimiters/);
+  expect(performance.now() - before).toBeLessThan(3_000);
+});
