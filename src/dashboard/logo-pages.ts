@@ -5,7 +5,6 @@ import { imageTypes, maxImageBytes } from '../lib/images/image.js';
 import { requirePermissions } from '../management/authorize.js';
 import type { ResourceObject } from '../management/documents.js';
 import { createRecord, updateRecord } from '../management/operations.js';
-import type { Row } from '../management/resource.js';
 import { notFound } from '../management/problems.js';
 import { placeIn } from './list-place.js';
 import { logosPath, type LogoOwner } from './logo-place.js';
@@ -86,11 +85,11 @@ export function logosPage(render: Render, collection: LogoOwner) {
   };
 }
 
-/** Keeps the image and answers its address, and whether anything of it was left out. @throws {ApiError} */
-async function keep({ call, ctx }: Request, bytes: Buffer): Promise<{ url: string; isCleaned: boolean }> {
+/** Keeps the image and answers its address. @throws {ApiError} */
+async function keep({ call, ctx }: Request, bytes: Buffer): Promise<string> {
   const attributes = { image: bytes.toString('base64') };
-  const { row, meta } = await createRecord(call, resourceOf(call, 'logos'), () => ({ attributes, relationships: {}, document: {} }));
-  return { url: logoUrl(ctx, row as unknown as LogoRow), isCleaned: ((meta as Row)['removed'] as readonly string[]).length > 0 };
+  const { row } = await createRecord(call, resourceOf(call, 'logos'), () => ({ attributes, relationships: {}, document: {} }));
+  return logoUrl(ctx, row as unknown as LogoRow);
 }
 
 /** Puts the address into the branding as it is now; null takes it out. @throws {ApiError} */
@@ -115,11 +114,9 @@ export function saveLogo(render: Render, collection: LogoOwner) {
     if (upload === null) return refuse(sentences.choose_an_image);
     if (upload.isTooLarge) return refuse(fill(sentences.the_image_is_larger_than, { size: maxImageBytes / 1024 }));
     const result = await attempt([], { texts: {}, chosen: {} }, async () => {
-      const { url, isCleaned } = await keep(req, upload.bytes);
-      await brand(req, owner, slot, url);
-      return isCleaned;
+      await brand(req, owner, slot, await keep(req, upload.bytes));
     });
     if ('errors' in result) return refuse(result.status === 412 ? sentences.somebody_changed_it_meanwhile : (result.errors['form'] ?? ''), result.status === 412 ? 409 : result.status); // prettier-ignore
-    res.redirect(303, `${owner.path}?done=${result.done ? 'image_cleaned' : 'updated'}`);
+    res.redirect(303, `${owner.path}?done=updated`);
   };
 }

@@ -9,7 +9,6 @@ import { fill, sentences, terms } from './words.js';
 export const doneTexts: Readonly<Record<string, string>> = named({
   created: sentences.created,
   updated: sentences.saved,
-  image_cleaned: sentences.saved_what_could_run_was_left_out,
   deleted: sentences.deleted,
   blocked: sentences.blocked_all_sessions_have_ended,
   unblocked: sentences.unblocked,

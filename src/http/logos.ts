@@ -6,7 +6,7 @@ import { message } from '../lib/languages/messages.js';
 import { logoPath } from '../domain/logos/logos.js';
 
 /** A name that an image of ours can have; nothing else is looked up. */
-const shape = /^([0-9a-f]{64})\.(?:png|webp|svg)$/;
+const shape = /^([0-9a-f]{64})\.(?:png|jpg|webp)$/;
 
 /** So many images are remembered, each for so long: whoever asks again and again costs the database little. */
 const maxKept = 32;
@@ -15,8 +15,8 @@ const keptMs = 60_000;
 type Kept = { readonly image: LogoImage; readonly until: number };
 
 /**
- * GET /logos/{sha256}.{png|webp|svg}: a logo of the environment of the host. Its bytes are those that the address is the digest of, so it is kept for
- * good; opened by itself an SVG can run and load nothing.
+ * GET /logos/{sha256}.{png|jpg|webp}: a logo of the environment of the host. Its bytes are those that the address is the digest of, so it is kept for
+ * good.
  * @throws {PageError} 404
  */
 export function logoImage({ clock }: Pick<Deps, 'clock'>): RequestHandler {
@@ -45,7 +45,7 @@ export function logoImage({ clock }: Pick<Deps, 'clock'>): RequestHandler {
     res.set({
       'Content-Type': found.content_type,
       'X-Content-Type-Options': 'nosniff',
-      'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
+      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
       // Mails and pages of clients show it too.
       'Cross-Origin-Resource-Policy': 'cross-origin',
       'Cache-Control': 'public, max-age=31536000, immutable',

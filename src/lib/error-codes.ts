@@ -110,7 +110,7 @@ export const apiErrorCodes = {
   auth_method_not_allowed: [[422], 'Choose an authentication method that fits the kind of client.'],
   jwks_twice: [[422], 'Give `jwks` or `jwks_uri`.'],
   jwks_required: [[422], 'Give `jwks` or `jwks_uri`.'],
-  invalid_image: [[422], 'Send a PNG, WebP or SVG image of at most 512 KiB; the detail says what is wrong with this one.'],
+  invalid_image: [[422], 'Send a PNG, JPEG or WebP image of at most 512 KiB; the detail says what is wrong with this one.'],
   unsupported_password_hash: [[422], 'Use argon2 in PHC form or bcrypt.'],
   password_too_short: [[422], 'Choose a longer password.'],
   password_too_long: [[422], 'Choose a password of at most 128 characters.'],

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { administratorsPage, look } from '../support/administrators-page.js';
 import { picture, sharedChromium } from '../support/chromium.js';
-import { svg } from '../support/images.js';
+import { png } from '../support/images.js';
 import { needs } from '../support/programs.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 
@@ -91,8 +91,8 @@ test('a machine, without scripts: its name alone, and what it still lacks', asyn
   expect(await plain.locator('#secret-client_secret').textContent()).toMatch(/^cs_/);
   await plain.getByRole('link', { name: 'Create client grant' }).click();
   await plain.waitForURL('**/client_grants/new?client=*');
-  const file = join(mkdtempSync(join(tmpdir(), 'logo-')), 'logo.svg');
-  writeFileSync(file, svg('<circle cx="16" cy="16" r="12" fill="#2b5fc7"/>'));
+  const file = join(mkdtempSync(join(tmpdir(), 'logo-')), 'logo.png');
+  writeFileSync(file, png());
   await plain.goto(`${service.url}/dashboard/settings/logo`);
   await plain.getByLabel('Image').first().setInputFiles(file);
   await plain.getByRole('button', { name: 'Upload' }).first().click();
@@ -104,10 +104,9 @@ test('a machine, without scripts: its name alone, and what it still lacks', asyn
 
 test('a logo is uploaded, replaced and removed, and the sign-in page shows it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'logo-'));
-  const drawn = (name: string, fill: string) => {
+  const drawn = (name: string, width: number) => {
     const path = join(directory, name);
-    const text = `<text x="38" y="23" font-family="sans-serif" font-size="20" font-weight="700" fill="${fill}">Acme</text>`;
-    writeFileSync(path, svg(`<circle cx="16" cy="16" r="12" fill="#b3261e"/>${text}`, 'width="120" height="32" viewBox="0 0 120 32"'));
+    writeFileSync(path, png(width, 32));
     return path;
   };
   await page.goto(`${service.url}/dashboard/settings`);
@@ -116,10 +115,10 @@ test('a logo is uploaded, replaced and removed, and the sign-in page shows it', 
   await page.getByRole('button', { name: 'Upload' }).first().click();
   await page.locator('#error-summary').waitFor();
   await look(page, 'logo-error');
-  await page.getByLabel('Image').first().setInputFiles(drawn('light.svg', '#1b1d22'));
+  await page.getByLabel('Image').first().setInputFiles(drawn('light.png', 120));
   await page.getByRole('button', { name: 'Upload' }).first().click();
   await page.getByText('Saved.').waitFor();
-  await page.getByLabel('Image').last().setInputFiles(drawn('dark.svg', '#ffffff'));
+  await page.getByLabel('Image').last().setInputFiles(drawn('dark.png', 64));
   await page.getByRole('button', { name: 'Upload' }).click();
   await page.getByRole('button', { name: 'Replace' }).nth(1).waitFor();
   const loaded = () =>

@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 150_000 });
 
 /** What only some installations and some requests need; what each costs a start is in docs/scaling.md. */
 const onDemand =
-  `@fastify/busboy @opentelemetry/ @peculiar/ @simplewebauthn/server marked nodemailer openid-client parse5 qr redis saxes tar-stream
+  `@fastify/busboy @opentelemetry/ @peculiar/ @simplewebauthn/server marked nodemailer openid-client parse5 qr redis tar-stream
   tsyringe undici yaml zod-openapi`
     .split(/\s+/)
     .map((name) => `/node_modules/${name}`);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { unusedLogoPass } from '../../src/jobs/unused-logos.js';
 import { addClient } from '../support/data.js';
-import { png, smallWebp, svg } from '../support/images.js';
+import { jpeg, png, smallWebp } from '../support/images.js';
 import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
@@ -35,12 +35,13 @@ describe('a logo', () => {
   test('is uploaded in Base64 and shown for good at the address that is the digest of its bytes', async () => {
     for (const [image, type, end] of [
       [png(), 'image/png', 'png'],
+      [jpeg(), 'image/jpeg', 'jpg'],
       [smallWebp, 'image/webp', 'webp'],
     ] as const) {
       const { status, body, headers } = await upload(image);
       const id = createHash('sha256').update(image).digest('hex');
       const { attributes } = body['data'];
-      expect([status, body['data'].id, body.meta]).toEqual([201, id, { removed: [] }]);
+      expect([status, body['data'].id]).toEqual([201, id]);
       expect(headers.get('location')).toBe(`${ctx.environment.base_url}/api/logos/${id}`);
       expect(attributes).toMatchObject({ url: `${ctx.environment.issuer}/logos/${id}.${end}`, content_type: type, size: image.length });
       expect(attributes).not.toHaveProperty('image');
@@ -62,33 +63,29 @@ describe('a logo', () => {
     expect((await api.made.get('/logos')).body['data']).toHaveLength(1);
   });
 
-  test('of SVG is shown without what runs, which the answer tells, and can do nothing when it is opened by itself (attack 42.820)', async () => {
-    const { body } = await upload(svg('<script>alert(1)</script><path d="M0 0h9" onclick="alert(1)"/>'));
-    expect(body.meta).toEqual({ removed: ['<script>', 'onclick'] });
-    const shown = await show(body['data'].attributes.url);
-    expect(await shown.text()).toBe('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><path d="M0 0h9"/></svg>\n');
-    expect(shown.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
-    );
+  test('that is SVG is refused, whatever it holds, and one that is shown can run and load nothing (attack 42.820)', async () => {
+    expect(codes(await upload('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9"/></svg>'))).toEqual([422, 'invalid_image']);
+    const shown = await show((await uploaded(png()))['attributes'].url);
+    expect(shown.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'; sandbox");
   });
 
   test('is of the type that its content has, and browsers are told not to guess (attack 42.824)', async () => {
-    const { url, content_type } = (await uploaded(svg('<title>GIF89a</title>')))['attributes'];
-    expect(content_type).toBe('image/svg+xml');
+    const { url, content_type } = (await uploaded(jpeg(8, 8, Buffer.from('<script>alert(1)</script>'))))['attributes'];
+    expect(content_type).toBe('image/jpeg');
     const shown = await show(url);
-    expect([shown.headers.get('content-type'), shown.headers.get('x-content-type-options')]).toEqual(['image/svg+xml', 'nosniff']);
+    expect([shown.headers.get('content-type'), shown.headers.get('x-content-type-options')]).toEqual(['image/jpeg', 'nosniff']);
     // The address has one name: an image isn't shown as another type.
-    for (const end of ['png', 'html', 'webp', 'svg.html', 'SVG']) expect((await show(url.replace(/svg$/, end))).status).toBe(404);
+    for (const end of ['png', 'html', 'webp', 'jpg.html', 'JPG', 'svg']) expect((await show(url.replace(/jpg$/, end))).status).toBe(404);
     for (const image of ['<html><script>alert(1)</script></html>', 'GIF89a', 'alert(1)'])
       expect(codes(await upload(image))).toEqual([422, 'invalid_image']);
   });
 
   test('that would unfold in the memory of whoever sees it, or is too large, is refused (attack 42.823)', async () => {
     expect(codes(await upload(png(1, 1, { width: 100_000, height: 100_000 })))).toEqual([422, 'invalid_image']);
-    const { status, body } = await upload(`<!DOCTYPE svg [<!ENTITY a "aaaa">]>${svg('<text>&a;</text>')}`);
+    const { status, body } = await upload('GIF89a');
     expect([status, body['errors'][0].source]).toEqual([422, { pointer: '/data/attributes/image' }]);
     expect((await upload(Buffer.alloc(513 * 1024, 32))).status).toBe(422);
-    expect((await upload(Buffer.alloc(3 * 1024 * 1024, 32))).status).toBe(413);
+    expect((await upload(Buffer.alloc(1024 * 1024, 32))).status).toBe(413);
     const plain = await api.made.post('/logos', { data: { type: 'logo', attributes: { image: '<svg/>' } } });
     expect(plain.status).toBe(422);
   });

@@ -32,9 +32,19 @@ export function webp(type: 'VP8X' | 'VP8L' | 'VP8 ', data: Buffer): Buffer {
   return Buffer.concat([head, padded]);
 }
 
+/** A JPEG of a frame header, one scan and what comes before its end (ITU-T T.81 B.1): no picture, but whole. */
+export function jpeg(width = 8, height = 8, scan = Buffer.from([1, 0xff, 0, 0xff, 0xd3, 2])): Buffer {
+  const segment = (marker: number, data: Buffer) => {
+    const head = Buffer.from([0xff, marker, 0, 0]);
+    head.writeUInt16BE(data.length + 2, 2);
+    return Buffer.concat([head, data]);
+  };
+  const frame = Buffer.from([8, 0, 0, 0, 0, 1, 1, 0x11, 0]);
+  frame.writeUInt16BE(height, 1);
+  frame.writeUInt16BE(width, 3);
+  const scanHeader = segment(0xda, Buffer.from([1, 1, 0, 0, 63, 0]));
+  return Buffer.concat([Buffer.from([0xff, 0xd8]), segment(0xe0, Buffer.from('JFIF\0')), segment(0xc2, frame), scanHeader, scan, scanHeader, scan, Buffer.from([0xff, 0xd9])]); // prettier-ignore
+}
+
 /** One pixel, lossless. */
 export const smallWebp = Buffer.from('UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==', 'base64');
-
-/** An SVG around what it draws. */
-export const svg = (inside: string, attributes = 'viewBox="0 0 120 32"'): string =>
-  `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ${attributes}>${inside}</svg>`;

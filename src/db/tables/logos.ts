@@ -6,7 +6,7 @@ export type LogoRow = {
   environment_id: string;
   /** SHA-256 of the image, in hexadecimal. */
   id: string;
-  content_type: 'image/png' | 'image/webp' | 'image/svg+xml';
+  content_type: 'image/png' | 'image/jpeg' | 'image/webp';
   /** In bytes. */
   size: number;
   created_at: Date;

@@ -22,7 +22,7 @@ export const logoPath = ({ id, content_type }: Pick<LogoRow, 'id' | 'content_typ
 export const logoUrl = ({ environment }: Pick<Context, 'environment'>, logo: Pick<LogoRow, 'id' | 'content_type'>): string =>
   `${environment.issuer}${logoPath(logo)}`;
 
-/** The image as it will be shown. @throws {Refusal} 422 `invalid_image` */
+/** The image, once it is known to be one. @throws {Refusal} 422 `invalid_image` */
 export function readLogo(bytes: Buffer): CheckedImage {
   const checked = checkImage(bytes);
   if ('problem' in checked) throw new Refusal({ status: 422, code: 'invalid_image', detail: checked.problem, attribute: 'image' });

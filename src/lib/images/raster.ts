@@ -29,6 +29,33 @@ export function readPng(bytes: Buffer): Pixels | null {
   return null;
 }
 
+export const isJpeg = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 3) === '\u00ff\u00d8\u00ff';
+
+/** Where the next marker of a JPEG begins after compressed data, in which a 0xff is followed by 0 or by a restart marker (ITU-T T.81 B.1.1). */
+function markerAfterScan(bytes: Buffer, from: number): number {
+  let at = bytes.indexOf(0xff, from);
+  while (at >= 0 && (bytes[at + 1] === 0 || ((bytes[at + 1] ?? 0) & 0xf8) === 0xd0)) at = bytes.indexOf(0xff, at + 2);
+  return at;
+}
+
+/** What the frame header of a JPEG says (ITU-T T.81 B.2.2). Null: it isn't one from its first byte to its last. Nothing is decompressed. */
+export function readJpeg(bytes: Buffer): Pixels | null {
+  let at = 2;
+  let pixels: Pixels | null = null;
+  while (at >= 0 && at + 2 <= bytes.length && bytes[at] === 0xff) {
+    const marker = bytes[at + 1] ?? 0;
+    if (marker === 0xd9) return at + 2 === bytes.length ? pixels : null;
+    if (at + 10 > bytes.length) return null;
+    const end = at + 2 + bytes.readUInt16BE(at + 2);
+    // Of the SOF markers between, DHT, JPG and DAC are none.
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    if (isFrame && pixels !== null) return null;
+    if (isFrame) pixels = { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
+    at = marker === 0xda ? markerAfterScan(bytes, end) : end;
+  }
+  return null;
+}
+
 export const isWebp = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP';
 
 /** Pixels by the first chunk of a WebP file (RFC 9649 2.5, 2.6, 2.7); null for another one. */

@@ -19,13 +19,13 @@ export const logos = resource<LogoRow, { image: string }>({
   path: 'logos',
   title: 'Logos',
   description:
-    'Images for branding: PNG, WebP or SVG, at most 512 KiB. The type is told by the content, an SVG is written anew without what runs or loads anything, and the id is the SHA-256 of what is shown. Put `url` into `branding.logo_url` or `branding.dark_logo_url` of an environment or a client: a logo that no branding names is deleted after 30 days.',
+    'Images for branding: PNG, JPEG or WebP, at most 512 KiB. The type is told by the content, and the id is the SHA-256 of the image. Put `url` into `branding.logo_url` or `branding.dark_logo_url` of an environment or a client: a logo that no branding names is deleted after 30 days.',
   maxBytes: bodyLimits.logo,
   source: { table: 'logos', key: 'id', keyType: 'text', visible: logosWithoutImages },
   attributes: z.object({
     url: z.string().meta({ description: 'Where anybody can see it: the address for a branding.' }),
     content_type: contentType.meta({ description: 'The media type, told by the content.' }),
-    size: z.int().meta({ description: 'In bytes, as it is shown.' }),
+    size: z.int().meta({ description: 'In bytes.' }),
     created_at: isoTime,
     expires_at: isoTime.nullable().meta({ description: 'When it is deleted unless a branding names it by then; null = one does.' }),
   }),
@@ -48,16 +48,8 @@ export const logos = resource<LogoRow, { image: string }>({
         .max(maxCharacters)
         .meta({ description: 'The file, in Base64 (RFC 4648 4). Its type is told by its content.' }),
     }),
-    meta: z.object({
-      removed: z
-        .array(z.string())
-        .meta({ description: 'What of an SVG was left out: elements in angle brackets, attributes such as `onload` without.' }),
-    }),
     prepare: async (_ctx, _actor, { image }) => readLogo(Buffer.from(image, 'base64')),
-    async run(tx, _actor, _input, _related, prepared) {
-      const { removed, ...image } = prepared as CheckedImage;
-      return { row: await keepLogo(tx, { ...image, removed }), meta: { removed } };
-    },
+    run: async (tx, _actor, _input, _related, prepared) => ({ row: await keepLogo(tx, prepared as CheckedImage) }),
   },
   remove: { run: (tx, _actor, row) => dropLogo(tx, row.id) },
   display: (row) => row.id.slice(0, 12),

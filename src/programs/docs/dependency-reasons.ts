@@ -38,7 +38,6 @@ export const reasons = named({
   'prom-client': 'metrics for Prometheus',
   qr: 'the QR code that an authenticator app reads, as SVG',
   redis: 'counters of rate limits, where several processes share them in Redis',
-  saxes: 'reads SVG as strict XML, without document types and entities, so that what is shown is written anew',
   'tar-stream': 'the archive that a backup is',
   undici: 'requests to addresses that others chose: the address is judged when the connection is made',
   yaml: 'documents of configuration, read with their places for messages, and written',
