@@ -28,7 +28,7 @@ function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, '
       return {
         tone: 'warning',
         verdict:
-          'This login would first ask for the password of the local account: the connection has changed since the two were connected.',
+          'This login would first ask for the password of the local account: since the two were connected, the connection has changed or the address was proven for the first time.',
         ...plain,
       };
     case 'register':

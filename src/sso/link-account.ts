@@ -143,7 +143,7 @@ export function linkAccount(web: Web) {
       method: 'sso',
       proven_hash: verdict.user.password_hash,
       provider: { amr: waiting.amr, acr: waiting.acr, auth_time: null },
-      linking: { account: waiting.account, provider: connection.display_name },
+      linking: { account: waiting.account, provider: connection.display_name, by_word: false },
       return_to: waiting.return_to,
     };
     // Sent twice at the same moment, the other one has linked it: then there is nothing to link.

@@ -1,11 +1,6 @@
 import type { Context } from '../domain/context.js';
-import {
-  domainOfEmail,
-  enabledConnections,
-  namesDomain,
-  requiredConnectionFor,
-  type Connection,
-} from '../domain/connections/connections.js';
+import { provesAddress, speaksFor, type AssertedAddress } from '../domain/connections/address-owner.js';
+import { domainOfEmail, namesDomain, requiredConnectionFor, type Connection } from '../domain/connections/connections.js';
 import { findIdentity, type IdentityRow } from '../db/tables/identities.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { findUser, findUserByEmailKey, type UserRow } from '../db/tables/users.js';
@@ -21,21 +16,11 @@ export type Decision =
   | { readonly kind: 'prove_again'; readonly user: UserRow; readonly identity: IdentityRow }
   /** The user proves the local account first. */
   | { readonly kind: 'ask'; readonly user: UserRow }
-  | { readonly kind: 'register' }
+  /** `proven`: the provider's word makes the new user's address a verified one. */
+  | { readonly kind: 'register'; readonly proven: boolean }
   | { readonly kind: 'refuse'; readonly refusal: PageError };
 
 const refuse = (...given: Parameters<typeof ssoRefusal>): Decision => ({ kind: 'refuse', refusal: ssoRefusal(...given) });
-
-/**
- * Whether the connection may speak for a domain: `own` when it lists it, or lists none; `foreign` when the domain belongs to another
- * connection; `open` when it is nobody's. What a connection says of addresses that aren't its own ties no account by itself.
- */
-async function speaksFor(ctx: Context, connection: Connection, domain: string): Promise<'own' | 'open' | 'foreign'> {
-  if (namesDomain(connection.domains, domain)) return 'own';
-  const others = (await enabledConnections(ctx)).some((other) => other.id !== connection.id && namesDomain(other.domains, domain));
-  if (others) return 'foreign';
-  return connection.domains.length === 0 ? 'own' : 'open';
-}
 
 /** Whoever may set up connections must not thereby become somebody who may do more: such accounts are linked only with their own proof. */
 async function administers(ctx: Context, user: UserRow): Promise<boolean> {
@@ -43,23 +28,22 @@ async function administers(ctx: Context, user: UserRow): Promise<boolean> {
 }
 
 /** A user of this address exists: linked only when both sides have it verified, and only as the connection's mode says (specification 8.3.2). */
-async function decideExisting(ctx: Context, connection: Connection, user: UserRow, domain: string): Promise<Decision> {
+async function decideExisting(ctx: Context, connection: Connection, user: UserRow, said: AssertedAddress): Promise<Decision> {
   if (connection.account_linking === 'never') return refuse('sso_account_exists');
   if (user.status !== 'active') return refuse('account_blocked');
-  const own = (await speaksFor(ctx, connection, domain)) === 'own';
-  if (connection.account_linking === 'verified_email' && user.email_verified && own && !(await administers(ctx, user)))
-    return { kind: 'link', user };
+  const byWord = connection.account_linking === 'verified_email' && user.email_verified;
+  if (byWord && (await provesAddress(ctx, connection, said)) && !(await administers(ctx, user))) return { kind: 'link', user };
   // A user without a password can't prove the account here: they sign in the other way and link from the account page.
   return user.password_hash === null ? refuse('sso_account_exists') : { kind: 'ask', user };
 }
 
 /** Nobody has this address: registration, as far as the environment and the connection allow it. */
-async function decideNew(ctx: Context, connection: Connection, domain: string): Promise<Decision> {
+async function decideNew(ctx: Context, connection: Connection, said: AssertedAddress, domain: string): Promise<Decision> {
   const { registration_enabled, allowed_email_domains } = ctx.environment;
   if (!registration_enabled || !connection.allow_registration) return refuse('registration_disabled');
   if (allowed_email_domains.length > 0 && !namesDomain(allowed_email_domains, domain)) return refuse('sso_domain_not_allowed');
-  if ((await speaksFor(ctx, connection, domain)) === 'foreign') return refuse('sso_domain_not_allowed');
-  return { kind: 'register' };
+  if ((await speaksFor(ctx, connection, domain)) !== 'own') return refuse('sso_domain_not_allowed');
+  return { kind: 'register', proven: await provesAddress(ctx, connection, said) };
 }
 
 /** Whether the address signs in through another connection alone (`required`). */
@@ -83,5 +67,6 @@ export async function decide(ctx: Context, connection: Connection, profile: Prof
   if (!profile.email || domain === null || !profile.email_verified) return refuse('sso_email_unverified');
   if (await requiresOtherConnection(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
   const user = await findUserByEmailKey(ctx.scope, profile.email.email_key);
-  return user ? decideExisting(ctx, connection, user, domain) : decideNew(ctx, connection, domain);
+  const said = { email: profile.email.email, email_verified: profile.email_verified };
+  return user ? decideExisting(ctx, connection, user, said) : decideNew(ctx, connection, said, domain);
 }

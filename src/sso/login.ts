@@ -7,7 +7,7 @@ import { linkIdentity } from '../domain/connections/identities.js';
 import { Duplicate } from '../db/failures.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
-import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
+import { insertUser, recordLogin, updateUser, type UserChanges, type UserRow } from '../db/tables/users.js';
 import { own } from '../lib/named.js';
 import { uuidv7 } from '../lib/random.js';
 import type { Request, Response } from 'express';
@@ -26,8 +26,8 @@ import { accountOf, type Profile, type ProfileAttributes } from './profile.js';
 const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, return_to)?.parameters['client_id'] ?? null;
 
 /** What of the profile differs from the user. Another phone number is one that nobody has proven. */
-function changesOf(user: UserRow, attributes: ProfileAttributes): Partial<UserRow> {
-  const changes: Partial<UserRow> = Object.fromEntries(Object.entries(attributes).filter(([name, value]) => own(user, name) !== value));
+function changesOf(user: UserRow, attributes: ProfileAttributes): UserChanges {
+  const changes: UserChanges = Object.fromEntries(Object.entries(attributes).filter(([name, value]) => own(user, name) !== value));
   return changes.phone_number !== undefined && user.phone_number_verified ? { ...changes, phone_number_verified: false } : changes;
 }
 
@@ -42,22 +42,29 @@ async function syncProfile(tx: Context, connection: Connection, user: UserRow, a
   await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
 }
 
+type Registration = {
+  readonly connection: Connection;
+  readonly profile: Profile;
+  readonly proven: boolean;
+  readonly client_id: string | null;
+};
+
 /**
- * Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. A connection that isn't trusted
- * makes neither a verified address nor an administrator, whatever its provider says.
+ * Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. Where the provider's word
+ * doesn't prove the address, it makes neither a verified address nor an administrator.
  */
-async function register(tx: Context, connection: Connection, profile: Profile, client_id: string | null): Promise<UserRow> {
+async function register(tx: Context, { connection, profile, proven, client_id }: Registration): Promise<UserRow> {
   if (!profile.email) throw new Error('a user needs an address');
   const now = tx.clock.now();
   const user = await insertUser(tx.scope, {
     ...(connection.profile_sync === 'never' ? {} : profile.attributes),
     id: uuidv7(now.getTime()),
     ...profile.email,
-    email_verified: connection.trusted,
+    email_verified: proven,
     created_at: now,
     updated_at: now,
   });
-  const roles = await giveDefaultRoles(tx, user.id, connection.trusted);
+  const roles = await giveDefaultRoles(tx, user.id, proven);
   await linkIdentity(tx, user.id, accountOf(connection, profile));
   await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'sso', connection_id: connection.id, client_id });
   return user;
@@ -74,7 +81,7 @@ async function settle(
   return transaction(ctx, async (tx) => {
     const now = tx.clock.now();
     if (decision.kind === 'register') {
-      const user = await register(tx, connection, profile, client_id);
+      const user = await register(tx, { connection, profile, proven: decision.proven, client_id });
       await recordLogin(tx.scope, user.id, now);
       return user;
     }
@@ -109,7 +116,8 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
       const user = await settle(req.ctx, connection, profile, decision, clientOfFlow(req, flow.return_to));
       // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
       const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time, providerTrust(connection, authentication))];
-      const linking = decision.kind === 'link' ? { account: accountOf(connection, profile), provider: connection.display_name } : null;
+      const account = accountOf(connection, profile);
+      const linking = decision.kind === 'link' ? { account, provider: connection.display_name, by_word: true } : null;
       const step = { user, proofs, method: 'sso', provider: authentication, linking, return_to: flow.return_to } as const;
       return res.redirect(303, (await takeFirstStep(req, res, step)).redirect_to);
     } catch (error) {

@@ -12,8 +12,11 @@ export const signInLifetime = 600;
 /** Wrong codes that end a half sign-in. */
 export const signInAttempts = 5;
 
-/** What becomes the user's once the sign-in is complete: an account at a provider, and the provider's name for the mail. */
-export type Linking = { readonly account: ProviderAccount; readonly provider: string };
+/**
+ * What becomes the user's once the sign-in is complete: an account at a provider, and the provider's name for the mail. `by_word`: nothing but the
+ * provider's word says that the two belong together.
+ */
+export type Linking = { readonly account: ProviderAccount; readonly provider: string; readonly by_word: boolean };
 
 /** A half sign-in as it begins. */
 export type HalfSignIn = {

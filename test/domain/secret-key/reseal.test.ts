@@ -86,7 +86,7 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   const user = await addUser(ctx);
   await startTotp(ctx, { user_id: user.id, name: 'Phone' });
   const account = { connection_id: connection.id, generation: 1, subject: 's', email: null, claims: {} };
-  await startSignIn(ctx, { user_id: user.id, stage: 'verify', proofs: [], linking: { account, provider: 'Corp' } });
+  await startSignIn(ctx, { user_id: user.id, stage: 'verify', proofs: [], linking: { account, provider: 'Corp', by_word: false } });
   const digest = randomBytes(32);
   await insertIdempotencyKey(ctx.scope, {
     digest,

@@ -1,0 +1,26 @@
+import { domainOfEmail, enabledConnections, namesDomain, type Connection } from './connections.js';
+import type { Context } from '../context.js';
+
+/** What a provider says of an address. */
+export type AssertedAddress = { readonly email: string | null; readonly email_verified: boolean };
+
+/**
+ * Whether the connection speaks for a domain: `own` when it lists it, or lists none; `foreign` when the domain belongs to another
+ * connection; `open` when it is nobody's. What a connection says of addresses that aren't its own proves nothing.
+ */
+export async function speaksFor(ctx: Context, connection: Connection, domain: string): Promise<'own' | 'open' | 'foreign'> {
+  if (namesDomain(connection.domains, domain)) return 'own';
+  const others = (await enabledConnections(ctx)).some((other) => other.id !== connection.id && namesDomain(other.domains, domain));
+  if (others) return 'foreign';
+  return connection.domains.length === 0 ? 'own' : 'open';
+}
+
+/**
+ * The one decision whether a provider's word proves an address (specification 8.3.6): the provider says so, the connection is trusted, and it speaks
+ * for the domain.
+ */
+export async function provesAddress(ctx: Context, connection: Connection, { email, email_verified }: AssertedAddress): Promise<boolean> {
+  const domain = email === null ? null : domainOfEmail(email);
+  if (domain === null || !email_verified || !connection.trusted) return false;
+  return (await speaksFor(ctx, connection, domain)) === 'own';
+}
