@@ -1,5 +1,8 @@
 // Who may make a connection reach further: never somebody who may only write connections.
 import { beforeAll, expect, test } from 'vitest';
+import { identityDeciding } from '../../src/domain/connections/reach.js';
+import { apply, problemsOf } from '../support/configuration.js';
+import { formValues } from '../support/dashboard-forms.js';
 import { manage, type Api, type ApiAnswer } from '../support/management.js';
 import type {} from '../support/service.js';
 import { signedInWith } from '../support/administrators.js';
@@ -100,6 +103,51 @@ test.each([
   expect((await patch(narrow, id, change)).body['data'].attributes).toMatchObject({ ...change, trusted: false });
   expect((await patch(admin, id, { display_name: 'Other' })).body['data'].attributes).toMatchObject({ trusted: false });
   expect((await patch(admin, id, { trusted: true })).body['data'].attributes).toMatchObject({ trusted: true });
+});
+
+/** What of them can be written once the connection is made. */
+const elsewhere: Record<Exclude<(typeof identityDeciding)[number], 'strategy'>, object> = {
+  issuer: { issuer: 'https://evil.example' },
+  authorization_endpoint: { authorization_endpoint: 'https://evil.example/a' },
+  token_endpoint: { token_endpoint: 'https://evil.example/t' },
+  userinfo_endpoint: { userinfo_endpoint: 'https://evil.example/u' },
+  jwks_uri: { jwks_uri: 'https://evil.example/k' },
+  provider_client_id: { provider_client_id: 'evil' },
+  claim_mapping: { claim_mapping: { email: 'nickname' } },
+};
+const led = identityDeciding.filter((name) => name !== 'strategy');
+
+test.each(led)(
+  'who changes %s without holding everything takes the domains away, and can not ask to keep them (attack 22.914)',
+  async (name) => {
+    const domains = ['corp.example'];
+    const { id } = await make(admin, { domains });
+    expect(refusalOf(await patch(narrow, id, { ...elsewhere[name], domains }))).toEqual(escalation('domains'));
+    expect((await patch(narrow, id, { display_name: 'Same', domains })).body['data'].attributes).toMatchObject({ domains });
+    expect((await patch(narrow, id, elsewhere[name])).body['data'].attributes).toMatchObject({ domains: [], trusted: false });
+    expect(refusalOf(await patch(narrow, id, { domains }))).toEqual(escalation('domains'));
+    const kept = await make(admin, { domains });
+    expect((await patch(admin, kept.id, elsewhere[name])).body['data'].attributes).toMatchObject({ domains, trusted: true });
+  },
+);
+
+test('neither a dashboard form nor a configuration document keeps the domains of a connection that it leads elsewhere (attack 22.914)', async () => {
+  const { id, attributes: made } = await make(admin, { domains: ['corp.example'] });
+  const browser = await signedInWith(service, 'connections:read', 'connections:write');
+  const page = `/dashboard/connections/${id}`;
+  const fields = formValues(await (await browser.get(`${page}/edit`)).text());
+  expect((await browser.post(page, { ...fields, issuer: 'https://evil.example' })).headers.get('location')).toContain('done=updated');
+  expect((await admin.get(`/connections/${id}`)).body['data'].attributes).toMatchObject({ issuer: 'https://evil.example', domains: [] });
+
+  const { name } = made as { name: string };
+  const restored = { issuer: 'https://id.corp.example', domains: ['corp.example'] };
+  expect((await patch(admin, id, restored)).status).toBe(200);
+  const described = { name, display_name: 'Corp', strategy: 'oidc', provider_client_id: 'us', issuer: 'https://more-evil.example', domains: ['corp.example'] }; // prettier-ignore
+  const applier = await manage(service.url, 'environments:read connections:read connections:write');
+  expect((await apply(applier, { version: 1, connections: [described] })).status).toBe(200);
+  expect((await admin.get(`/connections/${id}`)).body['data'].attributes).toMatchObject({ issuer: described.issuer, domains: [] });
+  const again = await apply(applier, { version: 1, connections: [described] });
+  expect([again.status, problemsOf(again)]).toEqual([403, ['scope_escalation /meta/document/connections/0/domains']]);
 });
 
 const secretive = { provider_client_secret: 'what the provider has given us' };

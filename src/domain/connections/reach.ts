@@ -55,7 +55,7 @@ function connectionReach(before: ConnectionState | null, after: ConnectionState 
   const known = new Set(before?.domains.map(nameOf));
   if (after.domains.some((domain) => !known.has(nameOf(domain)))) return 'domains';
   if (before === null || !(after.required || after.account_linking === 'verified_email' || standsIn)) return null;
-  const changed = widening.find((column) => !isDeepStrictEqual(before[column], after[column]));
+  const changed = widening.find(isChanged(before, after));
   if (changed !== undefined) return attributeOf(changed);
   const opens = after.required ? before.status !== after.status : before.status !== 'enabled' && after.status === 'enabled';
   return opens ? 'status' : null;
@@ -67,13 +67,32 @@ export function refuseConnectionReach(actor: Actor, before: ConnectionState | nu
   if (attribute !== null) requireEverything(actor, { attribute });
 }
 
+const isChanged = (before: ConnectionState, after: ConnectionState) => (name: keyof ConnectionState) =>
+  !isDeepStrictEqual(before[name], after[name]);
+
+/**
+ * The domains of a connection after the write, `asked` or by itself: a holder of every permission said that the provider of before speaks for them. What
+ * anybody else leads elsewhere speaks for none.
+ * @throws {Refusal} 403 `scope_escalation` for asking to keep them
+ */
+export function domainsAfter(
+  actor: Actor,
+  before: ConnectionState,
+  wanted: ConnectionState,
+  asked: readonly string[] | undefined,
+): string[] {
+  if (before.domains.length === 0 || holdsEverything(actor) || !identityDeciding.some(isChanged(before, wanted))) return wanted.domains;
+  if (asked !== undefined && asked.length > 0) requireEverything(actor, { attribute: 'domains' });
+  return [];
+}
+
 /** What makes somebody else's word count as that of the trusted connection. */
 const believed = [...identityDeciding, 'options'] as const;
 
 function staysTrusted(actor: Actor, before: ConnectionState | null, wanted: ConnectionState): boolean {
   if (before === null) return holdsEverything(actor);
   if (!before.trusted || holdsEverything(actor)) return before.trusted;
-  const led = believed.some((name) => !isDeepStrictEqual(before[name], wanted[name]));
+  const led = believed.some(isChanged(before, wanted));
   const opened = (wanted.allow_registration && !before.allow_registration) || (wanted.status === 'enabled' && before.status !== 'enabled');
   return !led && !opened;
 }

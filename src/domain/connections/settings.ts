@@ -5,7 +5,7 @@ import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, strategyOf, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
-import { refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
+import { domainsAfter, refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
 import { domainOfEmail, providerSecretPlace } from './connections.js';
 import { leadsSecretElsewhere } from './secret-receivers.js';
 import type { Context } from '../context.js';
@@ -176,7 +176,7 @@ export async function createConnection(tx: Context, actor: Actor, input: Connect
 
 /**
  * Changes a connection. Where that decides anew who somebody is who comes through it, its links are void from then on: each person proves
- * the local account once more. @throws {Refusal} 403, 404, 422
+ * the local account once more, and it keeps its domains only where the actor holds every permission. @throws {Refusal} 403, 404, 422
  */
 export async function changeConnection(
   tx: Context,
@@ -186,10 +186,16 @@ export async function changeConnection(
 ): Promise<ConnectionRow> {
   const columns = columnsOf(tx, connection.id, input);
   refuseIfAny(connectionInputProblems(tx, input, connection));
-  const after = { ...connection, ...columns };
+  const wanted = { ...connection, ...columns };
+  const after = { ...wanted, domains: domainsAfter(actor, connection, wanted, input.domains) };
   const trusted = trustAfter(actor, connection, after, input.trusted);
   refuseConnectionReach(actor, connection, { ...after, trusted });
-  const changed = await updateConnection(tx.scope, connection.id, { ...columns, trusted, updated_at: tx.clock.now() });
+  const changed = await updateConnection(tx.scope, connection.id, {
+    ...columns,
+    domains: after.domains,
+    trusted,
+    updated_at: tx.clock.now(),
+  });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such connection.' });
   return changed;
 }

@@ -22,9 +22,13 @@ const requiredHere = z.boolean().meta({
   description:
     'Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission.',
 });
+const domainsHere = uniqueTexts(z.string().min(1).max(253), 200).meta({
+  description:
+    'The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied.',
+});
 const trusted = z.boolean().meta({
   description:
-    'Whether what it says of new people counts as ours: their addresses are verified, and they get default roles that hold Management permissions. true when a holder of every Management permission makes the connection; taken away when anybody else changes the provider, or opens it to new people.',
+    'Whether what it says of people counts as ours, in its `domains` or, without any, in all that no other connection lists: their addresses are verified, `verified_email` links them, and new ones get default roles that hold Management permissions. true when a holder of every Management permission makes the connection; taken away when anybody else changes the provider, or opens it to new people.',
 });
 const secondFactor = z.enum(connectionSecondFactors).meta({
   description:
@@ -65,7 +69,7 @@ const settable = z
     allow_registration: z.boolean(),
     account_linking: linking,
     profile_sync: sync,
-    domains: uniqueTexts(z.string().min(1).max(253), 200),
+    domains: domainsHere,
     required: requiredHere,
     trusted,
     second_factor: secondFactor,
