@@ -173,6 +173,24 @@ describe('src', () => {
     expect(needless, 'It is not written there any more: take it off `writesAlso`.').toEqual([]);
   });
 
+  test('an address of a user who exists is proven in one place', () => {
+    const own = ['src/db/tables/users.ts', 'src/domain/users/address-proof.ts'];
+    expect(
+      places(sources, /\bsetEmailVerified\b/g, (path) => own.includes(path)),
+      'The first proof of an address clears the account: call proveAddress of src/domain/users/address-proof.ts.',
+    ).toEqual([]);
+    // What is written of people stands in the file of the table alone (the test above): there one statement sets it.
+    const table = sources.find(({ path }) => path === 'src/db/tables/users.ts')?.code ?? '';
+    const settings = table.match(/\bemail_verified(?:: true|\s*=\s*(?!=))/g);
+    expect(settings, 'Set it in setEmailVerified alone.').toEqual(['email_verified: true']);
+    const proven = sources.filter(({ path, code }) => !own.includes(path) && /\bproveAddress\(/.test(code)).map(({ path }) => path);
+    expect(proven.sort(), 'A new way to prove an address belongs into test/account/first-proof.test.ts, and here.').toEqual([
+      'src/domain/passwords/reset.ts',
+      'src/domain/sign-ins/email-codes.ts',
+      'src/domain/users/users.ts',
+    ]);
+  });
+
   test('configuration is read in one place', () => {
     expect(
       places(sources, /process\.env\b/g, (path) => path === 'src/config.ts'),

@@ -85,6 +85,16 @@ export const signInSecurityEvents = {
     description:
       'A recovery code was wrong (`invalid_code`), no longer good (`code_expired`), or not looked at (`budget_used_up`: too many wrong ones came in the environment).',
   },
+  'address.proven': {
+    class: 'account_changed',
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the user, or who acts through the Management API or the dashboard',
+    target: 'user',
+    description:
+      'An address was proven for the first time: by a code or link that came by it, or by an administrator. What was attached to the account before ended; `password`, `authenticators` and `connected_accounts` say what went.',
+  },
   'recovery.completed': {
     class: 'password_reset',
     severity: 'warning',

@@ -31,6 +31,7 @@ import {
   findUserByEmailKey,
   recordLogin,
   returnPasswordTry,
+  setEmailVerified,
   updateUser,
 } from '../../src/db/tables/users.js';
 import {
@@ -49,6 +50,8 @@ import {
   spendTotpStep,
   updateAuthenticator,
 } from '../../src/db/tables/authenticators.js';
+import { deleteConsentsOfUser } from '../../src/db/tables/consents.js';
+import { voidIdentitiesOfUser } from '../../src/db/tables/identities.js';
 import { deleteDevices, listDevicesOfUser, saveDevice, useDevice } from '../../src/db/tables/devices.js';
 import { countRecoveryCodesLeft, insertRecoveryCodes, spendRecoveryCode } from '../../src/db/tables/recovery_codes.js';
 import { countSecondStep, deleteSecondStepTries, findSecondStepTries } from '../../src/db/tables/second_step_tries.js';
@@ -215,6 +218,9 @@ async function seesNoStrongSignIn(scope: Context['scope'], user_id: string): Pro
   expect(await spendRecoveryCode(scope, codes.id, digest('code'), now)).toBe(false);
   expect(await countRecoveryCodesLeft(scope, user_id)).toBe(0);
   expect(await deleteAuthenticatorsOfUser(scope, { user_id })).toBe(0);
+  expect(await deleteConsentsOfUser(scope, user_id)).toBe(0);
+  expect(await voidIdentitiesOfUser(scope, user_id, null)).toBe(0);
+  expect(await setEmailVerified(scope, user_id, {})).toBeNull();
   expect(await spendNonce(own.scope, digest('nonce'), until)).toBe(true);
   expect(await spendNonce(own.scope, digest('nonce'), until)).toBe(false);
   expect(await spendNonce(scope, digest('nonce'), until)).toBe(true);

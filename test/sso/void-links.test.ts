@@ -64,7 +64,7 @@ describe('a connection that is led to another server', () => {
     const asked = await login(browser);
     const html = await asked.text();
     expect([asked.status, hasSession(browser)]).toEqual([200, false]);
-    expect(html).toContain('The settings of Corp have changed since you connected it');
+    expect(html).toContain('Since you connected Corp, its settings have changed or your email address was confirmed');
     const form = { _csrf: csrfOf(html), link: linkOf(html) };
     for (const wrong of [
       { email: user.email, password: 'wrong' },

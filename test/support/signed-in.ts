@@ -1,5 +1,5 @@
 import type { EnvironmentRow } from '../../src/db/tables/environments.js';
-import { updateUser, type UserRow } from '../../src/db/tables/users.js';
+import { updateUser, type UserChanges, type UserRow } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
 import { passkeyProof, proofNow, type Proof } from '../../src/domain/sessions/proofs.js';
 import { addProofs, startSession } from '../../src/domain/sessions/sessions.js';
@@ -38,7 +38,7 @@ export async function proveMore(service: TestService, browser: Browser & { sessi
 }
 
 /** A user of whom the rows say that these kinds of authenticators are theirs. */
-export async function addUserWith(ctx: Context, kinds: UserRow['authenticator_kinds'], row: Partial<UserRow> = {}): Promise<UserRow> {
+export async function addUserWith(ctx: Context, kinds: UserRow['authenticator_kinds'], row: UserChanges = {}): Promise<UserRow> {
   const user = await addUser(ctx);
   return (await updateUser(ctx.scope, user.id, {
     authenticator_kinds: [...kinds],

@@ -74,6 +74,11 @@ export async function deleteConsent(scope: Scope, user_id: string, client_id: st
   return (await remove<ConsentRow>(scope, 'consents', { user_id, client_id })) > 0;
 }
 
+/** Deletes all of the user's consents; returns how many there were. */
+export async function deleteConsentsOfUser(scope: Scope, user_id: string): Promise<number> {
+  return remove<ConsentRow>(scope, 'consents', { user_id });
+}
+
 /** The user's consents with their clients, newest first. */
 export async function listConsentsOfUser(scope: Scope, user_id: string): Promise<ConsentWithClient[]> {
   return table<ConsentRow>(scope, 'consents')

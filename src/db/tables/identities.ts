@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
 
 /** A row of `identities`: an account at a provider, known by (connection, subject) and never by its address. */
 export type IdentityRow = {
@@ -68,6 +68,23 @@ export async function insertIdentity(scope: Scope, row: Partial<IdentityRow>): P
 /** Stores what the provider said at a login; null when there is no such identity. */
 export async function updateIdentity(scope: Scope, id: string, changes: Partial<IdentityRow>): Promise<IdentityRow | null> {
   return update<IdentityRow>(scope, 'identities', { id }, changes, false);
+}
+
+/**
+ * Makes the user's identities void, but those of one connection: they belong to no generation any more, until the person proves the local account again.
+ * Returns how many there were.
+ */
+export async function voidIdentitiesOfUser(scope: Scope, user_id: string, except_connection_id: string | null): Promise<number> {
+  const rows = await run<{ id: string }>(
+    scope,
+    {
+      name: 'identities.void_of_user',
+      text: `update identities set generation = 0 where environment_id = $1 and user_id = $2 and generation <> 0
+               and ($3::uuid is null or connection_id <> $3) returning id`,
+    },
+    [user_id, except_connection_id],
+  );
+  return rows.length;
 }
 
 /** Deletes an identity of the user; false when the user has none of this id. */

@@ -58,6 +58,9 @@ export type UserRow = {
   updated_at: Date;
 };
 
+/** What is written of a user who exists. `email_verified` turns true by {@link setEmailVerified} alone. */
+export type UserChanges = Partial<Omit<UserRow, 'email_verified'>> & { email_verified?: false };
+
 /** The user of the id, or null. */
 export async function findUser(scope: Scope, id: string): Promise<UserRow | null> {
   const text = 'select * from users where environment_id = $1 and id = $2';
@@ -95,24 +98,37 @@ export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Prom
 }
 
 /**
- * Changes a user and returns it, or null when there is no such user. Whoever writes another address or phone number without saying that it
- * is proven makes it unproven: the proof was of the one before.
+ * Changes a user and returns it, or null when there is no such user. Whoever writes another address makes it unproven, and so another phone number
+ * without saying that it is proven: the proof was of the one before.
+ * @throws {Error} for `email_verified` true, whatever the types say
  */
-export async function updateUser(scope: Scope, id: string, changes: Partial<UserRow>): Promise<UserRow | null> {
-  const { email_key, phone_number, email_verified, phone_number_verified } = changes;
+export async function updateUser(scope: Scope, id: string, changes: UserChanges): Promise<UserRow | null> {
+  if ((changes.email_verified as boolean | undefined) === true) throw new Error('an address is proven by setEmailVerified');
+  const { email_key, email_verified } = changes;
+  const moved = email_key !== undefined && email_verified === undefined;
+  const email = moved ? { email_verified: scope.knex.raw('email_verified and email_key = ?', [email_key]) as never } : {};
+  return update<UserRow>(scope, 'users', { id }, { ...withPhoneProof(scope, changes), ...email });
+}
+
+/** Changes a user whose address is proven from now on. For the operation alone that clears the account (`src/domain/users/address-proof.ts`). */
+export async function setEmailVerified(scope: Scope, id: string, changes: UserChanges): Promise<UserRow | null> {
+  return update<UserRow>(scope, 'users', { id }, { ...withPhoneProof(scope, changes), email_verified: true });
+}
+
+/** Another phone number is unproven, unless the same write says otherwise. */
+function withPhoneProof(scope: Scope, changes: UserChanges): UserChanges {
+  const { phone_number, phone_number_verified } = changes;
   const proofs: Record<string, unknown> = named();
-  if (email_key !== undefined && email_verified === undefined)
-    proofs['email_verified'] = scope.knex.raw('email_verified and email_key = ?', [email_key]);
   if (phone_number !== undefined && phone_number_verified === undefined)
     proofs['phone_number_verified'] = scope.knex.raw('phone_number_verified and phone_number is not distinct from ?::text', [phone_number]);
-  return update<UserRow>(scope, 'users', { id }, { ...changes, ...proofs });
+  return { ...changes, ...proofs };
 }
 
 /**
  * Replaces a password that is still the one that was proven, and returns the user; null when it has been changed meanwhile. Hashing takes
  * time, and a reset that ends in that time must not be undone.
  */
-export async function replacePassword(scope: Scope, id: string, proven_hash: string, changes: Partial<UserRow>): Promise<UserRow | null> {
+export async function replacePassword(scope: Scope, id: string, proven_hash: string, changes: UserChanges): Promise<UserRow | null> {
   return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 }
 

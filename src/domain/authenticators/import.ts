@@ -10,6 +10,7 @@ import type { Context } from '../context.js';
 import { noOrigin, type Origin } from '../origin.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { authenticatorLimits } from './enrolment.js';
+import { tellOwner } from './notices.js';
 import { passkeyAlgorithms } from './passkey-registration.js';
 import { holdRpId, rpIdOf } from './relying-party.js';
 import { requireReachOver } from './removal.js';
@@ -75,7 +76,7 @@ export function importProblems(ctx: { environment: Parameters<typeof rpIdOf>[0] 
 const duplicates = { authenticators_credential: { attribute: 'credential_id', detail: 'Somebody has this passkey already.' } };
 
 /**
- * Moves in an authenticator of another system, in a transaction, and records it. Two-step stays as it is for a passkey, and begins
+ * Moves in an authenticator of another system, in a transaction, records it, and tells the owner by mail. Two-step stays as it is for a passkey, and begins
  * with a TOTP, as it does when a person enrols one.
  * @throws {Refusal} 401 for one's own without a proof, 403 `scope_escalation`, 404, 409 `already_exists`, `too_many`, 422
  */
@@ -104,6 +105,8 @@ export async function importAuthenticator(
     await updateUser(tx.scope, user_id, { two_step_enabled: true, updated_at: now });
   const target = { target_type: 'authenticator', target_id: id, display: input.name };
   await recordSecurityEvent(tx, 'authenticator.imported', { actor, target, origin, detail: { kind: input.kind } });
+  // Not from where: that is the administrator's address.
+  await tellOwner(tx, user, { kind: 'factor_added', what: input.kind, name: input.name }, noOrigin);
   return stored;
 }
 

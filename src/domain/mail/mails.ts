@@ -20,7 +20,7 @@ type MailSpec = {
   /** When it is sent, and to whom. */
   readonly sent: string;
   readonly variables: Variables;
-  /** Without one of these the mail is of no use: a template names it outside of all sections. */
+  /** Without one of these the mail is of no use: a template names it outside of all sections. Empty: it tells, and leads nowhere. */
   readonly needed: readonly string[];
 };
 
@@ -78,7 +78,7 @@ export const mails = {
   password_changed: {
     title: 'Password changed',
     sent: 'To somebody whose password was changed.',
-    variables: { reset_url },
+    variables: { reset_url, administrator: flag('An administrator set the new password, not the person.', false) },
     needed: ['reset_url'],
   },
   password_reset_done: {
@@ -91,6 +91,30 @@ export const mails = {
       has_accounts: flag('Whether there are any `accounts`.', true),
     },
     needed: ['reset_url'],
+  },
+  email_changed: {
+    title: 'Email address changed',
+    sent: 'To somebody whose address an administrator changed: to the address of before, and to the new one.',
+    variables: { old: flag('It goes to the address of before.', true) },
+    needed: [],
+  },
+  address_proven: {
+    title: 'Address confirmed',
+    sent: 'To somebody whose address was proven for the first time, when something went of what was set up before.',
+    variables: {
+      administrator: flag('An administrator marked the address as verified; the person did not prove it.', false),
+      password_removed: happened('The password was removed.', true),
+      authenticators_removed: happened('Passkeys, authenticator apps and recovery codes were removed.', true),
+      sessions_ended: happened('Sessions were ended, or remembered browsers forgotten.', true),
+      applications_ended: happened('Applications lost their access.'),
+      accounts: list('The accounts at providers that sign the person in only when they are connected again.', [
+        'Google (ada at gmail dot example)',
+      ]),
+      has_accounts: flag('Whether there are any `accounts`.', true),
+      reset_url,
+      account_url,
+    },
+    needed: ['account_url'],
   },
   account_linked: {
     title: 'Account connected',

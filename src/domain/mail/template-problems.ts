@@ -87,6 +87,7 @@ const list = (names: readonly string[]) => names.map((name) => `{{${name}}}`).jo
 
 /** Without what it is sent for, a mail leaves people with nothing to do; in a section it would be there only sometimes. */
 function findLack(template: string, needed: readonly string[]): Found | null {
+  if (needed.length === 0) return null;
   const there = tagsOf(template).some(({ type, name, within }) => type === 'name' && within.length === 0 && needed.includes(name));
   return there ? null : { code: 'variable_required', detail: `must have ${list(needed)}, outside of all sections.` };
 }

@@ -1,6 +1,6 @@
 import { consumePasscode, findPasscode, refundAttempt, voidPasswordResets, type PasscodeRow } from '../../db/tables/passcodes.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
-import { findUser, findUserByEmailKey, updateUser, type UserRow } from '../../db/tables/users.js';
+import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { isUuid, randomToken } from '../../lib/random.js';
 import { connectionLoginUrl, requiredConnectionFor, type Connection } from '../connections/connections.js';
@@ -16,6 +16,7 @@ import { noteSecurityEvent, recordSecurityEvent, userParty } from '../audit/secu
 import { endSessions } from '../sessions/sessions.js';
 import { endTrust } from '../sign-ins/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
+import { proveAddress } from '../users/address-proof.js';
 
 /** Who asked: the person, or an administrator for them. */
 export type ResetInitiator = 'user' | 'admin';
@@ -123,11 +124,14 @@ async function apply(
   const now = ctx.clock.now();
   return transaction(ctx, async (tx) => {
     if (!(await consumePasscode(tx.scope, passcode, now))) return null;
-    const changed = await updateUser(tx.scope, user.id, {
+    const ended = await endSessions(tx, { user_id: user.id }, 'password_reset');
+    await endTrust(tx, user.id);
+    await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
+    // The code came by this very address.
+    const proof = { administrator: null, origin: change.origin };
+    const changed = await proveAddress(tx, user, proof, {
       password_hash: change.password_hash,
       password_changed_at: now,
-      // The code came by this very address.
-      email_verified: true,
       failed_login_count: 0,
       locked_until: null,
       password_set_by_mail: true,
@@ -135,16 +139,13 @@ async function apply(
     });
     if (!changed) return null;
     await voidPasswordResets(tx.scope, user.id, now);
-    const ended = await endSessions(tx, { user_id: user.id }, 'password_reset');
-    await endTrust(tx, user.id);
-    await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await emitPasswordReset(tx, changed, { initiated_by: passcode.initiated_by, sessions_revoked: ended.length > 0 });
     if (!user.email_verified) await emitUserUpdated(tx, user, changed, ['email_verified']);
     await recordSecurityEvent(tx, 'recovery.completed', { ...userParty(changed), origin: change.origin });
     const { issuer } = tx.environment;
-    const accounts = (await listIdentities(tx, user.id)).map(({ connection_display_name, email }) =>
-      email === null ? connection_display_name : `${connection_display_name} (${email})`,
-    );
+    const accounts = (await listIdentities(tx, user.id))
+      .filter(({ proven }) => proven)
+      .map(({ connection_display_name, email }) => (email === null ? connection_display_name : `${connection_display_name} (${email})`));
     const model = { reset_url: `${issuer}/password/forgot`, account_url: `${issuer}/account`, accounts };
     await queueMail(tx, { template: 'password_reset_done', to: changed.email, locale: changed.locale, model, origin: change.origin });
     return changed;

@@ -154,7 +154,8 @@ export async function addProofs(
 export async function endSessions(
   tx: Context,
   which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string },
-  reason: 'logout' | 'revoked' | 'replaced' | 'password_changed' | 'password_reset' | 'user_blocked' | 'authenticators_reset',
+  reason:
+    'logout' | 'revoked' | 'replaced' | 'password_changed' | 'password_reset' | 'user_blocked' | 'authenticators_reset' | 'address_proven',
 ): Promise<SessionRow[]> {
   const ended = await revokeSessions(tx.scope, which, tx.clock.now(), reason);
   for (const session of ended) {

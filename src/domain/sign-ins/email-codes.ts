@@ -1,5 +1,5 @@
 import { consumePasscode, findBoundPasscode, findPasscode, renewPasscode, type PasscodeRow } from '../../db/tables/passcodes.js';
-import { findUser, findUserByEmailKey, recordLogin, updateUser, type UserRow } from '../../db/tables/users.js';
+import { findUser, findUserByEmailKey, recordLogin, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { isUuid } from '../../lib/random.js';
@@ -12,6 +12,7 @@ import { mailElsewhere } from '../passwords/reset.js';
 import { mintCode, startPasscode, tryCode, type CodeVerdict } from '../registration/passcodes.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 import { proofNow, type Proof } from '../sessions/proofs.js';
+import { proveAddress } from '../users/address-proof.js';
 
 /** Seconds between two mails for the same sign-in. */
 export const emailCodePause = 60;
@@ -83,17 +84,19 @@ export async function proveEmailSignIn(
     return { outcome: 'expired' };
   if (!(await consumePasscode(ctx.scope, passcode, ctx.clock.now()))) return { outcome: 'expired' };
   if (user.status !== 'active') return { outcome: 'blocked' };
-  return { outcome: 'proven', user: await provenAddress(ctx, user), proof: proofNow('email', ctx.clock.now()) };
+  const proven = await provenAddress(ctx, user, origin);
+  if (!proven) return { outcome: 'expired' };
+  return { outcome: 'proven', user: proven, proof: proofNow('email', ctx.clock.now()) };
 }
 
-/** Notes the login, and that the address is the user's: the code came by it. */
-async function provenAddress(ctx: Context, user: UserRow): Promise<UserRow> {
+/** Notes the login, and that the address is the user's: the code came by it. Null when it is another one by now. */
+async function provenAddress(ctx: Context, user: UserRow, origin: Origin): Promise<UserRow | null> {
   const now = ctx.clock.now();
   return transaction(ctx, async (tx) => {
     await recordLogin(tx.scope, user.id, now);
     if (user.email_verified) return user;
-    const changed = (await updateUser(tx.scope, user.id, { email_verified: true, updated_at: now })) ?? user;
-    await emitUserUpdated(tx, user, changed, ['email_verified']);
+    const changed = await proveAddress(tx, user, { administrator: null, origin }, { updated_at: now });
+    if (changed) await emitUserUpdated(tx, user, changed, ['email_verified']);
     return changed;
   });
 }

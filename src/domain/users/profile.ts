@@ -1,4 +1,4 @@
-import { lockUser, updateUser, type UserAddress, type UserRow } from '../../db/tables/users.js';
+import { lockUser, updateUser, type UserAddress, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { own } from '../../lib/named.js';
 import { transaction, type Context } from '../context.js';
 import { emitUserUpdated } from '../events/users.js';
@@ -41,9 +41,9 @@ function changedAddress(current: UserAddress | null, changes: ProfileChanges['ad
 /** Members in a fixed order, so that the same address is the same text. */
 const addressText = (address: UserAddress | null) => JSON.stringify(Object.entries(address ?? {}).sort(([a], [b]) => a.localeCompare(b)));
 
-function differences(user: UserRow, wanted: ProfileChanges): Partial<UserRow> {
+function differences(user: UserRow, wanted: ProfileChanges): UserChanges {
   const columns = Object.entries(wanted.columns).filter(([name, value]) => own(user, name) !== value);
-  const changes: Partial<UserRow> = Object.fromEntries(columns);
+  const changes: UserChanges = Object.fromEntries(columns);
   if (changes.phone_number !== undefined && user.phone_number_verified) changes.phone_number_verified = false;
   if (Object.keys(wanted.address).length > 0) {
     const address = changedAddress(user.address, wanted.address);

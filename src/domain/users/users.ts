@@ -1,11 +1,13 @@
 import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../../db/tables/roles.js';
 import { voidPasswordResets } from '../../db/tables/passcodes.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
-import { deleteUser, insertUser, updateUser, type UserRow } from '../../db/tables/users.js';
+import { deleteUser, insertUser, updateUser, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
+import { proveAddress } from './address-proof.js';
 import { refuseLastAdministrator } from './administrators.js';
+import { tellOfAdministration } from './administration-notices.js';
 import { previousAttributes } from '../changes.js';
 import type { Context } from '../context.js';
 import { reachOfRoles } from '../reach/reach-of.js';
@@ -17,6 +19,7 @@ import { recordRoleChange } from '../roles/role-trail.js';
 import { emitPasswordReset } from '../events/users.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
+import { noOrigin } from '../origin.js';
 import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { endSessions } from '../sessions/sessions.js';
 import { endSignIns } from '../sign-ins/sign-ins.js';
@@ -136,16 +139,19 @@ export async function createUser(
 }
 
 /**
- * Changes a user. A new password ends the sessions and is announced as `user.password_reset`; everything else as `user.updated`.
+ * Changes a user for an administrator, and tells the person by mail of another password or address. A new password ends the sessions and is announced as
+ * `user.password_reset`; everything else as `user.updated`. `email_verified` is the first proof of the address, where nobody gave one before.
  * @throws {Refusal} 409, 422
  */
-export async function changeUser(tx: Context, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
-  const columns = columnsOf(input);
+export async function changeUser(tx: Context, actor: Actor, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
+  const { email_verified, ...columns } = columnsOf(input);
   const now = tx.clock.now();
   const renewed = { password_changed_at: now, failed_login_count: 0, locked_until: null, password_set_by_mail: false };
   const password = hash === undefined ? {} : { password_hash: hash, ...renewed };
+  const changes: UserChanges = { ...columns, ...password, updated_at: now, ...(email_verified === false && { email_verified }) };
+  const proof = { administrator: actor, origin: actor.origin ?? noOrigin };
   const changed = await refuseDuplicates(duplicates, async () =>
-    updateUser(tx.scope, user.id, { ...columns, ...password, updated_at: now }),
+    email_verified ? proveAddress(tx, user, proof, changes) : updateUser(tx.scope, user.id, changes),
   );
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such user.' });
   if (hash !== undefined) {
@@ -155,6 +161,7 @@ export async function changeUser(tx: Context, user: UserRow, input: UserInput, h
     await voidPasswordResets(tx.scope, user.id, now);
     await emitPasswordReset(tx, changed, { initiated_by: 'admin', sessions_revoked: true });
   }
+  await tellOfAdministration(tx, user, changed, hash !== undefined);
   await emitUpdated(tx, user, changed);
   return changed;
 }

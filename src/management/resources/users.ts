@@ -170,7 +170,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     problems: (ctx, input, row) => userProblems(ctx, input, row),
     prepare: (ctx, _actor, row, input) => hashOf(ctx, input, row),
     async run(tx, actor, row, input, related, hash) {
-      const user = await changeUser(tx, row, input, hash as string | undefined);
+      const user = await changeUser(tx, actor, row, input, hash as string | undefined);
       return { row: await withRoles(tx, actor, user, related) };
     },
   },

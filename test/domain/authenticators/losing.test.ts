@@ -153,7 +153,7 @@ describe('a new password or a block', () => {
     const set = await trust();
     await reload();
     const hash = await hashOf(ctx, { password: 'another new secret' }, user);
-    await transaction(ctx, (tx) => changeUser(tx, user, { password: 'another new secret' }, hash));
+    await transaction(ctx, (tx) => changeUser(tx, administrator, user, { password: 'another new secret' }, hash));
     expect([await set.half(), await set.remembered()]).toEqual([false, false]);
     const blocked = await trust();
     await transaction(ctx, async (tx) => blockUser(tx, administrator, await reload()));

@@ -22,6 +22,18 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     account_url: 'https://id.example/account',
     accounts: ['Google (ada@gmail.example)', 'GitHub'],
   },
+  email_changed: { ...base, old: true },
+  address_proven: {
+    ...base,
+    administrator: false,
+    password_removed: true,
+    authenticators_removed: true,
+    sessions_ended: true,
+    applications_ended: true,
+    accounts: ['Google (ada@gmail.example)'],
+    reset_url: 'https://id.example/password/forgot',
+    account_url: 'https://id.example/account',
+  },
   account_linked: { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
   primary_domain: {
     ...base,
@@ -47,8 +59,8 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
   domain_record_missing: { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, time_left: 604_800 },
 };
 const names = Object.keys(models) as (keyof MailModels)[];
-/** Mails that the service writes of its own accord: nobody asked for them. */
-const unasked: readonly (keyof MailModels)[] = ['domain_record_missing'];
+/** Mails that nobody who gets them has asked for. */
+const unasked: readonly (keyof MailModels)[] = ['domain_record_missing', 'email_changed'];
 
 const render = (name: keyof MailModels, change: object = {}, language: Language = 'en'): RenderedMail =>
   renderMail(name, { ...models[name], ...change } as MailModels[typeof name], builtInText(name, language), language);
