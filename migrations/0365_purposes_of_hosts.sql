@@ -1,7 +1,7 @@
 -- phase: expand
 -- What a host is for: answering is all that a verified domain does by itself. That tokens are taken whose `iss` it was ends at a date, and passkeys
 -- are used there by choice.
--- locks: custom_domains access exclusive, environments access exclusive
+-- locks: custom_domains access exclusive; environments access exclusive
 alter table custom_domains
   add column issuer_until timestamptz,
   add column accepts_passkeys boolean not null default false;
