@@ -56,7 +56,7 @@ async function shape(path: string, email: string, fields: Record<string, string>
     response.status,
     withoutIds(response.headers.get('location') ?? '', email),
     body,
-    [...browser.cookies.keys()].includes('session'),
+    [...browser.cookies.keys()].includes('idp_session'),
   ];
 }
 
