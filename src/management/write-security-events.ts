@@ -41,9 +41,9 @@ function eventsOfClient(entry: AuditEntry, detail: WrittenEvent['detail']): Writ
   ];
 }
 
-/** What the names of a domain make of it: whether it is there, proven, the primary one. A look that found nothing new is none. */
-const domainSettings = ({ changes = {} }: AuditEntry) =>
-  namesOf(changes).filter((name) => ['domain', 'is_primary', 'status'].includes(name));
+/** Whether a domain is there and proven, and what it is for. A look that found nothing new is none. */
+const domainSettings = (entry: AuditEntry) =>
+  namesOf(entry.changes ?? {}).filter((name) => ['domain', 'status'].includes(name) || guards(entry, name));
 
 /**
  * The security events that follow from what was written: one place for the Management API and the dashboard alike. Whatever isn't `plain` of a record
