@@ -1,5 +1,6 @@
 // The person's part, in a real browser: cookies, redirects and policies are a browser's own.
-import type { Browser, Page } from 'playwright-core';
+import { strict as assert } from 'node:assert';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { eventually } from '../support/webhooks.js';
 import { person } from './service.js';
 
@@ -41,7 +42,15 @@ export type Visit = {
   readonly ownForm?: true;
   /** A page that shows, once signed in, what the application got from an API with a token of its own: the client's id. */
   readonly callsApi?: string;
+  /** The name of the application's cookie, to be seen beside the service's: on localhost both are sent to both, whatever the port. */
+  readonly cookie?: string;
 };
+
+/** The application's cookie and the service's are both there; neither took the other's place. */
+async function livesBeside(context: BrowserContext, cookie: string): Promise<void> {
+  const names = (await context.cookies()).map(({ name }) => name);
+  for (const name of [cookie, 'idp_session']) assert.ok(names.includes(name), `no cookie ${name} among ${names.join(', ')}`);
+}
 
 /** Opens the address that a command prints, and signs in. */
 export async function open(browser: Browser, address: string): Promise<string> {
@@ -78,7 +87,7 @@ export async function visit(
   browser: Browser,
   issuer: string,
   url: string,
-  { signOut, ownForm, callsApi }: Visit,
+  { signOut, ownForm, callsApi, cookie }: Visit,
   clientId = '',
 ): Promise<void> {
   const context = await browser.newContext();
@@ -90,6 +99,7 @@ export async function visit(
     await enterPassword(page);
     await showsPerson(page);
     await page.getByText(person.email).first().waitFor();
+    if (cookie !== undefined) await livesBeside(context, cookie);
     if (callsApi !== undefined) {
       await page.goto(new URL(callsApi, url).href);
       await page.getByText(clientId).waitFor();

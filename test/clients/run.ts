@@ -9,7 +9,8 @@ import { runCommand, startApplication } from './application.js';
 import { allowDevice, open, visit } from './browser.js';
 import { startService, type Service } from './service.js';
 import { writeResults, type Result } from './table.js';
-import { trials, type Trial } from './trials.js';
+import type { Trial } from './trial.js';
+import { trials } from './trials.js';
 
 const cache = resolve('.clients');
 

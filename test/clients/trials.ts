@@ -1,50 +1,14 @@
-// Every client library and product that has a guide: what it needs on this machine, and what is tried.
+// Every client library and product that has a guide, in the order of the table: what it needs on this machine, and what is tried.
 import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Visit } from './browser.js';
 import { grantOrders, ordersAreProtected, ordersNeedPermission, type OrdersApi } from './orders.js';
+import { pythonTrials } from './python-trials.js';
 import { person, type Service } from './service.js';
 import { stepUpIsAsked } from './step-up.js';
-
-/** A guide whose application is run. */
-export type Trial = {
-  /** Of its folder in `examples/clients` and its page in `docs/guides`. */
-  readonly name: string;
-  readonly title: string;
-  /** Without which it can't be run, as paths or names on PATH. */
-  readonly programs: readonly string[];
-  /** Where it listens once it is up; null for a command that prints the address to open and ends after the sign-in. */
-  readonly url: string | null;
-  /** For a command: the address that it prints has a code in it, which the person sends off and then allows (RFC 8628). */
-  readonly typesCode?: true;
-  /** What a person does there; null for an API. */
-  readonly visit: Visit | null;
-  /** What the guide has created beside the client. */
-  readonly prepare?: (service: Service, clientId: string) => Promise<void>;
-  /** What is tried beside the person's visit, while the application runs. */
-  readonly check?: (service: Service, variables: Readonly<Record<string, string>>) => Promise<void>;
-  /** The version that ran, from what was installed. */
-  version(directory: string): Promise<string>;
-  /** What the run shows, for the table. */
-  readonly shows: string;
-};
-
-const fromPackage = (name: string) => async (directory: string) =>
-  (JSON.parse(await readFile(join(directory, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version;
-
-const found =
-  (pattern: RegExp, ...path: string[]) =>
-  async (directory: string) =>
-    pattern.exec(await readFile(join(directory, ...path), 'utf8'))?.[1] ?? 'unknown';
-
-/** Of a Debian package. */
-const installedPackage = (name: string) => async () =>
-  (await promisify(execFile)('dpkg-query', ['--show', '--showformat=${Version}', name])).stdout;
-
-const signInAndOut = 'sign in, name and email address, sign out';
+import { found, fromPackage, installedPackage, signInAndOut, type Trial } from './trial.js';
 
 const springOrders: OrdersApi = {
   folder: 'spring',
@@ -93,15 +57,7 @@ export const trials: readonly Trial[] = [
     version: fromPackage('@auth/core'),
     shows: 'sign in, name and email address, sign out of the application',
   },
-  {
-    name: 'authlib',
-    title: 'Authlib (Python, Flask)',
-    programs: ['python3'],
-    url: 'http://localhost:5000/',
-    visit: { signOut: 'provider' },
-    version: found(/authlib==(\S+)/i, 'installed.txt'),
-    shows: signInAndOut,
-  },
+  ...pythonTrials,
   {
     name: 'go-oidc',
     title: 'go-oidc',
@@ -129,15 +85,6 @@ export const trials: readonly Trial[] = [
     url: 'http://localhost:8082/',
     visit: { signOut: 'provider' },
     version: found(/name = "openidconnect"\nversion = "(.+?)"/, 'Cargo.lock'),
-    shows: signInAndOut,
-  },
-  {
-    name: 'mozilla-django-oidc',
-    title: 'mozilla-django-oidc',
-    programs: ['python3'],
-    url: 'http://localhost:8000/',
-    visit: { signOut: 'provider' },
-    version: found(/mozilla-django-oidc==(\S+)/i, 'installed.txt'),
     shows: signInAndOut,
   },
   {

@@ -1,0 +1,4 @@
+python3 -m venv .venv
+.venv/bin/pip install --quiet --requirement requirements.txt
+.venv/bin/pip freeze > installed.txt
+.venv/bin/uvicorn app:app --host localhost --port 8000
