@@ -45,7 +45,7 @@ test('no pattern of the sources takes the square of what it is fed, but those th
   ).toEqual([]);
   expect(quadratic.map(({ pattern }) => pattern).sort()).toEqual(Object.keys(bounded).sort());
   expect(all.size).toBeGreaterThan(250);
-});
+}, 180_000);
 
 test.each(['/\\s+$/', '/^(a+)+$/', '/\\s*\\}\\}/', '/^(\\S+?)\\s*=\\s*(.+?)(?:\\s+in\\s+([a-z_]+))?$/'])('%s is seen', (source) => {
   expect(patternsOf(`export const one: RegExp = ${source};`).filter(isQuadratic)).toHaveLength(1);
