@@ -37,6 +37,12 @@ async function choicesFrom(
 }
 
 export const roleChoices = (look: ViewContext) => choicesFrom(look, 'roles', 'name', 'name', 'description');
+/** API resources by the identifier that token requests name. */
+export const apiIdentifierChoices = async (look: ViewContext): Promise<Choice[]> => {
+  if (!may(look.req.call, 'api_resources', 'read')) return [];
+  const { records } = await listOf(look.req.call, 'api_resources', { sort: 'name', size: most });
+  return records.map(({ attributes: a }) => ({ value: words(a['identifier']), label: words(a['name']), hint: words(a['identifier']) }));
+};
 export const apiResourceChoices = (look: ViewContext) => choicesFrom(look, 'api_resources', 'name', 'name');
 export const connectionChoices = (look: ViewContext) => choicesFrom(look, 'connections', 'display_name', 'name');
 export const trustedIssuerChoices = (look: ViewContext) => choicesFrom(look, 'trusted_issuers', 'name', 'name', 'issuer');

@@ -79,6 +79,7 @@ const sections: readonly Section[] = [
     fields: [
       { name: 'registration_enabled', label: terms.self_service_registration, hint: hints.registration_enabled },
       { name: 'allowed_email_domains', label: terms.allowed_email_domains, hint: hints.allowed_email_domains },
+      { name: 'preferred_username_from_email', label: terms.preferred_username_from_email, hint: hints.preferred_username_from_email },
       { name: 'password_min_length', label: terms.minimum_password_length, hint: hints.password_min_length },
       {
         name: 'breached_passwords',

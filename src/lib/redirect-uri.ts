@@ -49,9 +49,10 @@ export function isNativeRedirectUri(uri: string): boolean {
 }
 
 /** The redirect URI with the parameters added to its query; what was registered in the query stays. */
-export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
+export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>, inFragment = false): string {
   const added = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.append(name, value);
+  if (inFragment) return `${uri}#${added.toString()}`;
   return uri + (uri.includes('?') ? (/[?&]$/.test(uri) ? '' : '&') : '?') + added.toString();
 }
 

@@ -215,6 +215,8 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     otp_max_attempts: 'How often a mailed code may be guessed wrong.',
     lockout_threshold: 'After so many wrong passwords in a row an account is locked.',
     lockout_lifetime: 'For how long, in seconds.',
+    preferred_username_from_email:
+      'Whether the claim `preferred_username` of people who have none is their address, for applications that need one. It comes with the scope `profile`, without `email` too.',
     allowed_email_domains: 'Domains whose addresses can register; empty = all.',
     dynamic_registration_enabled: 'Whether clients can register themselves (RFC 7591).',
     passkeys_enabled: 'Whether people can add passkeys, and sign in with them alone.',

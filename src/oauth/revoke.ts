@@ -27,5 +27,6 @@ export async function revoke(req: Request, res: Response): Promise<void> {
     }
   }
   res.setHeader('Cache-Control', 'no-store');
-  res.status(200).end();
+  // RFC 7009 2.2: the body means nothing; many clients parse it as JSON all the same.
+  res.status(200).json({});
 }

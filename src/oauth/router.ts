@@ -5,7 +5,7 @@ import { cors, corsForAll, corsOfClient, preflight } from '../http/auth/cors.js'
 import { tellNonce } from '../http/auth/dpop.js';
 import { csrf } from '../http/auth/csrf.js';
 import type { RouteList } from '../http/exact-routes.js';
-import { form, formOrJson } from '../http/request/form.js';
+import { encodedForm, form, formOrJson } from '../http/request/form.js';
 import { traced } from '../http/request/trace.js';
 import { route } from '../http/routes.js';
 import { limitByAddress } from '../http/limits/rate-limits.js';
@@ -43,20 +43,20 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   // Before the first consent a client that is known by its document alone is stored nowhere.
   const asking = limitedClientAuthentication(web, { find: (req, client_id) => askingClient(web, req, client_id) });
   routes.add(endpoints.token_endpoint, {
-    post: [traced('token'), cors, tellNonce, form, tokenLimited, token(web)],
+    post: [traced('token'), cors, tellNonce, encodedForm, tokenLimited, token(web)],
     options: [cors, preflight],
   });
   routes.add(endpoints.pushed_authorization_request_endpoint, {
-    post: [traced('pushed_authorization_request'), cors, tellNonce, form, asking, corsOfClient, pushRequest(web)],
+    post: [traced('pushed_authorization_request'), cors, tellNonce, encodedForm, asking, corsOfClient, pushRequest(web)],
     options: [cors, arrivalPreflight, preflight],
   });
   routes.add(endpoints.device_authorization_endpoint, {
-    post: [traced('device_authorization'), cors, form, limited, startDevice],
+    post: [traced('device_authorization'), cors, encodedForm, limited, startDevice],
     options: [cors, preflight],
   });
   const guarded = guardedClientAuthentication(web);
-  routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
-  routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });
+  routes.add(endpoints.introspection_endpoint, { post: [encodedForm, guarded, confidentialOnly, introspect] });
+  routes.add(endpoints.revocation_endpoint, { post: [cors, encodedForm, guarded, revoke], options: [cors, preflight] });
   const claims = userinfo(web);
   routes.add(endpoints.userinfo_endpoint, {
     get: [cors, tellNonce, claims],

@@ -16,11 +16,15 @@ import { grants } from './grants/index.js';
  * Reads the declared parameters of a token request; an empty one counts as missing (RFC 6749 3.2), others are ignored.
  * @throws {OAuthError} `invalid_request` for the first, in the order of declaration, that is sent twice, is missing or is too long (RFC 6749 5.2)
  */
-export function readParams<P extends Params>(params: P, sent: Parameters): ParamValues<P> {
+export function readParams<P extends Params>(
+  params: P,
+  sent: Parameters,
+  absent: Readonly<Record<string, string>> = named(),
+): ParamValues<P> {
   const values: Record<string, string | undefined> = named();
   for (const name of Object.keys(params)) {
     const { required: needed, maxLength } = params[name] as Param;
-    const value = sent.get(name);
+    const value = sent.get(name) ?? absent[name];
     if (sent.repeated.has(name)) throw OAuthError.invalid_request(`${name} was sent twice`);
     if (needed && value === undefined) throw OAuthError.invalid_request(`${name} is required`);
     if (value !== undefined && value.length > maxLength) throw OAuthError.invalid_request(`${name} is longer than ${maxLength} characters`);
@@ -29,19 +33,17 @@ export function readParams<P extends Params>(params: P, sent: Parameters): Param
   return values as ParamValues<P>;
 }
 
-/** The parameters of the request, with more to say of a missing one where the grant has it. @throws {OAuthError} `invalid_request` */
+/** The parameters of the request, with what stands for those that are absent. @throws {OAuthError} `invalid_request` */
 export async function paramsOf(
-  { params, missing = {} }: Grant,
+  { params, absent = {} }: Grant,
   ctx: Context,
   client: Client,
   sent: Parameters,
 ): Promise<ParamValues<Params>> {
-  for (const [name, hint] of Object.entries(missing))
-    if (hint && sent.get(name) === undefined && sent.repeated.size === 0)
-      throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`).by(
-        name === 'resource' ? 'unknown_resource' : null,
-      );
-  return readParams(params, sent);
+  const values: Record<string, string> = named();
+  for (const [name, valueOf] of Object.entries(absent))
+    if (valueOf && sent.get(name) === undefined && sent.repeated.size === 0) values[name] = await valueOf(ctx, client);
+  return readParams(params, sent, values);
 }
 
 /** The grant, if the client may use it. @throws {OAuthError} `unsupported_grant_type`, `unauthorized_client` */

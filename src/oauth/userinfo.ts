@@ -17,7 +17,7 @@ export function userinfo(web: Web) {
     const { token, user, permissions } = await authenticateToken(web, req);
     const scopes = token.scope.split(' ');
     if (user === null || !scopes.includes('openid')) throw OAuthError.insufficient_scope('openid');
-    const claims = userinfoClaims(token.client, { user, permissions, sub: token.sub }, scopes, token.claims);
+    const claims = userinfoClaims(ctx, token.client, { user, permissions, sub: token.sub }, scopes, token.claims);
     const algorithm = token.client.userinfo_signed_response_alg;
     res.setHeader('Cache-Control', 'no-store');
     res.setHeader('Content-Type', algorithm ? 'application/jwt' : 'application/json');

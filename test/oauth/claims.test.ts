@@ -7,12 +7,13 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { addRolePermissions, addUserRoles, insertRole, removeUserRoles } from '../../src/db/tables/roles.js';
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import type { ClaimMapping, ClaimPlace, ClientRow } from '../../src/db/tables/clients.js';
-import type { UserRow } from '../../src/db/tables/users.js';
+import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { allowCode, authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { setEnvironment } from '../support/factors.js';
 
 const service = sharedService();
 let ctx: Context;
@@ -75,6 +76,25 @@ describe('the ID token', () => {
     expect(claimsOf((await refresh(client, first.refresh_token)).id_token ?? '')).toMatchObject(said);
     const less = claimsOf((await refresh(client, first.refresh_token, { scope: 'openid email' })).id_token ?? '');
     expect([less['email'], less['name']]).toEqual([user.email, undefined]);
+  });
+
+  test('preferred_username is the address of whoever has no other, where the environment says so (specification 5.13.1)', async () => {
+    const client = await addClient(ctx, { id_token_claims: 'profile' });
+    const named = async () => {
+      const tokens = await tokensOf(client, { scope: 'openid profile' });
+      const claims = claimsOf(tokens.id_token ?? '');
+      expect(claims['email']).toBeUndefined();
+      return [claims['preferred_username'], (await userinfoOf(tokens.access_token))['preferred_username']];
+    };
+    expect(await named()).toEqual([undefined, undefined]);
+    await setEnvironment(service, { preferred_username_from_email: true });
+    try {
+      expect(await named()).toEqual([user.email, user.email]);
+      await updateUser(ctx.scope, user.id, { preferred_username: 'ada' });
+      expect(await named()).toEqual(['ada', 'ada']);
+    } finally {
+      await setEnvironment(service, { preferred_username_from_email: false });
+    }
   });
 
   test('claims.id_token is honoured by every client, also when the token is refreshed (specification 5.13.1)', async () => {

@@ -153,7 +153,11 @@ describe('revocation', () => {
     expect((await revoke('x', null)).status).toBe(401);
     expect((await fetch(`${service.url}/oauth/revoke?token=x`)).status).toBe(405);
     const answer = await revoke('x', client, { callback: 'alert' });
-    expect([answer.status, JSON.stringify(answer.body)]).toEqual([200, '{}']);
+    expect([answer.status, JSON.stringify(answer.body), answer.headers.get('content-type')]).toEqual([
+      200,
+      '{}',
+      expect.stringContaining('application/json'),
+    ]);
     expect((await oauthPost(service.url, '/oauth/revoke', client, {})).body.error).toBe('invalid_request');
   });
 

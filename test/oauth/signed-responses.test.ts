@@ -47,6 +47,30 @@ describe('JARM', () => {
     },
   );
 
+  test('response_mode fragment and fragment.jwt: in the fragment, nothing in the query, errors too (specification 5.2.1)', async () => {
+    for (const application_type of ['spa', 'native'] as const) {
+      const app = await addClient(await service.context(), {
+        application_type,
+        token_endpoint_auth_method: 'none',
+        require_pkce: true,
+        first_party: true,
+      });
+      const { verifier, challenge } = pkcePair();
+      const asked = { code_challenge: challenge, code_challenge_method: 'S256' };
+      const plain = new URL((await ask(app, { response_mode: 'fragment', ...asked })).headers.get('location') ?? '');
+      const said = new URLSearchParams(plain.hash.slice(1));
+      expect([plain.search, said.get('state'), said.get('iss')]).toEqual(['', 'st-1', service.url]);
+      const redirect_uri = app.redirect_uris[0] as string;
+      expect((await redeem(service.url, app, { code: said.get('code') as string, verifier, redirect_uri })).status).toBe(200);
+      const refused = new URL((await ask(app, { response_mode: 'fragment' })).headers.get('location') ?? '');
+      expect([refused.search, new URLSearchParams(refused.hash.slice(1)).get('error')]).toEqual(['', 'invalid_request']);
+      const signed = new URL((await ask(app, { response_mode: 'fragment.jwt', ...asked })).headers.get('location') ?? '');
+      expect([signed.search, [...new URLSearchParams(signed.hash.slice(1)).keys()]]).toEqual(['', ['response']]);
+    }
+    const refused = await ask(client, { response_mode: 'fragment' });
+    expect(locationParameters(refused).get('error_description')).toContain('single-page and native clients');
+  });
+
   test('it says who signed, for whom, and is good for five minutes', async () => {
     const response = locationParameters(await ask(client, { response_mode: 'jwt' })).get('response') as string;
     expect(claimsOf(response)).toEqual({
@@ -101,7 +125,7 @@ describe('JARM', () => {
   });
 
   test('discovery says so, and what it is signed with', () => {
-    expect(as.response_modes_supported).toEqual(['query', 'form_post', 'jwt', 'query.jwt', 'form_post.jwt']);
+    expect(as.response_modes_supported).toEqual(['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt']);
     expect(as.authorization_signing_alg_values_supported).toEqual(['RS256']);
     expect(as.introspection_signing_alg_values_supported).toEqual(['RS256']);
   });

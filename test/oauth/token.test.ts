@@ -60,12 +60,32 @@ describe('client authentication', () => {
     expect([...refused(without), without.body['error_description']]).toEqual([
       400,
       'invalid_request',
-      `resource is required: this client has grants for ${resource.identifier}`,
+      `resource is required: this client has grants for ${resource.identifier}; if it can not send resource, set default_resource on the client`,
     ]);
     const bare = await addClient(await service.context(), { application_type: 'machine', grant_types: ['client_credentials'] });
     const none = await tokenRequest(service.url, bare, { grant_type: 'client_credentials' });
-    expect(none.body['error_description']).toBe('resource is required: this client has no grant for an API resource yet');
+    expect(none.body['error_description']).toBe(
+      'resource is required: this client has no grant for an API resource yet; if it can not send resource, set default_resource on the client',
+    );
   });
+
+  test.each(['application/json', 'text/plain', undefined])(
+    'a body that is not form-encoded (%s) is told so before anything else (RFC 6749 3.2)',
+    async (type) => {
+      for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/par', '/oauth/device_authorization']) {
+        const body = new TextEncoder().encode('{"grant_type":"client_credentials"}');
+        const answer = await fetch(service.url + path, {
+          method: 'POST',
+          body,
+          headers: type === undefined ? {} : { 'content-type': type },
+        });
+        expect([answer.status, await answer.json()]).toEqual([
+          400,
+          { error: 'invalid_request', error_description: expect.stringContaining('application/x-www-form-urlencoded') as string },
+        ]);
+      }
+    },
+  );
 
   test('credentials in the query are not honoured, and not logged (attack 4.48)', async () => {
     const query = new URLSearchParams({ client_id: machine.id, client_secret: machine.client_secret });

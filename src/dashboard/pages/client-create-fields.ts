@@ -60,6 +60,9 @@ function furtherFields({ type, isDevice }: Asked): FieldSpec[] {
           },
         ]
       : []),
+    ...(type === 'web' || type === 'spa'
+      ? [{ name: 'id_token_claims', label: terms.id_token_claims, kind: 'hidden' as const, initial: 'profile' }]
+      : []),
     ...(people
       ? [
           {

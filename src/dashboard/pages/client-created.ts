@@ -37,6 +37,16 @@ function chosenPart(look: ViewContext, { id, attributes: a }: ResourceObject): P
     ...(people
       ? [setting(id, terms.consent, text(a['first_party'] === true ? terms.consent_not_asked : terms.consent_asked), 'first_party')]
       : []),
+    ...(signsIn
+      ? [
+          setting(
+            id,
+            terms.id_token_claims,
+            text(a['id_token_claims'] === 'profile' ? terms.protocol_and_profile_claims : terms.protocol_claims),
+            'id_token_claims',
+          ),
+        ]
+      : []),
     ...(origins.length > 0 ? [setting(id, terms.allowed_origins_cors, lines(origins), 'allowed_origins')] : []),
     setting(
       id,

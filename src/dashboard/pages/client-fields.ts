@@ -1,5 +1,5 @@
 import { brandingFields } from '../branding-fields.js';
-import { signingAlgorithmChoices } from '../choices.js';
+import { apiIdentifierChoices, signingAlgorithmChoices } from '../choices.js';
 import { demandFields } from '../demand-fields.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { FieldSpec, SectionSpec } from '../presentation.js';
@@ -114,6 +114,7 @@ export const clientFields: readonly FieldSpec[] = [
     attributes: uris,
   },
   { name: 'scopes', label: terms.allowed_scopes, hint: hints.scopes, section: tokens },
+  { name: 'default_resource', label: terms.default_resource, hint: hints.default_resource, section: tokens, choices: apiIdentifierChoices },
   { name: 'access_token_format', label: terms.default_access_token_format, section: tokens, choices: async () => [{ value: 'opaque', label: terms.opaque }, { value: 'jwt', label: terms.jwt }] }, // prettier-ignore
   { name: 'require_pkce', label: terms.require_pkce, hint: hints.require_pkce, section: tokens },
   {

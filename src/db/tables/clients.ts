@@ -62,6 +62,8 @@ export type ClientRow = {
   initiate_login_uri: string | null;
   /** `profile`: what the scopes release stands in the ID token too, not only at userinfo (OIDC Core 5.4). */
   id_token_claims: (typeof idTokenClaims)[number];
+  /** Identifier of the API resource that a token request without `resource` is for; null = such a request is refused. */
+  default_resource: string | null;
   claim_mappings: ClaimMapping[];
   /** The security profile that it is held to; null: none. */
   profile: (typeof clientProfiles)[number] | null;

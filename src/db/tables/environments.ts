@@ -55,6 +55,8 @@ export type EnvironmentRow = {
   lockout_threshold: number;
   lockout_lifetime: number;
   allowed_email_domains: string[];
+  /** Whether `preferred_username` in tokens is the address of whoever has no other. */
+  preferred_username_from_email: boolean;
   client_registration_policy: (typeof clientRegistrationPolicies)[number];
   /** Whether the policy isn't `off`; the database keeps both in step. */
   dynamic_registration_enabled: boolean;

@@ -7,6 +7,7 @@ import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
+import { requireDefaultResource } from './default-resource.js';
 import { fapi2Algorithm, withFapi2 } from './fapi2.js';
 import { chosenIdProblems } from './names.js';
 import { isFapi2 } from './profile.js';
@@ -145,6 +146,7 @@ export async function registerClient(
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   await refusePersonsId(tx, chosen.client_id);
   if (chosen.client_id !== undefined) refuseIfAny(await chosenIdProblems(tx, chosen.client_id));
+  await requireDefaultResource(tx, wanted.default_resource);
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
@@ -201,6 +203,7 @@ export async function changeClient(
   await refuseWorkloads(tx, client, next);
   if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
+  await requireDefaultResource(tx, wanted.default_resource);
   const secret = isSecretless(next) ? noSecret : {};
   // Whoever makes it first-party vouches for it.
   const vouched = wanted.first_party === true ? { verified: true } : {};

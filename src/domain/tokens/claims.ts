@@ -13,6 +13,16 @@ export const addressOf = (user: UserWithRoles): Record<string, string> | undefin
   return parts.length > 0 ? Object.fromEntries(parts) : undefined;
 };
 
+/**
+ * The user as claims tell of them: where the environment says so (`preferred_username_from_email`), whoever has no `preferred_username` is called by the
+ * address, for applications that can't do without one.
+ */
+export const asClaimed = <User extends Pick<UserWithRoles, 'preferred_username' | 'email'>>(
+  { preferred_username_from_email }: { readonly preferred_username_from_email: boolean },
+  user: User,
+): User =>
+  preferred_username_from_email && textOf(user.preferred_username) === undefined ? { ...user, preferred_username: user.email } : user;
+
 /** What a user is called and how to be met: claims whose names are those of the user's attributes (OIDC Core 5.1). */
 export const namesakeClaims = {
   middle_name: (user) => textOf(user.middle_name),

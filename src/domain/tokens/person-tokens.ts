@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
 import { accessTokenMappedClaims, mappedClaims, type ClaimFacts } from './claim-mappings.js';
-import { claimsOf } from './claims.js';
+import { asClaimed, claimsOf } from './claims.js';
 import { idTokenClaimsOf, idTokenPayload, idTokenValue, type IdTokenContent } from './id-token.js';
 import { shownPermissions, type Target } from './target.js';
 
@@ -51,7 +51,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Co
   const { user, user_id, session_id, auth_time, acr, amr, grant_id } = granted;
   const { client, target, seed, format, lifetime, scope, issued_at, nonce, jkt } = issuance;
   const permissions = target && shownPermissions(client, target, scope, granted.permissions);
-  const facts = { user, permissions };
+  const facts = { user: user && asClaimed(ctx.environment, user), permissions };
   const access: AccessTokenContent = {
     seed,
     format,
@@ -93,11 +93,13 @@ export async function signForPerson(
 
 /** The claims at userinfo (OIDC Core 5.3.2): of the scopes, of the `claims` parameter by their names, and those that the client maps. */
 export const userinfoClaims = (
+  { environment }: Pick<Context, 'environment'>,
   client: Client,
-  { user, permissions, sub }: { readonly user: UserWithRoles; readonly permissions: readonly string[] | null; readonly sub: string },
+  { user: whose, permissions, sub }: { readonly user: UserWithRoles; readonly permissions: readonly string[] | null; readonly sub: string },
   scopes: readonly string[],
   requested: readonly string[],
 ): Record<string, unknown> => {
+  const user = asClaimed(environment, whose);
   const claims = claimsOf(user, scopes, requested);
   if (client.claim_mappings.length > 0) Object.assign(claims, mappedClaims(client.claim_mappings, 'userinfo', { user, permissions }));
   claims['sub'] = sub;
@@ -115,6 +117,6 @@ export function previewForPerson(
   return {
     access,
     id_token: id && idTokenPayload(ctx, { ...id, access_token: issuance.seed.value }),
-    userinfo: id && userinfoClaims(issuance.client, whose, issuance.scope.split(' '), Object.keys(granted.claims ?? {})),
+    userinfo: id && userinfoClaims(ctx, issuance.client, whose, issuance.scope.split(' '), Object.keys(granted.claims ?? {})),
   };
 }

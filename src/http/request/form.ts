@@ -51,6 +51,15 @@ function readPlainForm(req: Request, done: (body: Buffer) => void): void {
   req.on('end', () => resource.runInAsyncScope(done, null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
 }
 
+/** The same for an endpoint that takes nothing else (RFC 6749 3.2, 4.1.3): a body of another content type is told to be one. @throws {BodyError} 400 */
+export function encodedForm(req: Request, res: Response, next: NextFunction): void {
+  const { 'content-type': type, 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  const isEmpty = encoding === undefined && (length === undefined || length === '0');
+  if (isEmpty || (type !== undefined && type.toLowerCase().startsWith(formType))) return form(req, res, next);
+  const came = type === undefined ? 'has no Content-Type' : 'has another Content-Type';
+  next(new BodyError(400, `the body ${came}: send the parameters as ${formType} (RFC 6749 3.2)`));
+}
+
 /** Reads a form body into `req.form`; another content type gives no fields, and too much of it 413. */
 export function form(req: Request, res: Response, next: NextFunction): void {
   const use = (body: unknown) => {

@@ -23,6 +23,8 @@ const idTokenContent =
   '`protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.';
 const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
+const defaultResource =
+  'Identifier of the API resource that its own token requests are for when they leave out `resource`, for client libraries that can not send it (RFC 8707); it still needs a client grant. null = `resource` is required.';
 const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
 const profileText =
   'The security profile that it is held to. `fapi2` (FAPI 2.0 Security Profile) settles PKCE, pushed requests, DPoP and signatures by itself where nothing else is said; every setting that contradicts it, now or later, is 422 `profile_rule_unmet`. null = none.';
@@ -49,6 +51,7 @@ const maxAge = 'How old the proofs of the person may be, in seconds, at a sign-i
 const protocolAttributes = {
   id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
   claim_mappings: claimMappings.meta({ description: mappings }),
+  default_resource: z.string().min(1).max(2048).nullable().meta({ description: defaultResource }),
   profile: z.enum(clientProfiles).nullable().meta({ description: profileText }),
   require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
   require_signed_request_object: z.boolean().meta({ description: signedRequestsOnly }),

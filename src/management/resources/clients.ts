@@ -105,6 +105,8 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       initiate_login_uri: 'control',
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
+      // It could name the resource itself.
+      default_resource: 'control',
       // Its rules only narrow what the client may do; the key that it may add is the service's own.
       profile: 'control',
       require_pushed_authorization_requests: 'control',

@@ -11,6 +11,8 @@ export const environmentTouches = {
   refresh_token_idle_lifetime: 'everything',
   branding: 'plain',
   support_email: 'plain',
+  // Tells an address to clients that were let in to the profile alone, and names that are unique to applications that take them for it.
+  preferred_username_from_email: 'everything',
   default_locale: 'plain',
   registration_enabled: 'reach',
   password_min_length: 'everything',

@@ -128,6 +128,7 @@ const settings = {
   confirmation_lifetime: lifetime(1, day).meta({ description: confirmation }),
   remember_device_lifetime: lifetime(0, 365 * day),
   email_code_sign_in_enabled: z.boolean(),
+  preferred_username_from_email: z.boolean(),
   email_second_factor_enabled: z.boolean().meta({ description: emailedCode }),
   new_device_mail: z.boolean(),
   management_required_acr: z.enum(requiredAcrs).nullable().meta({ description: managementAcr }),

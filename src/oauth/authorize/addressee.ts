@@ -5,7 +5,7 @@ import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
 import { askingClient, UnidentifiedClient, type Asked, type Limiting } from '../metadata-documents/asking-client.js';
-import { isSigned, responseModes, type Addressee, type ResponseMode } from './request.js';
+import { isFragment, isSigned, responseModes, takesFragments, type Addressee, type ResponseMode } from './request.js';
 import { message, type Message } from '../../lib/languages/messages.js';
 
 type Sender = { readonly sent: Parameters; readonly client: Client | null };
@@ -61,9 +61,9 @@ function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Clie
  */
 function responseModeOf(client: Client, asked: string | undefined): ResponseMode {
   const known = responseModes.find((one) => one === asked) ?? 'query';
-  const mode = known === 'form_post' && isFapi2(client) ? 'query' : known;
-  if (client.authorization_signed_response_alg === null || isSigned(mode)) return mode;
-  return mode === 'form_post' ? 'form_post.jwt' : 'query.jwt';
+  const isRefused = (known === 'form_post' && isFapi2(client)) || (isFragment(known) && !takesFragments(client));
+  const mode = isRefused ? 'query' : known;
+  return client.authorization_signed_response_alg === null || isSigned(mode) ? mode : (`${mode}.jwt` as ResponseMode);
 }
 
 /** The client that asks; null for one that is unknown or disabled. @throws {PageError} 400 when there is no good document of it */

@@ -3,13 +3,20 @@ import type { ScopeRuling } from '../../lib/refusal-rules.js';
 
 /**
  * How the answer travels back (OAuth 2.0 Multiple Response Types 2.1, Form Post Response Mode), and the same with a signed answer (JARM 2.3); `jwt` is
- * `query.jwt`.
+ * `query.jwt`. A fragment is for what runs in a browser or on a device: nobody's server sees it.
  */
-export const responseModes = ['query', 'form_post', 'jwt', 'query.jwt', 'form_post.jwt'] as const;
+export const responseModes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'] as const;
 export type ResponseMode = (typeof responseModes)[number];
 
 /** Whether the answer is signed (JARM 2.3). */
 export const isSigned = (mode: ResponseMode): boolean => mode === 'jwt' || mode.endsWith('.jwt');
+
+/** Whether the answer travels in the fragment of the redirect URI. */
+export const isFragment = (mode: string): boolean => mode === 'fragment' || mode === 'fragment.jwt';
+
+/** Whether answers to the client may travel in the fragment: it runs where the browser is. */
+export const takesFragments = ({ application_type }: Pick<Client, 'application_type'>): boolean =>
+  application_type === 'spa' || application_type === 'native';
 
 /** What the person must be asked (OIDC Core 3.1.2.1). */
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;

@@ -5,7 +5,7 @@ import { signJwt } from '../../domain/tokens/formats/jwt.js';
 import { basePage, formActionSource } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { withParameters } from '../../lib/redirect-uri.js';
-import { isSigned, type Addressee } from './request.js';
+import { isFragment, isSigned, type Addressee } from './request.js';
 import { wordsOf } from '../../http/pages/words.js';
 
 type Answer = Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ async function signedAnswer({ ctx }: Request, { client }: Addressee, answer: Ans
 }
 
 /**
- * Sends the answer to the client: a 303 with the parameters in the query, or a page that posts them (Form Post Response Mode), and either with all of
+ * Sends the answer to the client: a 303 with the parameters in the query or the fragment, or a page that posts them (Form Post Response Mode), and either with all of
  * them signed in one (JARM). `state` and `iss` (RFC 9207) travel with every answer, errors too.
  */
 export async function respond(web: Web, req: Request, res: Response, to: Addressee, answer: Answer): Promise<void> {
@@ -48,6 +48,6 @@ export async function respond(web: Web, req: Request, res: Response, to: Address
   }
   // Express's redirect() parses, negotiates and writes a page that no browser shows; a registered URI is visible ASCII already.
   res.statusCode = 303;
-  res.setHeader('Location', withParameters(to.redirect_uri, parameters));
+  res.setHeader('Location', withParameters(to.redirect_uri, parameters, isFragment(to.response_mode)));
   res.end();
 }

@@ -10,7 +10,7 @@ import type { RefusalDetail, RefusalRule } from '../../lib/refusal-rules.js';
 import { askedTarget } from './asked-target.js';
 import { AuthorizationError } from './authorization-error.js';
 import { afterRights, goesBeyondClient, granted, judgeScopes, withinRights } from './granted-scopes.js';
-import { prompts, responseModes, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
+import { isFragment, prompts, responseModes, takesFragments, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
 
 const maxParameterLength = 4096;
 
@@ -156,6 +156,8 @@ function responseMode({ get, client, addressee }: Reading): Problem | null {
   if (mode === undefined || mode === addressee.response_mode) return null;
   if (!(responseModes as readonly string[]).includes(mode))
     return ['invalid_request', `response_mode must be one of ${responseModes.join(', ')}`];
+  if (isFragment(mode) && !takesFragments(client))
+    return ['invalid_request', `response_mode ${mode} is for single-page and native clients: use query or form_post`];
   const signed = client.authorization_signed_response_alg !== null;
   return [
     'invalid_request',

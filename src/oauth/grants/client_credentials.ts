@@ -24,6 +24,14 @@ export async function grantedIdentifiers(ctx: Context, client: Client): Promise<
   return `this client has grants for ${identifiers.join(', ').replaceAll(/["\\]/g, '?')}`;
 }
 
+/** The resource of a request that names none: the client's `default_resource`. @throws {OAuthError} `invalid_request` when it has none */
+export async function defaultResource(ctx: Context, client: Client): Promise<string> {
+  if (client.default_resource !== null) return client.default_resource;
+  const granted = await grantedIdentifiers(ctx, client);
+  const setting = 'if it can not send resource, set default_resource on the client';
+  throw OAuthError.invalid_request(`resource is required: ${granted}; ${setting}`).by('unknown_resource');
+}
+
 /** What is asked for. */
 type Wanted = { readonly resource: string; readonly scope: string | undefined };
 
@@ -117,6 +125,6 @@ export const client_credentials = grant({
   public_clients: false,
   spends_proof: true,
   params: { resource: required(4096), scope: optional(16_384) },
-  missing: { resource: grantedIdentifiers },
+  absent: { resource: defaultResource },
   handle: (ctx, client, params, _origin, proof) => issueForClient(ctx, client, params, proof, 'client_credentials'),
 });

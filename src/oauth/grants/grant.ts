@@ -46,8 +46,8 @@ export type Grant<P extends Params = Params> = {
   readonly spends_proof?: boolean;
   /** Its parameters: they are read before `handle`, and discovery and docs/specification/05-oauth.md follow from them. */
   readonly params: P;
-  /** What to say of a required parameter that is missing, beside that: how to find its value. */
-  readonly missing?: { readonly [Name in keyof P]?: (ctx: Context, client: Client) => Promise<string> };
+  /** What stands for a required parameter that is absent. @throws {OAuthError} `invalid_request` where nothing does: how to find a value */
+  readonly absent?: { readonly [Name in keyof P]?: (ctx: Context, client: Client) => Promise<string> };
   /**
    * Makes the tokens. `origin`: where the request comes from, for the security event of a replay. `proof`: of the key that the access token is to be
    * bound to (RFC 9449 5); null: a bearer token.

@@ -1,7 +1,7 @@
 import { clientByWorkload } from '../../domain/workloads/assertion.js';
 import { OAuthError } from '../../errors.js';
 import { jwtBearerGrantType } from '../../lib/grant-types.js';
-import { grantedIdentifiers, issueForClient } from './client_credentials.js';
+import { defaultResource, issueForClient } from './client_credentials.js';
 import { grant, optional, required } from './grant.js';
 
 /**
@@ -12,7 +12,7 @@ export const jwt_bearer = grant({
   public_clients: false,
   spends_proof: true,
   params: { assertion: required(16_384), resource: required(4096), scope: optional(16_384) },
-  missing: { resource: grantedIdentifiers },
+  absent: { resource: defaultResource },
   async handle(ctx, client, params, _origin, proof) {
     const proven = await clientByWorkload(ctx, params.assertion, client.id);
     if ('reason' in proven) throw OAuthError.invalid_grant(proven.reason);

@@ -70,6 +70,7 @@ const blank = {
   claim_mappings: [],
   required_acr: null,
   max_authentication_age: null,
+  default_resource: null,
   profile: null,
   require_signed_request_object: false,
   status: 'enabled',
