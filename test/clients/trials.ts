@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { javaScriptTrials } from './javascript-trials.js';
 import { grantOrders, ordersAreProtected, ordersNeedPermission, type OrdersApi } from './orders.js';
 import { pythonTrials } from './python-trials.js';
 import { person, type Service } from './service.js';
@@ -57,6 +58,7 @@ export const trials: readonly Trial[] = [
     version: fromPackage('@auth/core'),
     shows: 'sign in, name and email address, sign out of the application',
   },
+  ...javaScriptTrials,
   ...pythonTrials,
   {
     name: 'go-oidc',

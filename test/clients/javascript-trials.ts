@@ -1,0 +1,9 @@
+// The guides for JavaScript: Node.js, then pages without a server.
+import { fromPackage, signInAndOut, type Trial } from './trial.js';
+
+const node = { programs: ['npm'], url: 'http://localhost:3001/', visit: { signOut: 'provider' }, shows: signInAndOut } as const;
+const page = { ...node, url: 'http://localhost:3002/', shows: `${signInAndOut}, without a server` };
+
+export const javaScriptTrials: readonly Trial[] = [
+  { ...page, name: 'oidc-client-ts', title: 'oidc-client-ts', version: fromPackage('oidc-client-ts') },
+];
