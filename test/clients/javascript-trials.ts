@@ -5,5 +5,6 @@ const node = { programs: ['npm'], url: 'http://localhost:3001/', visit: { signOu
 const page = { ...node, url: 'http://localhost:3002/', shows: `${signInAndOut}, without a server` };
 
 export const javaScriptTrials: readonly Trial[] = [
+  { ...node, name: 'express-openid-connect', title: 'express-openid-connect', version: fromPackage('express-openid-connect') },
   { ...page, name: 'oidc-client-ts', title: 'oidc-client-ts', version: fromPackage('oidc-client-ts') },
 ];
