@@ -6,5 +6,13 @@ const page = { ...node, url: 'http://localhost:3002/', shows: `${signInAndOut}, 
 
 export const javaScriptTrials: readonly Trial[] = [
   { ...node, name: 'express-openid-connect', title: 'express-openid-connect', version: fromPackage('express-openid-connect') },
+  {
+    ...node,
+    name: 'next-auth',
+    title: 'NextAuth.js 4 (Next.js)',
+    visit: { signOut: 'application' },
+    version: fromPackage('next-auth'),
+    shows: 'sign in, name and email address, sign out of the application',
+  },
   { ...page, name: 'oidc-client-ts', title: 'oidc-client-ts', version: fromPackage('oidc-client-ts') },
 ];
