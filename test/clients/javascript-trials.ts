@@ -14,5 +14,6 @@ export const javaScriptTrials: readonly Trial[] = [
     version: fromPackage('next-auth'),
     shows: 'sign in, name and email address, sign out of the application',
   },
+  { ...node, name: 'better-auth', title: 'Better Auth', version: fromPackage('better-auth') },
   { ...page, name: 'oidc-client-ts', title: 'oidc-client-ts', version: fromPackage('oidc-client-ts') },
 ];
