@@ -15,5 +15,6 @@ export const javaScriptTrials: readonly Trial[] = [
     shows: 'sign in, name and email address, sign out of the application',
   },
   { ...node, name: 'better-auth', title: 'Better Auth', version: fromPackage('better-auth') },
+  { ...node, name: 'hono', title: 'Hono', version: fromPackage('@hono/oidc-auth') },
   { ...page, name: 'oidc-client-ts', title: 'oidc-client-ts', version: fromPackage('oidc-client-ts') },
 ];
