@@ -35,29 +35,34 @@ export function limitAttempts(web: Web, name: string, limit: RateLimit, field: s
   ];
 }
 
+/** Finds out whether the account of the submitted email knows the browser. One look-up, and only for a browser that shows a cookie of ours. */
+const recognise: RequestHandler = async (req, _res, next) => {
+  const [device, email_key] = [deviceOf(req), identifierOf(req, 'email')];
+  const user = device === null || email_key === null ? null : await findUserByEmailKey(req.ctx.scope, email_key);
+  req.knownBrowser = user !== null && isKnownTo(req.ctx, device, user);
+  next();
+};
+
+/** The key of the submitted email, for browsers that its account knows or for all others; null for the other ones, and without an email. */
+const emailKey =
+  (ofKnown: boolean) =>
+  (req: Request): string | null => {
+    const email_key = identifierOf(req, 'email');
+    return email_key !== null && (req.knownBrowser ?? false) === ofKnown ? `${req.ctx.environment.id} ${email_key}` : null;
+  };
+
 /**
- * The limits of a sign-in: per client address, and per submitted email wherever it comes from. A browser that has signed in to that account
+ * The limits of a sign-in or a recovery: per client address, and per submitted email wherever it comes from. A browser that has signed in to that account
  * before has a window of its own there: strangers who use theirs up don't keep it out. Needs a parsed body before.
  */
-export function limitLogin(web: Web): RequestHandler[] {
+export function limitEmail(web: Web, name: string): RequestHandler[] {
   if (!web.limiter.enabled) return [];
   const limit = web.deps.config.rateLimits.login;
-  /** One look-up, and only for a browser that shows a cookie of ours. */
-  const recognise: RequestHandler = async (req, _res, next) => {
-    const [device, email_key] = [deviceOf(req), identifierOf(req, 'email')];
-    const user = device === null || email_key === null ? null : await findUserByEmailKey(req.ctx.scope, email_key);
-    req.knownBrowser = user !== null && isKnownTo(req.ctx, device, user);
-    next();
-  };
-  const keyOf = (req: Request, ofKnown: boolean): string | null => {
-    const email_key = identifierOf(req, 'email');
-    return email_key !== null && req.knownBrowser === ofKnown ? `${req.ctx.environment.id} ${email_key}` : null;
-  };
   return [
-    limitByAddress(web, { name: 'login', limit, key: inEnvironment }),
+    limitByAddress(web, { name, limit, key: inEnvironment }),
     recognise,
-    limitBy(web, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
-    limitBy(web, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
+    limitBy(web, { name: `${name}_email`, limit, key: emailKey(false) }),
+    limitBy(web, { name: `${name}_known`, limit, key: emailKey(true) }),
   ];
 }
 
@@ -103,16 +108,15 @@ export function limitCredential(web: Web): RequestHandler {
 /** How much mail strangers may have sent to one address. */
 const mailLimit: RateLimit = { limit: 30, windowSeconds: 3600 };
 
-/** A limit over an hour per submitted address, because each request sends a mail. Needs a parsed body before. */
-export function limitMails(web: Web, name: string): RequestHandler {
-  return limitBy(web, {
-    name: `${name}_mail`,
-    limit: mailLimit,
-    key: (req) => {
-      const email_key = identifierOf(req, 'email');
-      return email_key === null ? null : `${req.ctx.environment.id} ${email_key}`;
-    },
-  });
+/**
+ * A limit over an hour per submitted address, because each request sends a mail; a browser that the account knows has a window of its own, after
+ * {@link limitEmail}. Needs a parsed body before.
+ */
+export function limitMails(web: Web, name: string): RequestHandler[] {
+  return [
+    limitBy(web, { name: `${name}_mail`, limit: mailLimit, key: emailKey(false) }),
+    limitBy(web, { name: `${name}_mail_known`, limit: mailLimit, key: emailKey(true) }),
+  ];
 }
 
 /** A limit per signed-in person, whatever the address. Needs `signedIn` before. */

@@ -23,7 +23,7 @@ import {
   switchOwnTwoStep,
 } from './authenticators.js';
 import { confirm, confirmOptions, confirmPage } from './confirm.js';
-import { limitAttempts, limitMails, limitOptions, limitSignedIn } from './limits.js';
+import { limitAttempts, limitEmail, limitMails, limitOptions, limitSignedIn } from './limits.js';
 import { logout, logoutPage } from './logout.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
 import { review, reviewPage } from './password-review.js';
@@ -46,7 +46,7 @@ function registrationRoutes(router: Router, web: Web): void {
   step(router, '/register', {
     get: [...page, registerPage(web)],
     head: true,
-    post: [formOrJson, ...limits('email'), limitMails(web, 'register'), registrationOpen, browserSession, csrf, register(web)],
+    post: [formOrJson, ...limits('email'), ...limitMails(web, 'register'), registrationOpen, browserSession, csrf, register(web)],
   });
   step(router, '/register/verify', { get: [...page, verifyPage(web)], post: [...checks('registration_id'), verify(web)] });
   step(router, '/register/resend', { post: [...checks('registration_id'), resend(web)] });
@@ -56,13 +56,13 @@ function registrationRoutes(router: Router, web: Web): void {
   step(router, '/register/complete', { post: [...checks('registration_token'), complete(web)] });
 }
 
-/** Recovery: counted by address, by submitted email and by the reset whose code is tried. */
+/** Recovery: counted by address, by submitted email, a known browser by itself, and by the reset whose code is tried. */
 function passwordRoutes(router: Router, web: Web): void {
   const limits = (field: string) => limitAttempts(web, 'password', web.deps.config.rateLimits.login, field);
   step(router, '/password/forgot', {
     get: [browserSession, forgotPage(web)],
     head: true,
-    post: [formOrJson, ...limits('email'), limitMails(web, 'password'), browserSession, csrf, forgot(web)],
+    post: [formOrJson, ...limitEmail(web, 'password'), ...limitMails(web, 'password'), browserSession, csrf, forgot(web)],
   });
   step(router, '/password/reset', {
     get: [browserSession, resetPage(web)],

@@ -86,7 +86,7 @@ export function setup(web: Web) {
       password_hash,
     });
     if (!user) throw invalid();
-    await signIn(req, res, { user_id: user.id, proofs: [proofNow('password', req.ctx.clock.now())] });
+    await signIn(req, res, { user, proofs: [proofNow('password', req.ctx.clock.now())] });
     res.redirect(303, '/dashboard');
   };
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { Duplicate } from '../db/failures.js';
-import { transaction } from '../domain/context.js';
+import { transaction, type Context } from '../domain/context.js';
+import { holdSession } from '../domain/sessions/sessions.js';
 import { linkToAccount, proveIdentity } from '../domain/connections/identities.js';
 import { findIdentity } from '../db/tables/identities.js';
 import { originOf } from '../http/pages/mail-origin.js';
@@ -11,14 +12,24 @@ import { ssoRefusal } from './refusal.js';
 import { accountOf } from './profile.js';
 import { message } from '../lib/languages/messages.js';
 
-/** Links the provider's account to the signed-in user. @throws {PageError} `sso_account_exists` when it is linked to another user, `sso_domain_not_allowed` */
+/**
+ * Links the provider's account to the signed-in user, whose session is asked for again in the transaction that links: the provider may have taken its time.
+ * @throws {PageError} `sso_account_exists` when it is linked to another user, `sso_domain_not_allowed`, `sso_state_mismatch` when the session has ended
+ */
 export async function finishConnect(
   _web: Web,
   req: Request,
   res: Response,
   { connection, profile, flow }: ProviderAssertion,
 ): Promise<void> {
-  const user = { id: req.session?.user_id ?? '', email: req.session?.user_email ?? '', locale: req.session?.user_locale ?? null };
+  const { session } = req;
+  if (!session) throw ssoRefusal('sso_state_mismatch');
+  const user = { id: session.user_id, email: session.user_email, locale: session.user_locale };
+  const inSession = (work: (tx: Context) => Promise<unknown>) =>
+    transaction(req.ctx, async (tx) => {
+      if (!(await holdSession(tx, session))) throw ssoRefusal('sso_state_mismatch');
+      await work(tx);
+    });
   const existing = await findIdentity(req.ctx.scope, connection.id, profile.subject);
   const foreign = () =>
     ssoRefusal('sso_account_exists', { text: message('refusal.identity_taken', { provider: connection.display_name }) });
@@ -27,11 +38,11 @@ export async function finishConnect(
   const how = { provider: connection.display_name, origin: originOf(req) };
   const account = accountOf(connection, profile);
   if (existing && !(existing.proven && existing.generation === connection.generation)) {
-    await transaction(req.ctx, (tx) => proveIdentity(tx, existing, user, account, how));
+    await inSession((tx) => proveIdentity(tx, existing, user, account, how));
   }
   if (!existing) {
     try {
-      await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
+      await inSession((tx) => linkToAccount(tx, user, account, how));
     } catch (error) {
       if (!(error instanceof Duplicate)) throw error;
       if ((await findIdentity(req.ctx.scope, connection.id, profile.subject))?.user_id !== user.id) throw foreign();

@@ -21,7 +21,7 @@ import { manage, type Api } from '../support/management.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { auditRows } from '../support/security-events.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
-import { loginThrough } from '../support/sso.js';
+import { loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 const service = sharedManagedService();
@@ -247,6 +247,37 @@ describe('what the first proof leaves alone', () => {
     const proven = transaction(ctx, (tx) => proveAddress(tx, user, { administrator: null, origin: noOrigin }));
     expect(await proven).toBeNull();
     expect(await reload(user)).toMatchObject({ email_verified: false, authenticator_kinds: ['recovery_codes', 'totp'] });
+  });
+});
+
+describe('a sign-in at a provider that is under way while the address is proven', () => {
+  /** The answer to a squatter who comes back from the provider when the proof has cleared the account and has yet to commit. */
+  async function overtaken(user: UserRow): Promise<[answer: Response, browser: Browser]> {
+    await linkIdentity(ctx, user.id, { connection_id: connection.id, generation: connection.generation, subject: user.id, email: null, claims: {} }); // prettier-ignore
+    upstream.claims = { sub: user.id, email: 'eve@evil.example', email_verified: true };
+    const browser = new Browser(service.url);
+    const back = await throughProvider(await startAt(browser, connection));
+    let answer: Promise<Response> | undefined;
+    await transaction(ctx, async (tx) => {
+      await proveAddress(tx, await reload(user), { administrator: null, origin: noOrigin });
+      answer = browser.get(back.pathname + back.search);
+      const waiting = ctx.knex('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'");
+      await expect.poll(async () => (await waiting.clone()).length, { timeout: 10_000 }).toBe(1);
+    });
+    return [(await answer) as Response, browser];
+  }
+
+  test('signs nobody in (attack 11.1057)', async () => {
+    const [answer, browser] = await overtaken(await addUser(ctx, { email_verified: false }));
+    expect([answer.status, await isSignedIn(browser)]).toEqual([401, false]);
+  });
+
+  test('nor half, where a second step was due (attack 11.1057)', async () => {
+    const user = await addUser(ctx, { email_verified: false });
+    await giveTotp(ctx, user.id);
+    const [answer, browser] = await overtaken(user);
+    expect([answer.status, browser.cookies.has('idp_signin')]).toEqual([401, false]);
+    expect(await ctx.knex('sign_ins').where({ user_id: user.id })).toEqual([]);
   });
 });
 

@@ -9,6 +9,7 @@ import type { Context } from '../../src/domain/context.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
+import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
 
@@ -117,6 +118,21 @@ test('a full queue answers everybody alike, and is no try (attack 10.993)', asyn
   } finally {
     await crowded.stop();
   }
+});
+
+test('where too many wait to be hashed, a right code of a recovery spends no try: it is good afterwards (attack 12.1058)', async () => {
+  const user = await newUser();
+  const owner = new Browser(service.url);
+  const { reset_id } = (await (await owner.postJson('/password/forgot', { email: user.email })).json()) as { reset_id: string };
+  const code = codeIn(await lastMailTo(service.url, user.email));
+  const reset = async () => (await owner.postJson('/password/reset', { reset_id, code, password: 'nine quiet herons by the lake' })).status;
+  full = true;
+  try {
+    for (let i = 0; i <= ctx.environment.otp_max_attempts; i++) expect(await reset()).toBe(503);
+  } finally {
+    full = false;
+  }
+  expect(await reset()).toBe(200);
 });
 
 test('a right password gets in where no hash can be made anew: nobody learns by a 503 that it was right (attack 10.993)', async () => {

@@ -7,6 +7,7 @@ import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
+import { setEnvironment } from '../support/factors.js';
 import { jsonFrom } from '../support/from-address.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
@@ -115,6 +116,36 @@ test('strangers who use an account’s limit up do not keep a known browser out,
     await limited.stop();
   }
 });
+
+test.each(['/password/forgot', '/login/code'])(
+  'strangers who have mails sent to somebody by %s, as many as they may, keep no known browser from it (attack 12.1059)',
+  async (path) => {
+    const limited = await startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_STORE: 'memory' });
+    try {
+      await setEnvironment(limited, { email_code_sign_in_enabled: true });
+      const user = await addUser(await limited.context());
+      const known = await knownBrowser(user, limited);
+      const ask = async () => (await jsonFrom('127.0.3.200', `${limited.url}${path}`, { email: user.email })).status;
+      for (let minute = 0; minute < 3; minute++) {
+        limited.clock.advance(61_000);
+        for (let i = 0; i < 10; i++) expect(await ask()).toBe(202);
+        // The minute's limit, then the hour's: each has a window of its own for the browser that the account knows.
+        expect(await ask()).toBe(429);
+        expect((await known.postJson(path, { email: user.email })).status).toBe(202);
+      }
+      limited.clock.advance(61_000);
+      expect(await ask()).toBe(429);
+      expect((await known.postJson(path, { email: user.email })).status).toBe(202);
+      // Of another account it knows nothing: it is anybody there.
+      const other = await addUser(await limited.context());
+      for (let i = 0; i < 10; i++)
+        expect((await jsonFrom('127.0.3.201', `${limited.url}${path}`, { email: other.email })).status).toBe(202);
+      expect((await known.postJson(path, { email: other.email })).status).toBe(429);
+    } finally {
+      await limited.stop();
+    }
+  },
+);
 
 test('under a flood a known browser goes before strangers, who get 503 with Retry-After instead of a long wait', async () => {
   const passwords = createPasswordHasher({ concurrency: 1, queueMax: 2 });

@@ -8,7 +8,7 @@ import { table, update } from '../../src/db/scope.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
-import { mailTo } from '../support/mailbox.js';
+import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
@@ -53,6 +53,28 @@ describe('connecting', () => {
     expect(html).not.toContain(`/auth/sso/${connection.id}/connect`);
     const gone = await browser.post(`/account/identities/${identity?.id}/unlink`, { _csrf: csrfOf(html) });
     expect(gone.status).toBe(303);
+    expect(await listIdentities(ctx, user.id)).toEqual([]);
+  });
+
+  test('begun in a session that a recovery ends while the provider takes its time: nothing is connected (attack 14.1056)', async () => {
+    const back = await throughProvider(await pressConnect());
+    upstream.tokenClaims = { email: undefined };
+    let recovered = () => {};
+    const recovery = new Promise<void>((resolve) => (recovered = resolve));
+    upstream.instead.set('/userinfo', async (_req, res) => {
+      await recovery;
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(upstream.claims));
+    });
+    const answer = goBack(back);
+    await expect.poll(() => upstream.asked('/userinfo').length).toBe(1);
+    const owner = new Browser(service.url);
+    const { reset_id } = (await (await owner.postJson('/password/forgot', { email: user.email })).json()) as { reset_id: string };
+    const code = codeIn(await lastMailTo(service.url, user.email));
+    expect((await owner.postJson('/password/reset', { reset_id, code, password: 'nine quiet herons by the lake' })).status).toBe(200);
+    recovered();
+    const refused = await answer;
+    upstream.tokenClaims = {};
+    expect(await codeOf(refused)).toBe('sso_state_mismatch');
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   });
 

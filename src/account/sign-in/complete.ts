@@ -46,7 +46,7 @@ async function finish(req: Request, res: Response, claimant: Claimant, proofs: r
   if (sign_in === null) return;
   const origin = originOf(req);
   await signIn(req, res, {
-    user_id: user.id,
+    user,
     proofs,
     proven_hash: sign_in.proven_hash,
     completes: sign_in,

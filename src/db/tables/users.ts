@@ -145,6 +145,12 @@ export async function holdPassword(scope: Scope, id: string, proven_hash: string
   return rows[0] ?? null;
 }
 
+/** Whether nobody has proven the user's address yet; locks the row against the first proof, which clears the account, until the transaction ends. */
+export async function holdUnproven(scope: Scope, id: string): Promise<boolean> {
+  const text = 'select id from users where environment_id = $1 and id = $2 and not email_verified for share';
+  return (await run<{ id: string }>(scope, { name: 'users.hold_unproven', text }, [id])).length > 0;
+}
+
 /** Deletes a user with its codes and tokens, which have no foreign key, and (by cascade) all other rows of the user. */
 export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
   for (const name of ['authorization_codes', 'device_codes', 'access_tokens', 'refresh_tokens'])

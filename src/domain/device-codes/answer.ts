@@ -1,6 +1,5 @@
 import { answerDeviceCode, type DeviceApproval } from '../../db/tables/device_codes.js';
-import { findSession, insertSession, type SessionRow } from '../../db/tables/sessions.js';
-import { lockUser } from '../../db/tables/users.js';
+import { insertSession, type SessionRow } from '../../db/tables/sessions.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
@@ -12,7 +11,7 @@ import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { contextFor } from '../sessions/authentication-context.js';
 import { demandOf } from '../sessions/demand.js';
-import type { BrowserSession } from '../sessions/sessions.js';
+import { holdSession, type BrowserSession } from '../sessions/sessions.js';
 
 /** What a person was asked: by which device, of which client, and what for. */
 export type DeviceQuestion = {
@@ -26,16 +25,6 @@ export type DeviceQuestion = {
 export type Answerer = { readonly session: BrowserSession; readonly origin: Origin };
 
 const userOf = ({ user_id, user_email }: BrowserSession) => ({ actor_kind: 'user', actor_id: user_id, display: user_email }) as const;
-
-/**
- * The browser's session as it stands, null when it has ended. The user is held until the end of the transaction, so that a reset or a block, which change
- * the user before they end all sessions, don't miss the session that the device is about to get.
- */
-async function holdProof(tx: Context, { user_id, id }: BrowserSession): Promise<SessionRow | null> {
-  const user = await lockUser(tx.scope, user_id);
-  const proof = await findSession(tx.scope, id);
-  return user?.status === 'active' && proof?.revoked_at === null ? proof : null;
-}
 
 /** The device's own session: it begins now and proves what the browser's proves, which is why that is copied, whatever columns it has. */
 async function startDeviceSession(
@@ -81,7 +70,7 @@ function approvalOf(tx: Context, session: BrowserSession, { client, resource, sc
 export async function approveDevice(ctx: Context, question: DeviceQuestion, { session, origin }: Answerer): Promise<boolean> {
   const { client, scopes } = question;
   return transaction(ctx, async (tx) => {
-    const proof = await holdProof(tx, session);
+    const proof = await holdSession(tx, session);
     const approval = approvalOf(tx, session, question);
     const device = proof && (await answerDeviceCode(tx.scope, question.digest, approval, tx.clock.now()));
     if (!proof || !device) return false;

@@ -186,11 +186,14 @@ async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]
   if (user?.status !== 'active' || user.email_key !== passcode.email_key) return { outcome: 'expired' };
   if ((await requiredConnectionFor(ctx, user.email)) !== null) return { outcome: 'expired' };
   const problems = passwordProblems(password, { ...user, min_length });
-  const password_hash = problems.length > 0 ? null : await hashNewPassword(ctx, password);
-  if (password_hash === null) {
-    if (!byLink) await refundAttempt(ctx.scope, passcode.id);
-    return { outcome: 'refused', problems: problems.length > 0 ? problems : ['password_breached'] };
+  // Of a right code no try is spent unless a password comes of it: neither by one that is refused, nor where too many wait to be hashed.
+  let password_hash: string | null = null;
+  try {
+    if (problems.length === 0) password_hash = await hashNewPassword(ctx, password);
+  } finally {
+    if (password_hash === null && !byLink) await refundAttempt(ctx.scope, passcode.id);
   }
+  if (password_hash === null) return { outcome: 'refused', problems: problems.length > 0 ? problems : ['password_breached'] };
   const changed = await apply(ctx, passcode, user, { password_hash, origin });
   return changed ? { outcome: 'reset', user: changed } : { outcome: 'expired' };
 }

@@ -1,5 +1,6 @@
 import { insertBackchannelLogouts } from '../../db/tables/backchannel_logouts.js';
 import {
+  findSession,
   findSessionByToken,
   hasRunOut,
   insertBrowserSession,
@@ -13,6 +14,7 @@ import {
   type BrowserSessionRow,
 } from '../../db/tables/sessions.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
+import { lockUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
@@ -144,6 +146,16 @@ export async function addProofs(
     updated_at: now,
   });
   return session && { session, token };
+}
+
+/**
+ * A browser's session as it stands, null when it has ended. The user is held until the end of the transaction: what ends all sessions, as a reset, a block or
+ * the first proof of an address do, doesn't miss what the session is about to attach to the account.
+ */
+export async function holdSession(tx: Context, { user_id, id }: Pick<BrowserSession, 'user_id' | 'id'>): Promise<SessionRow | null> {
+  const user = await lockUser(tx.scope, user_id);
+  const session = await findSession(tx.scope, id);
+  return user?.status === 'active' && session?.revoked_at === null ? session : null;
 }
 
 /**

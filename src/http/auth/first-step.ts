@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { transaction } from '../../domain/context.js';
 import { enrollableKinds } from '../../domain/authenticators/enrollable.js';
 import { secondStepMethods, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
 import type { Proof } from '../../domain/sessions/proofs.js';
@@ -12,10 +13,11 @@ import { setSignInCookie } from './claimant.js';
 import { deviceOf } from './device-cookie.js';
 import { originOf } from '../pages/mail-origin.js';
 import { withReturnTo } from '../request/return-to.js';
-import { signIn } from './sign-in.js';
+import { isStillProven, overtaken, signIn } from './sign-in.js';
 
 /** Somebody who has proven the first step of a sign-in, by whatever means. */
 export type FirstStep = {
+  /** As read when the proofs were judged. */
   readonly user: UserRow;
   readonly proofs: readonly Proof[];
   /** As `logins_total` counts it. */
@@ -89,12 +91,16 @@ export async function takeFirstStep(req: Request, res: Response, step: FirstStep
   const next = await nextStep(req.ctx, user, proofs);
   if (next.kind === 'none') {
     const also = linking === null ? undefined : { also: settleLinking(user, linking, originOf(req)) };
-    await signIn(req, res, { user_id: user.id, proofs, proven_hash, provider, ...also });
+    await signIn(req, res, { user, proofs, proven_hash, provider, ...also });
     count(req, method, true);
     return { redirect_to: return_to ?? home, second_factor: null };
   }
   if (next.kind === 'enroll') await noteFactorDemand(req.ctx, user);
-  const { sign_in, token } = await startSignIn(req.ctx, { user_id: user.id, stage: next.kind, proofs, proven_hash, provider, linking });
+  const half = { user_id: user.id, stage: next.kind, proofs, proven_hash, provider, linking };
+  const { sign_in, token } = await transaction(req.ctx, async (tx) => {
+    if (!(await isStillProven(tx, user))) throw overtaken();
+    return startSignIn(tx, half);
+  });
   setSignInCookie(req, res, token);
   count(req, method, false);
   return askFor(req, next, { user, proofs, expires_at: sign_in.expires_at, return_to });

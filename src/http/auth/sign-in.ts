@@ -7,7 +7,7 @@ import type { Proof } from '../../domain/sessions/proofs.js';
 import { recordSignIn } from '../../domain/audit/sign-in-trail.js';
 import { completeSignIn } from '../../domain/sign-ins/sign-ins.js';
 import type { SignInRow } from '../../db/tables/sign_ins.js';
-import { holdPassword } from '../../db/tables/users.js';
+import { holdPassword, holdUnproven, type UserRow } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { setSessionCookie } from './browser-session.js';
 import { deviceAfterSignIn, lastSignInHere, setDevice } from './device-cookie.js';
@@ -16,7 +16,8 @@ import { originOf } from '../pages/mail-origin.js';
 
 /** Somebody who has proven who they are, in as many steps as it took. */
 export type WholeSignIn = {
-  readonly user_id: string;
+  /** As read when the proofs were judged: an address that is proven for the first time since then has ended what they rest on. */
+  readonly user: Pick<UserRow, 'id' | 'email_verified'>;
   readonly proofs: readonly Proof[];
   /** The hash of the password that was proven: changed meanwhile, it signs nobody in, since a reset ends what rests on the old one. */
   readonly proven_hash?: string | null;
@@ -29,12 +30,23 @@ export type WholeSignIn = {
 };
 
 /**
+ * Whether what somebody has proven still counts, in the transaction that lets it: the first proof of the address, which clears the account, waits for the
+ * end of the transaction, or came first (specification 4.5.6).
+ */
+export const isStillProven = async (tx: Context, { id, email_verified }: WholeSignIn['user']): Promise<boolean> =>
+  email_verified || holdUnproven(tx.scope, id);
+
+/** The refusal of a sign-in that a change of the account has overtaken. */
+export const overtaken = () => new PageError(401, 'invalid_credentials', errorMessage('invalid_credentials'));
+
+/**
  * Signs the user in to this browser, with a new token at every sign-in (session fixation): the same person's session goes on,
  * somebody else's ends. It is recorded, and a browser that is new to the account is told of by mail. Needs `browserSession` before.
- * @throws {PageError} 401 when the password was changed a moment ago, 410 when the half sign-in has ended
+ * @throws {PageError} 401 when the password was changed or the address proven a moment ago, 410 when the half sign-in has ended
  */
 export async function signIn(req: Request, res: Response, whole: WholeSignIn): Promise<void> {
-  const { user_id, proofs, proven_hash = null, completes = null, provider = null, also } = whole;
+  const { user: claimant, proofs, proven_hash = null, completes = null, provider = null, also } = whole;
+  const { id: user_id } = claimant;
   const origin = originOf(req);
   const { amr } = reachedBy(proofs);
   const input = { user_id, proofs, provider, ip_address: origin.ip_address, user_agent: origin.user_agent };
@@ -43,7 +55,7 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
   const device = deviceAfterSignIn(req, user_id);
   const started = await transaction(req.ctx, async (tx) => {
     const held = proven_hash === null ? null : await holdPassword(tx.scope, user_id, proven_hash);
-    if (proven_hash !== null && !held) return null;
+    if ((proven_hash !== null && !held) || !(await isStillProven(tx, claimant))) return null;
     if (completes !== null && !(await completeSignIn(tx, completes)))
       throw new PageError(410, 'sign_in_expired', errorMessage('sign_in_expired'));
     await also?.(tx, device);
@@ -55,7 +67,7 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
     await recordSignIn(tx, { user_id, user, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
     return opened;
   });
-  if (!started) throw new PageError(401, 'invalid_credentials', errorMessage('invalid_credentials'));
+  if (!started) throw overtaken();
   setSessionCookie(req, res, started.token);
   setDevice(req, res, device);
 }
