@@ -115,9 +115,20 @@ const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInp
 /** What is made for a client unless it is given: its id, and its secret. */
 export type ChosenCredentials = { readonly client_id?: string; readonly client_secret?: string | undefined };
 
-/** The tokens of a client for itself have its id as `sub`: an API that goes by that must never take it for a person (RFC 9700 4.15). @throws {Refusal} 422 */
+/** The UUID that PostgreSQL, Python or .NET read in a text: in any case, in braces, as a URN (RFC 9562 4), with other hyphens or none. */
+const uuidIn = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/^urn:uuid:/, '')
+    .replaceAll(/[{}()-]/g, '')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/**
+ * The tokens of a client for itself have its id as `sub`: an API that goes by that must never take it for a person, however leniently it reads a UUID
+ * (RFC 9700 4.15). @throws {Refusal} 422
+ */
 async function refusePersonsId(tx: Context, client_id: string | undefined): Promise<void> {
-  const id = client_id?.toLowerCase() ?? '';
+  const id = uuidIn(client_id ?? '');
   if (!isUuid(id) || !(await findUser(tx.scope, id))) return;
   throw new Refusal({
     status: 422,

@@ -98,7 +98,8 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       require_pkce: 'control',
       id_token_lifetime: 'control',
       refresh_token_lifetime: 'control',
-      token_rate_limit: 'plain',
+      // Lowered, it keeps tokens from the client as `status` does.
+      token_rate_limit: 'control',
       backchannel_logout_uri: 'control',
       backchannel_logout_session_required: 'control',
       // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.

@@ -87,7 +87,8 @@ export const log_streams = resource<LogStreamRow, LogStreamInput, Partial<LogStr
     attributes: {
       name: 'plain',
       url: 'control',
-      format: 'plain',
+      // Lines that the receiver can't read are lost to it, as if nothing were sent.
+      format: 'control',
       sources: 'reach and control',
       status: 'control',
       authorization: 'control',

@@ -43,7 +43,11 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
     is_system: z.boolean(),
     ...stamps,
   }),
-  reach: { of: (tx, role) => reachOfRoles(tx, [role]), attributes: { name: 'plain', description: 'plain', is_default: 'control' } },
+  reach: {
+    of: (tx, role) => reachOfRoles(tx, [role]),
+    // Applications that are told `roles` go by the name: whoever moves it takes it from the role's holders, and frees it for a role of their own.
+    attributes: { name: 'control', description: 'plain', is_default: 'control' },
+  },
   relationships: {
     permissions: {
       kind: 'many',

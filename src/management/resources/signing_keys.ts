@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fullReach } from '../../domain/reach/reach.js';
-import { activateKey, deactivateKey, publishNextKey } from '../../domain/signing-keys/operations.js';
+import { activateKey, deactivateKey, publishNextKey, requireRoomForKey } from '../../domain/signing-keys/operations.js';
 import { generateSigningKey, type NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
@@ -52,7 +52,10 @@ export const signing_keys = resource<SigningKeyRow, { algorithm?: SigningAlgorit
             },
           ],
     prepare: (ctx, _actor, { algorithm = 'RS256' }) => generateSigningKey(ctx, algorithm),
-    run: async (tx, _actor, _input, _related, key) => ({ row: await publishNextKey(tx, key as NewSigningKey) }),
+    async run(tx, _actor, { algorithm = 'RS256' }, _related, key) {
+      await requireRoomForKey(tx, algorithm);
+      return { row: await publishNextKey(tx, key as NewSigningKey) };
+    },
   },
   actions: {
     activate: {

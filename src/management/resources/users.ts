@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { resetAuthenticators } from '../../domain/authenticators/removal.js';
+import { countMail } from '../../domain/mail/mail-budget.js';
 import { noOrigin } from '../../domain/origin.js';
 import { startPasswordReset } from '../../domain/passwords/reset.js';
 import { reachOfUser } from '../../domain/reach/reach-of.js';
@@ -97,7 +98,8 @@ export const users = resource<UserRow, UserInput, UserInput>({
       phone_number: 'control',
       phone_number_verified: 'control',
       address: 'plain',
-      external_id: 'plain',
+      // Who the person is to another system: moved, it is free for somebody else.
+      external_id: 'control',
       metadata: 'plain',
       password: 'control',
       password_hash: 'control',
@@ -231,10 +233,11 @@ export const users = resource<UserRow, UserInput, UserInput>({
     },
     send_password_reset: {
       method: 'POST',
-      description: 'Mails the user a code and a link to choose a new password; neither is shown here.',
+      description: 'Mails the user a code and a link to choose a new password, ten times in ten minutes at most; neither is shown here.',
       audit: 'password_reset_sent',
       // It goes to the person's own address.
       touch: 'plain',
+      prepare: (ctx, _actor, row) => countMail(ctx, 'password_reset_by_administrator', row.id),
       async run(tx, _actor, row) {
         if (row.status === 'blocked') throw invalidTransition('A blocked user can not choose a new password.');
         await startPasswordReset(tx, row, { initiated_by: 'admin' });

@@ -1,0 +1,99 @@
+// What other systems go by (a role's name, an external id), what keeps them working (a limit, a format, a set of keys), and one permission.
+import { beforeAll, expect, test } from 'vitest';
+import { Api, link, links, manage, managementClient, managementToken, type ApiAnswer, type Document } from '../support/management.js';
+import { sharedManagedService } from '../support/shared-service.js';
+
+const service = sharedManagedService();
+let api: Api;
+let role: Document;
+let cashier: Document;
+let charging: Document;
+
+const only = async (...permissions: string[]) =>
+  new Api(service.url, await managementToken(service.url, managementClient, { scope: permissions.join(' ') }));
+const change = (caller: Api, collection: string, type: string, { id }: Document, attributes: Document) =>
+  caller.patch(`/${collection}/${id}`, { data: { type, id, attributes } });
+const verdict = ({ status, body }: ApiAnswer) => [status, body['errors']?.[0]?.code, body['errors']?.[0]?.meta?.required];
+const refused = (...required: string[]) => [403, 'scope_escalation', required];
+const refund = 'https://payments.example#refund';
+
+beforeAll(async () => {
+  api = await manage(service.url);
+  const payments = await api.create('api_resources', 'api_resource', { identifier: 'https://payments.example', name: 'Payments' });
+  const of = { api_resource: link('api_resource', payments['id']) };
+  const permission = await api.create('permissions', 'permission', { name: 'refund' }, of);
+  role = await api.create('roles', 'role', { name: 'Cashier' }, { permissions: links('permission', permission['id']) });
+  const told = { email: 'cashier@example.com', external_id: 'staff-7' };
+  cashier = await api.create('users', 'user', told, { roles: links('role', role['id']) });
+  charging = await api.create('clients', 'client', { name: 'Charging', application_type: 'machine', token_rate_limit: 5000 });
+  await api.create('client_grants', 'client_grant', { scopes: ['refund'] }, { client: link('client', charging['id']), ...of });
+});
+
+test('roles:write takes no name from a role that gives more, to give it to a default role of its own (attack 22.1046)', async () => {
+  const caller = await only('roles:write');
+  const make = () => caller.post('/roles', { data: { type: 'role', attributes: { name: 'Cashier', is_default: true } } });
+  expect(verdict(await change(caller, 'roles', 'role', role, { name: 'Former cashier' }))).toEqual(refused(refund));
+  expect((await make()).status).toBe(409);
+  expect((await change(caller, 'roles', 'role', role, { description: 'Takes money back.' })).status).toBe(200);
+  const own = await caller.create('roles', 'role', { name: 'Reader' });
+  expect((await change(caller, 'roles', 'role', own, { name: 'Readers' })).status).toBe(200);
+  expect((await change(await only('roles:write', 'credentials:write'), 'roles', 'role', role, { name: 'Till' })).status).toBe(200);
+});
+
+test('users:write takes no external id from somebody who holds more, to bear it at other systems (attack 22.1047)', async () => {
+  const caller = await only('users:write');
+  const plain = await caller.create('users', 'user', { email: 'plain@example.com', external_id: 'staff-8' });
+  expect(verdict(await change(caller, 'users', 'user', cashier, { external_id: null }))).toEqual(refused(refund));
+  expect((await change(caller, 'users', 'user', plain, { external_id: 'staff-7' })).status).toBe(409);
+  expect((await change(caller, 'users', 'user', plain, { external_id: 'staff-9' })).status).toBe(200);
+});
+
+test('log_streams:write alone changes no format, which would blind the receiver (attack 35.1048)', async () => {
+  const attributes = { name: 'SIEM', url: 'https://siem.example/', format: 'native', sources: ['audit_logs'] };
+  const stream = await api.create('log_streams', 'log_stream', attributes);
+  const caller = await only('log_streams:write');
+  expect(verdict(await change(caller, 'log_streams', 'log_stream', stream, { format: 'ocsf' }))).toEqual(refused('audit_logs:read'));
+  const reader = await only('log_streams:write', 'audit_logs:read');
+  expect((await change(reader, 'log_streams', 'log_stream', stream, { format: 'ocsf' })).status).toBe(200);
+});
+
+test('clients:write alone lowers no limit of a client that reaches more (attack 22.1049)', async () => {
+  const caller = await only('clients:write');
+  for (const token_rate_limit of [1, null])
+    expect(verdict(await change(caller, 'clients', 'client', charging, { token_rate_limit }))).toEqual(refused(refund));
+  const holder = await only('clients:write', 'credentials:write');
+  expect((await change(holder, 'clients', 'client', charging, { token_rate_limit: 6000 })).status).toBe(200);
+});
+
+test('signing_keys:write rotates no further than ten published keys, which every verifier can read (attack 22.1051)', async () => {
+  const caller = await only('signing_keys:write');
+  const [environment] = (await api.get('/environments')).body['data'] as [Document];
+  const signing = { signing_algorithms: ['RS256', 'ES256'] };
+  expect((await change(api, 'environments', 'environment', environment, signing)).status).toBe(200);
+  const make = () => caller.post('/signing_keys', { data: { type: 'signing_key', attributes: { algorithm: 'ES256' } } });
+  const published = async () => {
+    const { keys } = (await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: { alg: string }[] };
+    return keys.filter(({ alg }) => alg === 'ES256').length;
+  };
+  let last: ApiAnswer;
+  do {
+    last = await make();
+    if (last.status === 201) expect((await caller.patch(`/signing_keys/${last.body['data'].id}/activate`)).status).toBe(200);
+  } while (last.status === 201 && (await published()) < 20);
+  expect([last.status, last.body['errors'][0].code, await published()]).toEqual([409, 'invalid_transition', 10]);
+  const [previous] = (await api.get('/signing_keys?filter[status]=previous&filter[algorithm]=ES256')).body['data'] as Document[];
+  expect((await api.patch(`/signing_keys/${previous?.['id']}/deactivate`)).status).toBe(200);
+  expect((await make()).status).toBe(201);
+});
+
+test('users:write fills nobody’s mailbox with codes: ten in ten minutes for each person (attack 12.1052)', async () => {
+  const caller = await only('users:write');
+  const [one, other] = [
+    await api.create('users', 'user', { email: 'flooded@example.com' }),
+    await api.create('users', 'user', { email: 'other@example.com' }),
+  ];
+  const send = async ({ id }: Document) => (await caller.post(`/users/${id}/send_password_reset`)).status;
+  for (let sent = 0; sent < 10; sent++) expect(await send(one)).toBe(202);
+  expect(await send(one)).toBe(429);
+  expect(await send(other)).toBe(202);
+});
