@@ -22,7 +22,9 @@ const joiners =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200c\u200d](?=[\p{L}\p{M}\p{Extended_Pictographic}])/gu;
 
 const wordBegins = String.raw`(?=[\p{L}\p{N}\p{M}_\[%-])`;
-const dot = new RegExp(` ?[.\uff0e\u3002\uff61\u2024\ufe52]+${wordBegins}`, 'gu');
+const dots = '[.\uff0e\u3002\uff61\u2024\ufe52]';
+/** From the first of a run on: looked at from each of them anew, a run that begins no word would take the square of its length. */
+const dot = new RegExp(`(?: |(?<!${dots}))${dots}+${wordBegins}`, 'gu');
 const at = / ?[@\uff20\ufe6b]+ ?/gu;
 const scheme = /[:\uff1a\ufe13\ufe55](?=[^\s])|\/{2,}/gu;
 

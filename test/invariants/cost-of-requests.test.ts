@@ -5,15 +5,12 @@ import type { z } from 'zod';
 import { bodyLimits } from '../../src/http/request/body-limits.js';
 import { endpoints } from '../../src/management/calls/index.js';
 import { registry } from '../../src/management/resources/index.js';
-import { longestTurn } from '../support/cost/event-loop.js';
+import { costOf, mostHeld as most } from '../support/cost/event-loop.js';
 import { hostileMembers, hostileTexts, hostileValues } from '../support/cost/shapes.js';
 import { manage, managementToken, managementClient, type Api, type Document } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
 import { valuesOf } from '../support/reach/values.js';
 import { sharedManagedService } from '../support/shared-service.js';
-
-/** What a request may hold the event loop for, in milliseconds of processor time. */
-const most = 50;
 
 const service = sharedManagedService();
 let api: Api;
@@ -120,16 +117,6 @@ async function post(method: string, path: string, body: Buffer, token: string): 
   const response = await send(`${service.url}/api${path}`, { method: method as 'POST', headers, body });
   await response.body.dump();
   return response.statusCode;
-}
-
-/** The least of three: what the collector or another test of the process takes comes once. */
-async function costOf(ask: () => Promise<number>): Promise<{ status: number; ms: number }> {
-  let least = { status: 0, ms: Number.POSITIVE_INFINITY };
-  for (let attempt = 0; attempt < 3 && least.ms > most; attempt += 1) {
-    const turn = await longestTurn(ask);
-    if (turn.ms < least.ms) least = { status: turn.result, ms: turn.ms };
-  }
-  return least;
 }
 
 test('no document of the Management API holds the event loop, whatever its shape (attack 18.975)', async () => {

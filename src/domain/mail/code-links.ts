@@ -32,10 +32,17 @@ function standIn(name: string, kind: VariableKind, there: boolean): unknown {
   return there || kind !== 'optional' ? value : '';
 }
 
-/** Everything that a template can become, by which of its sections are there. */
+/** So many characters are read at most, of all forms together: five sections make 32 of them. */
+const mostRead = 150_000;
+
+/** More is in words that tags are part of, in all that sections make of a template, than is read. */
+export class TooManyForms extends Error {}
+
+/** Everything that a template can become, by which of its sections are there. @throws {TooManyForms} */
 function* formsOf(template: string, variables: Variables): Generator<string> {
   const fill = fillingOf(template, String);
   const sections = [...new Set(tagsOf(template).flatMap(({ type, name }) => (type === '#' || type === '^' ? [name] : [])))];
+  if (sections.length > 0 && template.length * 2 ** sections.length > mostRead) throw new TooManyForms();
   for (let form = 0; form < 2 ** sections.length; form += 1) {
     const left = new Set(sections.filter((_, index) => (form & (1 << index)) !== 0));
     const values = Object.entries(variables).map(([name, { kind }]) => [name, standIn(name, kind, !left.has(name))]);
@@ -68,7 +75,7 @@ function wordsBesideTags(template: string): string {
 
 /**
  * The word in which a mail that carries a code would have it in a link, were it only because mail programs make links of what looks like one: whoever clicks
- * tells the code to that host. Null when there is none, as in mails without a code. @throws {Error} when it can't be read
+ * tells the code to that host. Null when there is none, as in mails without a code. @throws {TooManyForms} @throws {Error} when it can't be read
  */
 export function findCodeInLink(text: string, variables: Variables): string | null {
   if (!Object.values(variables).some(({ kind }) => kind === 'code')) return null;
@@ -87,15 +94,22 @@ const inline = new Set('a abbr b bdi bdo cite code del em font i ins kbd mark q 
  */
 export function wordsOfHtml(html: string, forOffice: boolean): string {
   const words: string[] = [];
-  const add = ({ chars }: { chars: string }) => void words.push(chars);
-  const between = ({ tagName }: { tagName: string }) => void words.push(inline.has(tagName) ? '' : '\n');
+  let styles = false;
+  // Nobody reads styles, and what stands before and behind them is no word with them.
+  const add = ({ chars }: { chars: string }) => void (styles || words.push(chars));
+  const between = ({ tagName }: { tagName: string }) => {
+    styles = false;
+    words.push(inline.has(tagName) ? '' : '\n');
+  };
   const nothing = () => undefined;
   const tokenizer = new Tokenizer(
     { sourceCodeLocationInfo: false },
     {
       onStartTag: (tag) => {
         between(tag);
-        if (tag.tagName === 'style') tokenizer.state = TokenizerMode.RAWTEXT;
+        if (tag.tagName !== 'style') return;
+        tokenizer.state = TokenizerMode.RAWTEXT;
+        styles = true;
       },
       onEndTag: between,
       onCharacter: add,

@@ -1,7 +1,7 @@
 import { nearestName } from '../../lib/nearest.js';
 import { own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
-import { findCodeInLink, wordsOfHtml } from './code-links.js';
+import { findCodeInLink, TooManyForms, wordsOfHtml } from './code-links.js';
 import { findHtmlProblem } from './html-problems.js';
 import { mailSpec, variablesOf, type MailName, type MailText } from './mails.js';
 import { tagsOf, type Tag } from './mustache.js';
@@ -58,6 +58,20 @@ function tagProblem(tag: Tag, variables: Variables, part: Part): Found | null {
   return sectionProblem(tag, kind, variables);
 }
 
+/**
+ * The same tags in the same sections, with one space for all that stands between them: what reads a template does so character by character, and text
+ * makes no tags. Behind a tag go the braces that may be a part of its end.
+ */
+function outlineOf(template: string): string {
+  const [first = '', ...rest] = template.split('{{');
+  const pieces = rest.map((piece) => {
+    const end = piece.indexOf('}}');
+    const text = end === -1 ? piece.length : end + 2 + (/^\}*/.exec(piece.slice(end + 2))?.[0].length ?? 0);
+    return text < piece.length ? `${piece.slice(0, text)} ` : piece;
+  });
+  return [first && ' ', ...pieces].join('{{');
+}
+
 /** What the tags of a part have against them; null for nothing. */
 function findTagProblem(template: string, variables: Variables, part: Part): Found | null {
   const tooMany = invalid(`has more than ${mostTags} tags.`);
@@ -71,7 +85,7 @@ function findTagProblem(template: string, variables: Variables, part: Part): Fou
   if (/\{\{\s*=/.test(template)) return invalid(unwanted['=']);
   let tags: Tag[];
   try {
-    tags = tagsOf(template);
+    tags = tagsOf(outlineOf(template));
   } catch (error) {
     return invalid(`can not be read: ${(error as Error).message.slice(0, 200)}.`);
   }
@@ -88,7 +102,9 @@ const list = (names: readonly string[]) => names.map((name) => `{{${name}}}`).jo
 /** Without what it is sent for, a mail leaves people with nothing to do; in a section it would be there only sometimes. */
 function findLack(template: string, needed: readonly string[]): Found | null {
   if (needed.length === 0) return null;
-  const there = tagsOf(template).some(({ type, name, within }) => type === 'name' && within.length === 0 && needed.includes(name));
+  const there = tagsOf(outlineOf(template)).some(
+    ({ type, name, within }) => type === 'name' && within.length === 0 && needed.includes(name),
+  );
   return there ? null : { code: 'variable_required', detail: `must have ${list(needed)}, outside of all sections.` };
 }
 
@@ -97,7 +113,9 @@ function findLeak(words: string, variables: Variables): Found | null {
   let word: string | null;
   try {
     word = findCodeInLink(words, variables);
-  } catch {
+  } catch (error) {
+    if (error instanceof TooManyForms)
+      return invalid('has sections beside long words: put spaces, or tags such as <p>, between tags in braces and long words.');
     return invalid('writes braces as character references: write {{name}}.');
   }
   if (word === null) return null;

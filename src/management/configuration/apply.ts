@@ -5,6 +5,7 @@ import { transaction } from '../../domain/context.js';
 import { reachElsewhere } from '../../domain/reach/reach-of.js';
 import { completeEnvironment } from '../../domain/environments/environments.js';
 import { ApiError } from '../../errors.js';
+import { turns } from '../../lib/turns.js';
 import { recordWrite } from '../audit.js';
 import { requirePermissions } from '../authorize.js';
 import type { Call } from '../call.js';
@@ -116,8 +117,10 @@ function merged(changes: readonly Change[]): Change[] {
 async function writeDocument(run: Run, read: ReadDocument, application: Application, prepared: unknown): Promise<void> {
   const [environment] = read.items.filter(({ kind }) => kind.type === 'environment');
   const finish = environment ? await writeEnvironment(run, environment, prepared) : null;
+  const turn = turns();
   for (const type of kindNames.filter((one) => one !== 'environment')) {
     for (const item of read.items.filter(({ kind }) => kind.type === type)) {
+      await turn();
       const found = findRecord(run, item);
       if (found !== undefined) await writeItem(run, item, found);
     }

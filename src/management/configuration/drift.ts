@@ -1,3 +1,4 @@
+import { groupedBy } from '../../lib/grouped.js';
 import { isDeepStrictEqual } from 'node:util';
 import { listChangesSince, type RecordedChange } from '../../db/tables/audit_logs.js';
 import { findConfiguration, type ConfigurationRow, type ManagedRecord } from '../../db/tables/configurations.js';
@@ -81,11 +82,7 @@ export async function driftOf(call: Call): Promise<Drift> {
   const others = added(live, row, environment.slug);
   const ids = [...new Set([...row.records, ...others].map(({ id }) => id))];
   const found = await listChangesSince(scope, { since: row.applied_at, ids, without: row.request_id, limit: mostEntries });
-  const entries = new Map<string, RecordedChange[]>();
-  for (const entry of found) {
-    const name = `${entry.target_type} ${entry.target_id}`;
-    entries.set(name, [...(entries.get(name) ?? []), entry]);
-  }
+  const entries = groupedBy(found, ({ target_type, target_id }) => `${target_type} ${target_id}`);
   const changed = row.records.flatMap((record) => compared(record, byId.get(`${record.type} ${record.id}`), entries) ?? []);
   const made = others.map(({ kind, id, key }): Drifted => {
     const [author] = entriesOf(entries, kind.type, id).slice(-1);

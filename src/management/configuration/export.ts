@@ -1,3 +1,4 @@
+import { groupedBy } from '../../lib/grouped.js';
 import type { Row } from '../resource.js';
 import type { SecretReference } from './document.js';
 import { collectionNames, collections, kinds, type KindName } from './kinds.js';
@@ -27,8 +28,7 @@ export function exportDocument(live: Live): Row {
   const referenceTo = secretNames();
   const described = (type: KindName) => recordsOf(live, type).filter(({ foreign }) => !foreign);
   const within = (type: KindName, column: string) => {
-    const found = new Map<unknown, LiveRecord[]>();
-    for (const one of described(type)) found.set(one.row[column], [...(found.get(one.row[column]) ?? []), one]);
+    const found = groupedBy(described(type), ({ row }) => row[column]);
     return (id: string) => found.get(id) ?? [];
   };
   const [permissionsOf, grantsOf] = [within('permission', 'api_resource_id'), within('client_grant', 'client_id')];

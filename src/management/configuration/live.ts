@@ -6,6 +6,8 @@ import type { PermissionRow } from '../../db/tables/permissions.js';
 import { matches } from '../../db/conditions.js';
 import { findLinks, findRows, listAll, type LinkTable } from '../../db/list.js';
 import type { Condition } from '../../db/list-source.js';
+import { groupedBy } from '../../lib/grouped.js';
+import { turns } from '../../lib/turns.js';
 import type { Call } from '../call.js';
 import { attributesOf } from '../documents.js';
 import { refuse } from '../problems.js';
@@ -108,9 +110,8 @@ type Links = readonly { readonly near: string; readonly far: string }[];
 
 /** Far ids by near id. */
 function grouped(links: Links): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { near, far } of links) found.set(near, [...(found.get(near) ?? []), far]);
-  return found;
+  const byNear = groupedBy(links, ({ near }) => near);
+  return new Map([...byNear].map(([near, all]) => [near, all.map(({ far }) => far)]));
 }
 
 type Rows = Readonly<Record<KindName, readonly Row[]>>;
@@ -193,9 +194,11 @@ export async function readLive(call: Call): Promise<Live> {
   const credentials = credentialsOf(credentialRows as FederatedCredentialRow[], rows.trusted_issuer, call.ctx.environment.issuer);
   const naming = namings(rows, roleLinks, clientLinks, identifiers, credentials);
   const records = new Map<KindName, Map<string, LiveRecord[]>>();
+  const turn = turns();
   for (const type of kindNames) {
     const byKey = new Map<string, LiveRecord[]>();
     for (const row of rows[type]) {
+      await turn();
       const { key, more = {}, foreign = false } = naming[type](row);
       const attributes = { ...documentAttributes(call, kinds[type], row), ...more };
       const record = { kind: kinds[type], id: idOf(kinds[type].resource, row), key, row, attributes, foreign };

@@ -354,3 +354,18 @@ test('what would be read as deep as it is, or again from each of its characters,
   expect(problemOf(`${code}{{=x y=}}${'x  '.repeat(20_000)}`)).toMatch(/delimiters/);
   expect(performance.now() - before).toBeLessThan(3_000);
 });
+
+test('sections beside long words are not read in each of their forms: more than can be read in a moment is refused (attack 38.1043)', () => {
+  const names = ['device', 'ip_address', 'origin', 'details'].filter((name) =>
+    ['optional', 'list', 'flag'].includes(variablesOf('sign_in_code')[name]?.kind ?? ''),
+  );
+  expect(names.length).toBeGreaterThan(1);
+  const sections = (word: string) => names.map((name) => `{{#${name}}}{{code}}${word}{{/${name}}}`).join('');
+  const [first] = templateProblems('sign_in_code', { html: `<p>{{code}} ${sections('a'.repeat(90_000 / names.length))}</p>` });
+  expect([first?.code, first?.detail]).toEqual(['invalid_template', expect.stringContaining('sections beside long words')]);
+  // The same without spaces in styles, which are no words, and with words of people.
+  const css = 'p{margin:0}'.repeat(5_000);
+  expect(templateProblems('sign_in_code', { html: `<style>${css}</style><p>{{code}} ${sections(' a'.repeat(5_000) + ' ')}</p>` })).toEqual(
+    [],
+  );
+});

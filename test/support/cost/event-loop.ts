@@ -29,3 +29,16 @@ export async function longestTurn<T>(work: () => Promise<T>): Promise<{ result: 
     await turns;
   }
 }
+
+/** What a request may hold the event loop for, in milliseconds of processor time. */
+export const mostHeld = 50;
+
+/** The least of three: what the collector or another test of the process takes comes once. */
+export async function costOf(ask: () => Promise<number>): Promise<{ status: number; ms: number }> {
+  let least = { status: 0, ms: Number.POSITIVE_INFINITY };
+  for (let attempt = 0; attempt < 3 && least.ms > mostHeld; attempt += 1) {
+    const turn = await longestTurn(ask);
+    if (turn.ms < least.ms) least = { status: turn.result, ms: turn.ms };
+  }
+  return least;
+}
