@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Router } from 'express';
+import { accountRouter } from '../../../src/account/router.js';
+import { createApp } from '../../../src/app.js';
+import { presentations } from '../../../src/dashboard/pages/index.js';
+import { dashboardRouter } from '../../../src/dashboard/router.js';
+import type { Methods } from '../../../src/http/routes.js';
+import { registry } from '../../../src/management/resources/index.js';
+import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from '../../../src/oauth/router.js';
+import { mailboxRouter } from '../../../src/outbox/mail/mailbox.js';
+import { ssoRouter } from '../../../src/sso/router.js';
+import type { TestService } from '../service.js';
+
+/** What takes a body of a page's form, a JSON step or an OAuth request. */
+export type Door = { readonly method: 'POST' | 'PUT' | 'DELETE'; readonly path: string };
+
+/** What app.ts mounts; what isn't walked here has a walk of its own, or nothing to read. */
+const mounted = 'accountRouter addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter ssoRouter'; // prettier-ignore
+
+/** Every address of the pages and of OAuth that takes a body, from the routers themselves; `:names` are still in it. @throws for a router that isn't known */
+export async function doorsOf(service: TestService): Promise<Door[]> {
+  const source = readFileSync('src/app.ts', 'utf8');
+  const names = new Set([...source.matchAll(/\b(?<name>\w+Router|add\w+Routes)\(/g)].map(({ groups }) => groups?.['name'] ?? ''));
+  if ([...names].sort().join(' ') !== mounted)
+    throw new Error(`app.ts mounts routers that this walk doesn't know: ${[...names].sort().join(' ')}`);
+  const { web, close } = createApp(service.deps);
+  await close();
+  const doors: Door[] = [];
+  const note = (path: string, methods: readonly string[]) => {
+    for (const method of ['POST', 'PUT', 'DELETE'] as const) if (methods.includes(method.toLowerCase())) doors.push({ method, path });
+  };
+  const list = { add: (path: string, methods: Methods) => note(path, Object.keys(methods)) };
+  addOauthRoutes(list, web);
+  addMetadataRoutes(list);
+  type Layer = { route?: { path: string; stack: { method?: string }[] } };
+  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), ssoRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
+  for (const { route } of routers.flatMap(({ stack }) => stack as Layer[]))
+    if (route) note(route.path, [...new Set(route.stack.flatMap(({ method }) => method ?? []))]);
+  return doors;
+}
+
+/** The addresses of a door with what its names stand for: each action of a resource, each section of the settings. */
+export function addressesOf(path: string, idOf: (collection: string) => string, settings: readonly string[]): string[] {
+  const [, collection = ''] = /^\/dashboard\/(\w+)\//.exec(path) ?? [];
+  const resource = registry.byPath.get(collection);
+  const filled = path
+    .replace('/:id/:verb', `/${idOf('clients')}/approve`)
+    .replace(/\/:(?:connection_id|client_id|id)/, (name) => `/${idOf(name === '/:connection_id' ? 'connections' : name === '/:client_id' ? 'clients' : collection)}`); // prettier-ignore
+  if (filled.endsWith('/:tab')) return Object.keys(resource?.actions ?? {}).map((verb) => filled.replace(':tab', verb));
+  if (filled.endsWith('/:section')) return settings.map((section) => filled.replace(':section', section));
+  return [filled];
+}
+
+/** The page on which the form of an address stands. */
+export function pageOf(address: string): string {
+  const [, first, second, third] = address.split('/');
+  if (first !== 'dashboard' || (third !== undefined && !presentations.some(({ path }) => path === second))) return address;
+  if (second === 'settings') return '/dashboard/settings';
+  if (third === undefined) return `${address}/new`;
+  return address.split('/').length === 4 && third !== 'invite' ? `${address}/edit` : address;
+}
+
+const reads = /\b(?:get|own|field|given|value|\w*[tT]ext|bodyValue)\([^()']*'(?<name>[a-z_]{2,40})'/g;
+/** What is read by a schema, or by a name in a list. */
+const others = `credential iss error error_description user id_token code_verifier code_challenge nonce claims authorization_details audience subject_token
+  actor_token requested_token_type username display_name current_password new_password email_code registration logout_token token_type_hint`;
+
+/** The names of the fields that a feature reads, as its sources have them. */
+export function fieldsRead(...folders: readonly string[]): string[] {
+  const sources = folders.flatMap(
+    (folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => readFileSync(join(folder, name), 'utf8')), // prettier-ignore
+  );
+  const found = sources.flatMap((source) => [...source.matchAll(reads)].map(({ groups }) => groups?.['name'] ?? ''));
+  return [...new Set([...found, ...others.split(/\s+/)])];
+}
