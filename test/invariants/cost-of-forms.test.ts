@@ -147,7 +147,8 @@ test('no form, JSON step or OAuth request holds the event loop, whatever its sha
         if (bytes > bodyLimits.form) throw new Error(`${address}, ${name}: ${bytes} bytes are too many for the test`);
         const { status, ms } = await costOf(() => post(door, address, sender.headers, type, body));
         requests += 1;
-        met.add(status);
+        // What has too many fields is refused before anybody looks at who sends it.
+        if (!Object.hasOwn(hostileForms, name)) met.add(status);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         if (ms > worst.ms) worst = { name: `${address}, ${name}`, ms };
         // The provider of `oneOfEach` doesn't answer, which is 502 where somebody is sent on to it.
