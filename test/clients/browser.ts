@@ -23,13 +23,14 @@ async function begin(page: Page, issuer: string): Promise<void> {
   }
 }
 
-/** Some frameworks ask once more, on a page of their own; then the application begins anew. */
-async function confirmed(page: Page, url: string): Promise<void> {
+/** Some frameworks ask once more, on a page of their own, and the service does without an ID token; then the application begins anew. */
+async function confirmed(page: Page, urls: readonly string[]): Promise<void> {
   const start = page.getByRole('link', { name: /sign in|log in/i }).or(page.getByRole('button', { name: /sign in|log in/i })).first(); // prettier-ignore
   const sure = page.getByRole('button', { name: /sign out|log out/i }).first();
   await eventually(async () => {
     if (await start.isVisible()) return true;
-    if (page.url().startsWith(url) && /(log|sign)-?out/i.test(page.url()) && (await sure.isVisible())) await sure.click();
+    const isAsked = urls.some((url) => page.url().startsWith(url)) && /(log|sign)-?out/i.test(page.url());
+    if (isAsked && (await sure.isVisible())) await sure.click();
     return false;
   }, patienceMs);
 }
@@ -106,7 +107,7 @@ export async function visit(
       await page.goto(url);
     }
     await page.getByRole('link', { name: /sign out|log out/i }).or(page.getByRole('button', { name: /sign out|log out/i })).first().click(); // prettier-ignore
-    await confirmed(page, url);
+    await confirmed(page, [url, issuer]);
     if (signOut === 'application') return;
     await begin(page, issuer);
     await page.getByLabel('Email address').waitFor();

@@ -40,4 +40,22 @@ export const pythonTrials: readonly Trial[] = [
     version: found(/mozilla-django-oidc==(\S+)/i, 'installed.txt'),
     shows: signInAndOut,
   },
+  {
+    name: 'django-allauth',
+    title: 'django-allauth',
+    programs: ['python3'],
+    url: 'http://localhost:8000/',
+    visit: { signOut: 'provider' },
+    version: found(/django-allauth==(\S+)/i, 'installed.txt'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'python-social-auth',
+    title: 'python-social-auth (Django)',
+    programs: ['python3'],
+    url: 'http://localhost:8000/',
+    visit: { signOut: 'provider' },
+    version: found(/social-auth-app-django==(\S+)/i, 'installed.txt'),
+    shows: signInAndOut,
+  },
 ];

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { javaTrials } from './java-trials.js';
 import { javaScriptTrials } from './javascript-trials.js';
 import { grantOrders, ordersAreProtected, ordersNeedPermission, type OrdersApi } from './orders.js';
 import { pythonTrials } from './python-trials.js';
@@ -80,6 +81,7 @@ export const trials: readonly Trial[] = [
     version: found(/<artifactId>spring-boot-starter-parent<\/artifactId>\s*<version>(.+?)</, 'pom.xml'),
     shows: `${signInAndOut}; client credentials; an API that checks audience and permissions`,
   },
+  ...javaTrials,
   {
     name: 'rust-openidconnect',
     title: 'openidconnect (Rust)',
@@ -87,6 +89,15 @@ export const trials: readonly Trial[] = [
     url: 'http://localhost:8082/',
     visit: { signOut: 'provider' },
     version: found(/name = "openidconnect"\nversion = "(.+?)"/, 'Cargo.lock'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'omniauth',
+    title: 'OmniAuth (Ruby)',
+    programs: ['ruby', '/usr/share/doc/ruby-omniauth-openid-connect', '/usr/share/doc/ruby-sinatra'],
+    url: 'http://localhost:4567/',
+    visit: { signOut: 'provider' },
+    version: installedPackage('ruby-omniauth-openid-connect'),
     shows: signInAndOut,
   },
   {

@@ -1,0 +1,1 @@
+mvn --quiet compile exec:java
