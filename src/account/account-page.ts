@@ -16,6 +16,7 @@ import { csrfToken } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { basePage, type AccountPage, type Notice, type PageIdentity } from '../http/pages/pages.js';
+import { shownNameOf } from '../http/pages/shown-client.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
@@ -57,7 +58,7 @@ async function sessionDocument(req: Request, session: SessionRow, words: Words) 
 
 const applicationDocument = (req: Request, consent: ConsentWithClient) => ({
   client_id: consent.client_id,
-  name: consent.client_name,
+  name: shownNameOf(wordsOf(req), { name: consent.client_name, verified: consent.client_verified }),
   logo_uri: consent.client_logo_uri,
   scopes: consent.scopes,
   resources: consent.resources,

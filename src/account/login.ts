@@ -16,6 +16,7 @@ import { takeFirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
 import { answerStep } from './sign-in/answer.js';
 import { passkeyPart, signInOptions } from '../http/auth/passkey-part.js';
+import { pageClient, shownNameOf } from '../http/pages/shown-client.js';
 import { wordsOf, type Words } from '../http/pages/words.js';
 import { message } from '../lib/languages/messages.js';
 
@@ -53,8 +54,9 @@ type LoginState = {
 };
 
 /** What the sign-in is for: the application that waits, or a device that is to be connected. */
-function titleOf({ t }: Words, client: Client | null, return_to: string | null): string {
-  if (client) return t('login.title_for', { client: client.name });
+function titleOf(words: Words, client: Client | null, return_to: string | null): string {
+  const { t } = words;
+  if (client) return t('login.title_for', { client: shownNameOf(words, client) });
   return t(leadsToDevice(return_to) ? 'login.title_for_device' : 'login.title');
 }
 
@@ -71,7 +73,7 @@ export async function renderLogin(web: Web, req: Request, res: Response, state: 
         request_id: req.request_id,
         csrf_token: csrfToken(req, res),
       }),
-      client: client && { name: client.name, logo_uri: client.logo_uri },
+      client: pageClient(wordsOf(req), client),
       return_to: state.return_to ?? '',
       connections: await connectionButtons(req, client),
       company_login: (await offeredConnections(req.ctx, client?.id ?? null)).some(({ domains }) => domains.length > 0),

@@ -14,6 +14,7 @@ import { pendingClient } from './login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { answerReset } from './password-review.js';
 import { codeRefusal } from './register-verify.js';
+import { pageClient } from '../http/pages/shown-client.js';
 import { wordsOf } from '../http/pages/words.js';
 
 async function renderForgot(
@@ -31,7 +32,7 @@ async function renderForgot(
   const errors = state.refusal && pageErrors(req, state.refusal);
   const model = {
     ...base,
-    client: client && { name: client.name, logo_uri: client.logo_uri },
+    client: pageClient(wordsOf(req), client),
     return_to: state.return_to ?? '',
     values: { email: state.email },
     errors,

@@ -15,6 +15,7 @@ import { bodyReturnTo, bodyText } from './fields.js';
 import { connectionButtons, pendingClient, pendingFormAction } from './login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { renderVerify, verifyPath } from './register-verify.js';
+import { pageClient, shownNameOf } from '../http/pages/shown-client.js';
 import { wordsOf } from '../http/pages/words.js';
 import { message, waitMessage } from '../lib/languages/messages.js';
 
@@ -34,14 +35,14 @@ async function renderRegister(
   state: { return_to: string | null; email: string; refusal?: StepRefusal },
 ): Promise<void> {
   const client = await pendingClient(req, state.return_to);
-  const { t } = wordsOf(req);
-  const title = client ? t('register.title_for', { client: client.name }) : t('register.title');
+  const words = wordsOf(req);
+  const title = client ? words.t('register.title_for', { client: shownNameOf(words, client) }) : words.t('register.title');
   web.renderPage(
     res,
     'account/register',
     {
       ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
-      client: client && { name: client.name, logo_uri: client.logo_uri },
+      client: pageClient(words, client),
       return_to: state.return_to ?? '',
       connections: await connectionButtons(req, client),
       values: { email: state.email },

@@ -49,7 +49,7 @@ export function previewBranding(web: Web) {
       {
         ...base,
         still: true,
-        client: name === null ? null : { name, logo_uri: null },
+        client: name === null ? null : { name },
         return_to: '',
         connections: [],
         registration_enabled: environment.registration_enabled,

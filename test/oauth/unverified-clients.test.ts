@@ -150,6 +150,31 @@ describe('its consent page', () => {
     expect(html).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]|<b>Bank/);
   });
 
+  test('nor does any other page show more of it than its name as text', async () => {
+    const client = await arrive({ name: 'Your\u202e Bank', logo_uri: 'https://evil.example/bank.svg' });
+    const stranger = new Browser(service.url);
+    const addresses = { state: 's', client_id: client.id };
+    const sent = await authorizeGet(stranger, authorizeQuery(client, challenge));
+    const login = sent.headers.get('location') as string;
+    const return_to = new URL(login, service.url).searchParams.get('return_to') as string;
+    const pages = {
+      login,
+      register: `/register?${new URLSearchParams({ return_to })}`,
+      forgot: `/password/forgot?${new URLSearchParams({ return_to })}`,
+      signed_out: `/oauth/logout?${new URLSearchParams(addresses)}`,
+    };
+    const seen: string[] = [];
+    for (const [name, path] of Object.entries(pages)) {
+      const html = await (await stranger.get(path)).text();
+      if (html.includes('Your Bank')) seen.push(name);
+      expect(html, name).not.toMatch(/[\u202a-\u202e]|evil\.example/);
+    }
+    seen.push(...((await (await browser.get(pages.signed_out)).text()).includes('Your Bank') ? ['sign_out'] : []));
+    expect(seen).toEqual(['login', 'register', 'forgot', 'signed_out', 'sign_out']);
+    const answer = await authorizeGet(browser, authorizeQuery(client, { ...challenge, response_mode: 'form_post', prompt: 'none' }));
+    expect(await answer.text()).toMatch(/<title>[^<]*Your Bank/);
+  });
+
   test('is shown each time for what any program of the device could send (attack 30.556)', async () => {
     for (const uri of ['http://127.0.0.1:7000/cb', 'com.example.app:/cb']) {
       const client = await arrive({ application_type: 'native', redirect_uris: [uri] });

@@ -18,6 +18,7 @@ import { pendingClient, pendingFormAction } from '../login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from '../refusal.js';
 import { codeRefusal } from '../register-verify.js';
 import { answerStep } from './answer.js';
+import { pageClient } from '../../http/pages/shown-client.js';
 import { wordsOf, type Words } from '../../http/pages/words.js';
 
 /** Asks for the address. Posts `email`, `return_to` to /login/code. `values`: email. */
@@ -52,11 +53,12 @@ export function emailCodesOpen(req: Request, _res: Response, next: NextFunction)
 type State = { return_to: string | null; email: string; refusal?: StepRefusal };
 
 async function frame(req: Request, res: Response, return_to: string | null, title: (client: string | null, words: Words) => string) {
-  const client = await pendingClient(req, return_to);
-  const words = { title: title(client?.name ?? null, wordsOf(req)), request_id: req.request_id, csrf_token: csrfToken(req, res) };
+  const words = wordsOf(req);
+  const client = pageClient(words, await pendingClient(req, return_to));
+  const page = { title: title(client?.name ?? null, words), request_id: req.request_id, csrf_token: csrfToken(req, res) };
   return {
-    ...basePage(req.ctx.environment, words),
-    client: client && { name: client.name, logo_uri: client.logo_uri },
+    ...basePage(req.ctx.environment, page),
+    client,
     return_to: return_to ?? '',
   };
 }

@@ -10,6 +10,7 @@ import { bodyText } from '../fields.js';
 import { pendingClient, pendingFormAction } from '../login.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
 import { passkeyPart } from '../../http/auth/passkey-part.js';
+import { pageClient } from '../../http/pages/shown-client.js';
 import { wordsOf } from '../../http/pages/words.js';
 
 /** Posts `credential` to /login/enroll/passkey; to /login/enroll/totp for an app; to /login/enroll/skip. Each with `hidden`. */
@@ -50,7 +51,7 @@ export async function renderEnroll(
     'account/login-enroll',
     {
       ...basePage(ctx.environment, { title: wordsOf(req).t('enroll.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
-      client: client && { name: client.name, logo_uri: client.logo_uri },
+      client: pageClient(wordsOf(req), client),
       email: claimant.user.email,
       passkey: can.passkey ? passkeyPart(req, '/login/enroll/passkey/options', null) : null,
       totp: can.totp && acr_values !== 'phr',

@@ -10,6 +10,7 @@ import { pendingClient, pendingFormAction } from '../login.js';
 import { acrValuesOf } from './enroll-page.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
 import { passkeyPart } from '../../http/auth/passkey-part.js';
+import { pageClient } from '../../http/pages/shown-client.js';
 import { wordsOf } from '../../http/pages/words.js';
 
 /**
@@ -101,7 +102,7 @@ export async function renderVerify(web: Web, req: Request, res: Response, state:
         request_id: req.request_id,
         csrf_token: csrfToken(req, res),
       }),
-      client: client && { name: client.name, logo_uri: client.logo_uri },
+      client: pageClient(wordsOf(req), client),
       email: claimant.user.email,
       verify: await verifyPart(req, res, state),
       expires_at: claimant.sign_in?.expires_at.toISOString() ?? null,

@@ -21,6 +21,7 @@ export type ConsentRow = {
 /** A consent with what pages show of its client. */
 export type ConsentWithClient = ConsentRow & {
   client_name: string;
+  client_verified: boolean;
   client_logo_uri: string | null;
   client_initiate_login_uri: string | null;
 };
@@ -90,6 +91,7 @@ export async function listConsentsOfUser(scope: Scope, user_id: string): Promise
     .select(
       'consents.*',
       'clients.name as client_name',
+      'clients.verified as client_verified',
       // Nobody knows where the logo and the links of a client lead that nobody vouches for.
       scope.knex.raw(`case when clients.verified then clients.logo_uri end as client_logo_uri`),
       scope.knex.raw(

@@ -28,7 +28,7 @@ export interface FormPage extends BasePage {
 }
 
 /** The application on whose behalf the person is here, while an authorization request is pending. */
-export type PageClient = { name: string; logo_uri: string | null };
+export type PageClient = { name: string };
 
 export type PageConnection = {
   id: string;

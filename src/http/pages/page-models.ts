@@ -48,7 +48,13 @@ export type PageIdentity = {
 };
 
 /** An application that the user has consented to; `scopes` in words (scope-texts.ts). `open_url`: where a sign-in to it begins (OIDC Core 4). */
-export type PageApplication = PageClient & { client_id: string; scopes: string[]; granted_at: string; open_url: string | null };
+export type PageApplication = PageClient & {
+  client_id: string;
+  logo_uri: string | null;
+  scopes: string[];
+  granted_at: string;
+  open_url: string | null;
+};
 
 /** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
 export const profileFields = [
@@ -73,7 +79,7 @@ export interface AccountPage extends FormPage {
   connections?: PageConnection[] | undefined;
   applications: PageApplication[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
-  own_applications: (PageClient & { client_id: string; open_url: string })[];
+  own_applications: (PageClient & { client_id: string; logo_uri: string | null; open_url: string })[];
   /** Absent or null where there are none, and none can be added. */
   sign_in_methods?: PageSignInMethods | null | undefined;
 }
@@ -100,7 +106,7 @@ export type UnverifiedNotice = { whose: string; local: boolean };
 
 /** Posts `decision` allow or deny, and `hidden`, to `action`. */
 export interface ConsentPage extends FormPage {
-  client: PageClient & { policy_uri: string | null; tos_uri: string | null };
+  client: PageClient & { logo_uri: string | null; policy_uri: string | null; tos_uri: string | null };
   /**
    * Where the answer goes: the host of the redirect URI, "notes.example", shown because a client's name alone can be made up. An application on the
    * device goes by its name, and `address` is the scheme or port that it listens at, "cursor:".

@@ -11,7 +11,7 @@ import type { Web } from '../../http/web.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { toPending, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
-import { shownClient, unverifiedNotice } from './shown-client.js';
+import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
 import { wordsOf, type Words } from '../../http/pages/words.js';
 
 /** Where the consent page posts to. */

@@ -6,6 +6,7 @@ import { basePage, formActionSource } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { withParameters } from '../../lib/redirect-uri.js';
 import { isFragment, isSigned, type Addressee } from './request.js';
+import { shownNameOf } from '../../http/pages/shown-client.js';
 import { wordsOf } from '../../http/pages/words.js';
 
 type Answer = Readonly<Record<string, string>>;
@@ -33,11 +34,9 @@ export async function respond(web: Web, req: Request, res: Response, to: Address
   if (to.response_mode === 'form_post' || to.response_mode === 'form_post.jwt') {
     const fields = Object.fromEntries(Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined));
     req.branded_for = to.client;
-    const base = basePage(req.ctx.environment, {
-      title: wordsOf(req).t('form_post.title', { client: to.client.name }),
-      request_id: req.request_id,
-    });
-    const client = { name: to.client.name, logo_uri: to.client.logo_uri };
+    const words = wordsOf(req);
+    const client = { name: shownNameOf(words, to.client) };
+    const base = basePage(req.ctx.environment, { title: words.t('form_post.title', { client: client.name }), request_id: req.request_id });
     web.renderPage(
       res,
       'oauth/form-post',

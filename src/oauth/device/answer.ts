@@ -6,7 +6,7 @@ import { originOf } from '../../http/pages/mail-origin.js';
 import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
-import { shownNameOf } from '../authorize/shown-client.js';
+import { shownNameOf } from '../../http/pages/shown-client.js';
 import { sessionOf } from './page.js';
 import { devicePath } from '../../http/request/return-to.js';
 import { openQuestion } from './question.js';

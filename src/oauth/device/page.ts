@@ -13,7 +13,7 @@ import { queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { readUserCode, showUserCode } from '../../lib/user-code.js';
 import { scopeTexts } from '../authorize/consent-page.js';
-import { shownClient, unverifiedNotice } from '../authorize/shown-client.js';
+import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
 import { withinRights } from '../authorize/granted-scopes.js';
 import './page-models.js';
 import { devicePath } from '../../http/request/return-to.js';

@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { clientOf, type Client } from '../../domain/clients/clients.js';
+import { clientOf } from '../../domain/clients/clients.js';
 import { transaction } from '../../domain/context.js';
 import { endSessions, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { PageError } from '../../errors.js';
@@ -12,6 +12,7 @@ import type { Web } from '../../http/web.js';
 import { withParameters } from '../../lib/redirect-uri.js';
 import { endpoints } from '../endpoints.js';
 import { readLogoutRequest, type LogoutRequest, type Stay } from './request.js';
+import { pageClient } from '../../http/pages/shown-client.js';
 import { wordsOf } from '../../http/pages/words.js';
 import { message } from '../../lib/languages/messages.js';
 
@@ -47,13 +48,11 @@ async function leave(web: Web, req: Request, res: Response, { client_id, redirec
   const base = basePage(req.ctx.environment, { title: wordsOf(req).t('logged_out.title'), request_id: req.request_id });
   web.renderPage(res, 'oauth/logged-out', {
     ...base,
-    client: client && pageClient(client),
+    client: pageClient(wordsOf(req), client),
     stays,
     next: { href: '/login', label: wordsOf(req).t('logged_out.again') },
   });
 }
-
-const pageClient = (client: Client) => ({ name: client.name, logo_uri: client.logo_uri });
 
 async function signOut(req: Request, res: Response): Promise<void> {
   const { session } = req;
@@ -78,7 +77,7 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
     'oauth/logout-confirm',
     {
       ...base,
-      client: client && pageClient(client),
+      client: pageClient(wordsOf(req), client),
       user: { email: session.user_email, name },
       action: logoutConfirmPath,
       hidden: { request: sealed },

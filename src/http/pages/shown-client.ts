@@ -1,17 +1,21 @@
 import type { Client } from '../../domain/clients/clients.js';
-import type { ConsentPage, UnverifiedNotice } from '../../http/pages/page-models.js';
+import type { PageClient } from './form-page.js';
+import type { ConsentPage, UnverifiedNotice } from './page-models.js';
 import { strangersName } from '../../lib/plain-words.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
-import type { Words } from '../../http/pages/words.js';
+import type { Words } from './words.js';
 
 /** So many characters of a name that nobody vouches for are shown. */
 const maxNameLength = 60;
 
 /** What people call a client; of one that nobody vouches for, what it calls itself, as plain text. */
-export const shownNameOf = ({ t }: Words, { name, verified }: Client): string =>
+export const shownNameOf = ({ t }: Words, { name, verified }: Pick<Client, 'name' | 'verified'>): string =>
   verified ? name : strangersName(name, maxNameLength) || t('unverified.application');
 
-/** A client as pages show it; of one that nobody vouches for its name alone, for logo and links are its own word too. */
+/** A client as pages name it on which the person decides nothing about it; null where none is known. */
+export const pageClient = (words: Words, client: Client | null): PageClient | null => client && { name: shownNameOf(words, client) };
+
+/** A client as it asks for something; of one that nobody vouches for its name alone, for logo and links are its own word too. */
 export function shownClient(words: Words, client: Client): ConsentPage['client'] {
   const name = shownNameOf(words, client);
   if (!client.verified) return { name, logo_uri: null, policy_uri: null, tos_uri: null };
