@@ -1,4 +1,5 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
@@ -50,6 +51,22 @@ test('a text that may be anything may not hold U+0000, which the API refuses too
   expect(allowing).toEqual([]);
   const { status } = await api.post('/roles', { data: { type: 'role', attributes: { name: 'a\0b' } } });
   expect(status).toBe(400);
+});
+
+test('members that a request is free to have hold no U+0000 either, by the document and by the API: names and values of any depth', async () => {
+  const ajv = new Ajv2020({ strict: false, formats: { uuid: true } });
+  ajv.addSchema({ $id: 'openapi', components: document['components'] });
+  const allows = ajv.getSchema('openapi#/components/schemas/role_create') as (value: unknown) => boolean;
+  const ignored: object[] = [{ x: 'a' }, { x: 'a\0' }, { x: { y: ['a\0'] } }, { 'x\0': 1 }, { x: [{ 'y\0': null }] }];
+  const answers: unknown[] = [];
+  for (const [at, members] of ignored.entries())
+    for (const where of ['document', 'data']) {
+      const data = { type: 'role', attributes: { name: `Ignored ${at} ${where}` }, ...(where === 'data' && members) };
+      const sent = { data, ...(where === 'document' && members) };
+      answers.push([allows(sent), (await api.post('/roles', sent)).status]);
+    }
+  const refused = Array.from({ length: 8 }, () => [false, 400]);
+  expect(answers).toEqual([[true, 201], [true, 201], ...refused]);
 });
 
 test('it is sent compressed to whoever takes that, each coding with a tag of its own', async () => {

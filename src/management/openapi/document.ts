@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
@@ -51,13 +52,37 @@ function webhookItem(type: EventType): ZodOpenApiPathItemObject {
   };
 }
 
-/** No text holds U+0000, which PostgreSQL can't store: 400 wherever it stands. */
+/** No text holds U+0000, which PostgreSQL can't store: 400 wherever it stands, in names and in what is ignored too. */
 const storable = String.raw`^[^\u0000]*$`;
+const anyValue = { $ref: '#/components/schemas/any_value' };
 
-/** Says so of every text that nothing else is said of. */
-function withoutNul({ jsonSchema }: { jsonSchema: { type?: unknown; [keyword: string]: unknown } }): void {
+/** Any JSON whose texts can be stored: what stands where nothing else is said, as in members that a request is free to have and nobody reads. */
+const components: NonNullable<ZodOpenApiObject['components']> = {
+  schemas: {
+    any_value: {
+      description: 'Any JSON value without U+0000 in its texts and names.',
+      anyOf: [
+        { type: 'string', pattern: storable },
+        { type: ['number', 'boolean', 'null'] },
+        { type: 'array', items: anyValue },
+        { type: 'object', propertyNames: { pattern: storable }, additionalProperties: anyValue },
+      ],
+    },
+  },
+};
+
+type Json = { type?: unknown; [keyword: string]: unknown };
+
+/** Says so of every text that nothing else is said of, and in requests of every value and member. */
+function withoutNul({ jsonSchema, io }: { jsonSchema: Json; io: 'input' | 'output' }): void {
   const isFree = !['pattern', 'enum', 'const', 'format'].some((keyword) => Object.hasOwn(jsonSchema, keyword));
   if (jsonSchema.type === 'string' && isFree) jsonSchema['pattern'] = storable;
+  if (io === 'output') return;
+  if (jsonSchema.type === 'object' && jsonSchema['additionalProperties'] !== false) {
+    jsonSchema['propertyNames'] ??= { pattern: storable };
+    if (isDeepStrictEqual(jsonSchema['additionalProperties'] ?? {}, {})) jsonSchema['additionalProperties'] = anyValue;
+  }
+  if (isDeepStrictEqual(jsonSchema, {})) Object.assign(jsonSchema, anyValue);
 }
 
 /** What is the same for every environment: all but its addresses. Walks every schema, which takes a while. */
@@ -77,6 +102,7 @@ function buildShared(registry: Registry): OpenApiDocument {
     ],
     paths: { ...pathsOf(registry), ...endpointPathsOf(endpoints) },
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, webhookItem(type)])),
+    components,
   };
   return createDocument(document, { override: withoutNul as ZodOpenApiOverride });
 }
