@@ -1,9 +1,10 @@
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspectConfig, variablesOfProcess, type Config } from '../config.js';
 import { createKnex } from '../db/knex.js';
+import { clusterExists } from '../db/postgres/embedded/cluster.js';
 import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
-import { findDataDirectoryProblem } from '../db/postgres/embedded/inspect-data-directory.js';
+import { findDataDirectoryProblem, readInDataDirectory } from '../db/postgres/embedded/inspect-data-directory.js';
 import { answers } from '../db/postgres/reachable.js';
 import type { ClosedDatabase, Installation, OpenDatabase } from '../domain/diagnostics/installation.js';
 import { ownSurroundings } from '../domain/diagnostics/own-installation.js';
@@ -19,7 +20,7 @@ const poolMax = 4;
 /** The key of the embedded database as it lies there; null without one. Unlike a start, a look makes none. */
 async function keyIn({ secretKey, dataDir }: Config): Promise<string | null> {
   if (secretKey !== null) return secretKey;
-  const text = await readFile(join(dataDir, 'secret.key'), 'utf8').catch(() => null);
+  const text = await readInDataDirectory(dataDir, 'secret.key');
   return text === null || text.trim() === '' ? null : text.trim();
 }
 
@@ -33,8 +34,8 @@ async function embeddedAddress(config: Config, command: Installation['command'],
   if (closed) return { fault: 'directory', finding: 'The embedded database can’t be opened: config says why.', look: again };
   const url = await readFile(addressFile(config), 'utf8').catch(() => null);
   if (url !== null && (await answers(url))) return { url };
-  const made = await access(join(dataDir, 'postgres')).then(() => true, () => false); // prettier-ignore
-  if (!made) return { fault: 'absent', finding: `There is no database in ${dataDir} yet.`, fix: 'npm start' };
+  if (!(await clusterExists(join(dataDir, 'postgres'))))
+    return { fault: 'absent', finding: `There is no database in ${dataDir} yet.`, fix: 'npm start' };
   try {
     const postgres = await startEmbeddedPostgres({ dataDir, logger: silentLogger });
     stops.add(() => postgres.stop());

@@ -7,6 +7,7 @@ import { exposureWarnings } from '../domain/environments/exposure.js';
 import { needsSetup, setupUrl } from '../domain/users/setup.js';
 import { clusterExists } from '../db/postgres/embedded/cluster.js';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
+import { requireDataDirectory } from '../db/postgres/embedded/inspect-data-directory.js';
 import { answers } from '../db/postgres/reachable.js';
 import { listEnvironments } from '../db/tables/environments.js';
 import type { Logger } from '../platform/log/logger.js';
@@ -47,6 +48,7 @@ export async function openDatabase(config: Config, logger: Logger): Promise<Data
 /** The database of a service that runs on this DATA_DIR already, else one that is opened now. For commands that run beside the service. */
 export async function joinDatabase(config: Config, logger: Logger): Promise<Database> {
   if (config.databaseUrl === null) {
+    await requireDataDirectory(config.dataDir);
     const url = await readFile(addressFile(config), 'utf8').catch(() => null);
     if (url !== null && (await answers(url))) {
       return { url, directUrl: url, secretKey: config.secretKey ?? (await loadSecretKey(config.dataDir)), close: async () => undefined };
@@ -57,10 +59,12 @@ export async function joinDatabase(config: Config, logger: Logger): Promise<Data
 
 /**
  * The same for commands that only look at a database, which an embedded one has to be made for by a start of the service before.
- * @throws {EmbeddedPostgresError} when there is none
+ * @throws {EmbeddedPostgresError} when there is none, or its directory can't be used
  */
 export async function joinExistingDatabase(config: Config, logger: Logger): Promise<Database> {
-  if (config.databaseUrl === null && !(await clusterExists(join(config.dataDir, 'postgres'))))
+  if (config.databaseUrl !== null) return joinDatabase(config, logger);
+  await requireDataDirectory(config.dataDir);
+  if (!(await clusterExists(join(config.dataDir, 'postgres'))))
     throw new EmbeddedPostgresError(
       `there is no database in DATA_DIR ${config.dataDir}: name the directory of the service there, or set DATABASE_URL.`,
     );

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { Config } from '../config.js';
 import { BackupRefusal } from '../db/backup/refusal.js';
+import { requireDataDirectory } from '../db/postgres/embedded/inspect-data-directory.js';
 import { createSealer } from '../lib/seal.js';
 import type { Logger } from '../platform/log/logger.js';
 import { checkBackup } from '../process/backup/contents.js';
@@ -24,7 +25,9 @@ const { keepSessions = false, drill: onlyTry = false } = program.opts<{ keepSess
 
 /** The keys to open the backup with. None is made here: it would be the wrong one. */
 async function keyOf({ secretKey, dataDir }: Config): Promise<string> {
-  const key = secretKey ?? (await readSecretKey(dataDir));
+  if (secretKey !== null) return secretKey;
+  await requireDataDirectory(dataDir);
+  const key = await readSecretKey(dataDir);
   if (key !== null) return key;
   throw new BackupRefusal(
     `there is no key to open the backup with: set SECRET_KEY to that of the backup, or put its secret.key into DATA_DIR ${dataDir}.`,

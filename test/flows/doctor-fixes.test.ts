@@ -151,10 +151,10 @@ os._exit(ended.returncode)
 `;
 
 needsRoot(isUsable && existsSync('/dev/fuse') && locate('python3') !== null)(
-  'a dead mount ends the start within seconds, and the doctor in its time; both say so',
+  'a dead mount ends the start and every command within seconds, and the doctor in its time; all say so',
   async () => {
     mkdirSync(at('/mnt'));
-    const onDeadMount = async (program: 'main' | 'programs/doctor', ...args: string[]) => {
+    const onDeadMount = async (program: Parameters<typeof programArguments>[0], ...args: string[]) => {
       const began = performance.now();
       const command = [process.execPath, ...(await programArguments(program)), ...args];
       const ended = spawnSync('unshare', ['--mount', 'python3', '-c', deadMount, at('/mnt'), ...command], {
@@ -167,6 +167,11 @@ needsRoot(isUsable && existsSync('/dev/fuse') && locate('python3') !== null)(
     const start = await onDeadMount('main');
     expect([start.status, start.stderr]).toEqual([78, expect.stringContaining('what is mounted there hangs')]);
     expect(start.ms).toBeLessThan(20_000);
+    const commands = [['backup', 'x'], ['restore', 'x'], ['migrate'], ['migrate', '--plan'], ['rekey', '--status'], ['rekey']] as const;
+    for (const [name, ...args] of commands) {
+      const { status, stderr } = await onDeadMount(`programs/${name}`, ...args);
+      expect([name, status, stderr]).toEqual([name, 78, expect.stringContaining('what is mounted there hangs')]);
+    }
     const doctor = await onDeadMount('programs/doctor', '--json');
     const { checks } = JSON.parse(doctor.stdout) as Diagnosis;
     expect(checks.filter(({ id }) => id === 'config')).toMatchObject([

@@ -245,7 +245,8 @@ describe('work in the background', () => {
     await sql("update processes set started_at = now() - interval '1 hour'");
     expect((await versions('24.1.0'))[0]).toMatchObject({
       level: 'warning',
-      finding: 'Processes of the releases 1.0.0 and 1.1.0 are at work.',
+      finding: 'Processes of the releases 1.0.0 and 1.1.0 are at work: deploy the same one everywhere.',
+      fix: null,
     });
     await running({ base_url: 'https://other.example.com' });
     expect((await versions('24.1.0')).map(({ level }) => level)).toContain('problem');

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, lstat, readlink, realpath, stat, statfs } from 'node:fs/promises';
+import { access, constants, lstat, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { shellWord } from '../../../lib/shell-word.js';
 import { clusterExists } from './cluster.js';
 import { EmbeddedPostgresError } from './error.js';
-import { chooseSystemUser, closedDirectory, isClosedCheckout, nameOf, plainEnvironment } from './system-user.js';
+import { closedDirectory, findSystemUser, isClosedCheckout, nameOf, plainEnvironment } from './system-user.js';
 
 /** What keeps a data directory from being used, for the start and for the doctor. */
 export type DataDirectoryProblem = {
@@ -62,6 +62,10 @@ async function inTime(script: string, path: string): Promise<{ code: number; tex
 
 /** Whether the file system at a path answers: false on a dead mount. To be asked before this process itself looks there. */
 export const answersAt = async (path: string): Promise<boolean> => (await inTime('[ -e "$1/postgres/PG_VERSION" ]; :', path)) !== null;
+
+/** What a file of ours in the directory says; null where it isn't, is closed, or nothing answers there. */
+export const readInDataDirectory = async (dataDir: string, name: string): Promise<string | null> =>
+  (await answersAt(dataDir)) ? readFile(join(dataDir, name), 'utf8').catch(() => null) : null;
 
 /** The nearest directory above that is there. */
 export async function nearestExisting(path: string): Promise<string> {
@@ -141,8 +145,13 @@ async function problemOfCluster(dataDir: string): Promise<DataDirectoryProblem |
 /** A directory above that is closed to the user that runs PostgreSQL for root. DATA_DIR itself is opened by the start. */
 async function problemAbove(dataDir: string): Promise<DataDirectoryProblem | null> {
   const cluster = join(dataDir, 'postgres');
-  const user = await chooseSystemUser(cluster);
+  const user = await findSystemUser(cluster);
   const found = await lstat(cluster).catch(() => null);
+  if (user === undefined) {
+    // The start adds one, for a database that it makes.
+    const finding = `${cluster} belongs to root, and this system has no other user who could run PostgreSQL.`;
+    return (await clusterExists(cluster)) ? { finding, fix: 'DATA_DIR', look: `ls -ld ${shellWord(cluster)}` } : null;
+  }
   if (user === null || found?.isSymbolicLink()) return null;
   const place = await nearestExisting(dataDir);
   const real = await realpath(place);
@@ -194,12 +203,20 @@ export async function findDataDirectoryProblem(dataDir: string): Promise<DataDir
 }
 
 /**
- * Makes the directory where it isn't there, and those above it, which stay open to the user that runs PostgreSQL.
- * @throws {DataDirectoryError} with the finding and what mends it, when it can't be used
+ * To be asked by whoever is to look into the directory, before anything else does: what hangs would keep it for good.
+ * @throws {DataDirectoryError} with the finding and what mends it, when a start can't use the directory
  */
-export async function makeDataDirectory(dataDir: string): Promise<void> {
+export async function requireDataDirectory(dataDir: string): Promise<void> {
   const problem = await findDataDirectoryProblem(dataDir);
   if (problem !== null) throw refused(problem);
+}
+
+/**
+ * Makes the directory where it isn't there, and those above it, which stay open to the user that runs PostgreSQL.
+ * @throws {DataDirectoryError} when it can't be used
+ */
+export async function makeDataDirectory(dataDir: string): Promise<void> {
+  await requireDataDirectory(dataDir);
   const made = await inTime('umask 022; exec mkdir -p -m 700 -- "$1"', dataDir);
   if (made?.code === 0) return;
   const why = made === null ? `within ${answerMs / 1000} s` : `(${made.text})`;

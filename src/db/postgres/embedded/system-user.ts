@@ -26,18 +26,28 @@ export function runCommand(user: SystemUser, command: string, args: readonly str
 }
 
 /**
- * Root starts PostgreSQL as the owner of an existing cluster, else as `postgres`, else as `nobody`, else as a user made for
- * it. Anybody else runs it as oneself.
- * @throws {EmbeddedPostgresError} when there is none and none can be made
+ * Root starts PostgreSQL as the owner of an existing cluster, else as `postgres`, else as `nobody`, else as a user that was made for it. Anybody else
+ * runs it as oneself.
+ * @returns undefined when this system has no such user yet
  */
-export async function chooseSystemUser(clusterDir: string): Promise<SystemUser> {
+export async function findSystemUser(clusterDir: string): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return null;
   const owner = await stat(clusterDir).catch(() => null);
   if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
-  for (const name of candidates) {
+  for (const name of [...candidates, created]) {
     const user = await lookUp(name);
     if (user !== null) return user;
   }
+  return undefined;
+}
+
+/**
+ * The same; without one, a user is made.
+ * @throws {EmbeddedPostgresError} when none can be made
+ */
+export async function chooseSystemUser(clusterDir: string): Promise<SystemUser> {
+  const found = await findSystemUser(clusterDir);
+  if (found !== undefined) return found;
   await runCommand(null, 'useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', created]);
   const user = await lookUp(created);
   if (user !== null) return user;

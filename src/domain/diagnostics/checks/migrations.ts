@@ -31,7 +31,7 @@ export const migrations = check({
       ];
     }
     if (newer.length === 0) return [];
-    const finding = `The database has ${newer.length} migrations of a newer release, the last is ${newer.at(-1)}.`;
-    return [{ fault: 'newer', finding, fix: 'git pull && npm ci && npm start' }];
+    const finding = `The database has ${newer.length} migrations of a newer release, the last is ${newer.at(-1)}: deploy that release here too.`;
+    return [{ fault: 'newer', finding }];
   },
 });

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readInDataDirectory } from '../../../db/postgres/embedded/inspect-data-directory.js';
 import { countSealedByColumn, sampleSealed, sealedColumns } from '../../../db/tables/sealed_columns.js';
 import { createSealer, SealError, type Place, type Sealer } from '../../../lib/seal.js';
 import { check, type Found, type Look } from '../check.js';
@@ -24,7 +24,7 @@ function opens(sealer: Sealer, { place, sealed }: Sample): boolean {
 /** The way back to the key that sealed: the file that the embedded database's first key is in, if that opens; else the variable. */
 async function fixFor({ installation }: Look, closed: readonly Sample[]): Promise<string> {
   const file = join(installation.config.dataDir, 'secret.key');
-  const key = await readFile(file, 'utf8').catch(() => null);
+  const key = await readInDataDirectory(installation.config.dataDir, 'secret.key');
   const inFile = key !== null && closed.every((one) => opens(createSealer(key.trim()), one));
   if (!inFile) return 'SECRET_KEY_PREVIOUS';
   return installation.config.databaseUrl === null ? 'unset SECRET_KEY' : `export SECRET_KEY="$(cat ${shellWord(file)})"`;

@@ -67,8 +67,7 @@ export const versions = check({
     if (releases.length > 1)
       found.push({
         fault: 'mixed',
-        finding: `Processes of the releases ${releases.join(' and ')} are at work.`,
-        fix: 'git pull && npm ci && npm start',
+        finding: `Processes of the releases ${releases.join(' and ')} are at work: deploy the same one everywhere.`,
       });
     const addresses = [...new Set(processes.map(({ base_url }) => base_url))];
     if (addresses.length > 1)
