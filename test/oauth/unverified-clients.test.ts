@@ -167,7 +167,7 @@ describe('its consent page', () => {
     for (const [name, path] of Object.entries(pages)) {
       const html = await (await stranger.get(path)).text();
       if (html.includes('Your Bank')) seen.push(name);
-      expect(html, name).not.toMatch(/[\u202a-\u202e]|evil\.example/);
+      expect({ name, shown: /[\u202a-\u202e]|evil\.example/.exec(html) }).toEqual({ name, shown: null });
     }
     seen.push(...((await (await browser.get(pages.signed_out)).text()).includes('Your Bank') ? ['sign_out'] : []));
     expect(seen).toEqual(['login', 'register', 'forgot', 'signed_out', 'sign_out']);
