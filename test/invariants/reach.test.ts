@@ -14,7 +14,7 @@ afterAll(() => walk?.stop());
 test('no operation with any attribute raises the reach of anything beyond what its actor holds (attack 22.242)', async () => {
   const { seed, found, left } = await walk.walk(stepsOf(registry, walk.world, walk.random));
   expect({ seed, found, left }).toEqual({ seed, found: [], left: {} });
-}, 600_000);
+}, 1_800_000);
 
 /** `type.name` of every attribute that can be written, and relationship that can be changed, unless it is said to decide nothing. */
 function guardsOf(resource: Resource): string[] {
