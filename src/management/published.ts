@@ -25,7 +25,7 @@ export function createPublishing() {
     if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowedError('GET, HEAD');
     const text = textOf(req.ctx.environment);
     const coding = codingFor(req);
-    const headers = { ...own, Vary: 'Accept-Encoding' };
+    res.vary('Accept-Encoding');
     const all = {
       'Content-Type': 'application/json',
       'Cache-Control': 'public, max-age=300',
@@ -34,6 +34,6 @@ export function createPublishing() {
     };
     const reply = unlessKnown(req, { status: 200, headers: all, body: text.body });
     const body = coding === null || reply.status === 304 ? reply.body : await codedBy(text, coding);
-    send(res, { ...reply, headers: { ...reply.headers, ...headers }, body });
+    send(res, { ...reply, headers: { ...reply.headers, ...own, Vary: String(res.getHeader('Vary')) }, body });
   };
 }
