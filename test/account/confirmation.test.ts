@@ -318,7 +318,7 @@ describe('a form that waits for it loses nothing', () => {
   });
 
   test('in the dashboard: a form that was filled in too slowly is asked for the code, and saved with it', async () => {
-    await permit(ctx, user.id, 'users:read', 'webhooks:read', 'webhooks:write');
+    await permit(ctx, user.id, 'users:read', 'roles:read', 'webhooks:read', 'webhooks:write');
     const { secret } = await giveTotp(ctx, user.id);
     nextStep();
     await confirm({ code: codeNow(secret) });

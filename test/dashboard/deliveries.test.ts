@@ -57,7 +57,7 @@ test('lists say how long the last attempt took', async () => {
 
 test('the payload is a file of exactly the bytes that are sent, however old the sign-in', async () => {
   const id = await delivered(ctx.scope, webhook, [1]);
-  const browser = await signedInWith(service, 'webhooks:read', 'users:read');
+  const browser = await signedInWith(service, 'webhooks:read', 'users:read', 'roles:read');
   service.clock.advance(11 * 60_000);
   expect(await (await browser.get(`/dashboard/webhook_deliveries/${id}`)).text()).toContain(`/dashboard/webhook_deliveries/${id}/payload`);
   const file = await browser.get(`/dashboard/webhook_deliveries/${id}/payload`);

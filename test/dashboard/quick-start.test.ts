@@ -82,7 +82,14 @@ test('the API that is chosen gets the typ that the framework takes', async () =>
   const client = await addClient(ctx, { name: 'Spring', first_party: false });
   const resource = await addResource(ctx, { identifier: 'https://api.example/typ' });
   const path = pathOf(client.id);
-  const browser = await signedInWith(service, 'clients:read', 'clients:write', 'api_resources:read', 'api_resources:write');
+  const browser = await signedInWith(
+    service,
+    'clients:read',
+    'clients:write',
+    'api_resources:read',
+    'api_resources:write',
+    'credentials:write',
+  );
   const page = await (await browser.get(`${path}?guide=spring`)).text();
   expect(page).toContain(`value="${resource.id}"`);
   expect((await browser.post(path, { _csrf: csrfOf(page), guide: 'spring', api_resource: resource.id })).status).toBe(303);

@@ -46,7 +46,7 @@ test('rotate_secret: with the media type and no body, without any header, with a
   expect(new Set(answers.map((answer) => answer.body['data'].attributes.signing_secret)).size).toBe(4);
 });
 
-test('events that are unknown, doubled, too many or nested, a url that is a number and a name of a megabyte are refused (attack 15.177)', async () => {
+test('events that are unknown, doubled, too many or nested, a url that is a number and a name of 200 kB are refused (attack 15.177)', async () => {
   const cases: [Document, string][] = [
     [{ ...attributes, events: ['user.created', 'user.gone'] }, '/data/attributes/events/1'],
     [{ ...attributes, events: ['user.created', 'user.created'] }, '/data/attributes/events/1'],
@@ -55,7 +55,7 @@ test('events that are unknown, doubled, too many or nested, a url that is a numb
     [{ ...attributes, events: [['user.created']] }, '/data/attributes/events/0'],
     [{ ...attributes, url: 7 }, '/data/attributes/url'],
     [{ ...attributes, url: 'javascript:alert(1)' }, '/data/attributes/url'],
-    [{ ...attributes, name: 'n'.repeat(1_000_000) }, '/data/attributes/name'],
+    [{ ...attributes, name: 'n'.repeat(200_000) }, '/data/attributes/name'],
   ];
   for (const [given, pointer] of cases) {
     const answer = await createWebhook(given);
@@ -178,7 +178,7 @@ test('deep, wide and huge documents and queries are refused within a second (att
   for (const raw of bodies) {
     const started = performance.now();
     const answer = await api.request('POST', '/roles', { raw });
-    expect([400, 422]).toContain(answer.status);
+    expect([400, 413, 422]).toContain(answer.status);
     expect(performance.now() - started).toBeLessThan(5_000);
   }
   expect((await api.get(`/users?${'a[]=&'.repeat(3_000)}`)).status).toBe(400);

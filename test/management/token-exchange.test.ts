@@ -62,8 +62,8 @@ test('what it can not be: of a client for itself, of a public client, for the Ma
   expect(pointerOf(answer)).toEqual([422, '/data/attributes/grant_types']);
 });
 
-test('client_grants:write alone lets no client act for people, nor takes one over that does (attack 29.607)', async () => {
-  const narrow = await manage(service.url, 'client_grants:write clients:write');
+test('without users:write nobody lets a client act for people, nor takes one over that does (attack 29.607)', async () => {
+  const narrow = await manage(service.url, 'client_grants:write clients:write credentials:write');
   const who = await newClient();
   const refused = await narrow.post('/client_grants', grantBody({ token_exchange: 'delegation' }, who));
   expect([refused.status, refused.body['errors'][0].code, refused.body['errors'][0].meta.required]).toEqual([
