@@ -281,7 +281,13 @@ test('every write leaves an audit entry in its transaction, secrets redacted; a 
   );
   await api.patch(`/users/${user['id']}/block`);
   const log = await api.get(`/audit_logs?filter[target]=${user['id']}&sort=occurred_at`);
-  expect((log.body['data'] as Document[]).map((one) => one['attributes'].action)).toEqual(['user.created', 'user.updated', 'user.blocked']);
+  expect((log.body['data'] as Document[]).map((one) => one['attributes'].action)).toEqual([
+    'user.created',
+    'user.updated',
+    // Of the password.
+    'security_setting.changed',
+    'user.blocked',
+  ]);
   const { changes, actor, request_id, targets } = ((log.body['data'] as Document[])[1] as Document)['attributes'];
   expect(changes).toMatchObject({ first_name: [null, 'Ann'], password: ['[redacted]', '[redacted]'] });
   expect([actor.actor_kind, actor.actor_id, request_id, targets[0].display]).toEqual([
