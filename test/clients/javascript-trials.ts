@@ -17,4 +17,5 @@ export const javaScriptTrials: readonly Trial[] = [
   { ...node, name: 'better-auth', title: 'Better Auth', version: fromPackage('better-auth') },
   { ...node, name: 'hono', title: 'Hono', version: fromPackage('@hono/oidc-auth') },
   { ...page, name: 'oidc-client-ts', title: 'oidc-client-ts', version: fromPackage('oidc-client-ts') },
+  { ...page, name: 'oidc-spa', title: 'oidc-spa', version: fromPackage('oidc-spa') },
 ];
