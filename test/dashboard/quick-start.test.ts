@@ -45,6 +45,18 @@ test('the guides of its kind are offered, with its own values', async () => {
   expect(offered).not.toContain('CLIENT_SECRET=');
 });
 
+test('any other library has every address for each kind of client, after all the others', async () => {
+  const browser = await signedInWith(service, 'clients:read');
+  for (const application_type of ['web', 'spa', 'native'] as const) {
+    const isPublic = application_type !== 'web';
+    const client = await addClient(ctx, { name: application_type, application_type, first_party: false, ...(isPublic ? { token_endpoint_auth_method: 'none' } : {}) }); // prettier-ignore
+    const chosen = await (await browser.get(`${pathOf(client.id)}?guide=any-other-library`)).text();
+    expect([...chosen.matchAll(/<option value="([\w-]+)"/g)].at(-1)?.[1]).toBe('any-other-library');
+    expect(chosen).toMatch(new RegExp(`Client ID +${client.id}\n`));
+    expect(chosen).toContain(`${ctx.environment.issuer}/oauth/token\n`);
+  }
+});
+
 test('one button makes the settings, and keeps mappings that are there', async () => {
   const own = [{ claim: 'mail', source: 'email', in: ['id_token'] }] as const;
   const client = await addClient(ctx, { name: 'Proxy', first_party: false, claim_mappings: [...own] as never });

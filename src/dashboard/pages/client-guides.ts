@@ -37,34 +37,40 @@ function snippetsOf(markdown: string): Snippet[] {
   return [...snippets.filter(isCommands), ...snippets.filter((snippet) => !isCommands(snippet))];
 }
 
-function guideOf(name: string, markdown: string): ClientGuide | null {
+/** What a guide says to each kind of client that it has a document of; none without one. */
+function guidesOf(name: string, markdown: string): ClientGuide[] {
   const documents = [...markdown.matchAll(/^```json\n([\s\S]*?)^```$/gm)].flatMap(([, text = '']): Document[] => {
     const document = JSON.parse(text) as Document;
     return document.data ? [document] : [];
   });
-  const attributesOf = (type: string) => documents.find(({ data }) => data?.type === type)?.data?.attributes;
-  const client = attributesOf('client');
-  if (!client) return null;
-  return {
+  const attributesOf = (type: string) => documents.flatMap(({ data }) => (data?.type === type && data.attributes ? [data.attributes] : []));
+  const ofKinds = new Map(
+    attributesOf('client')
+      .map((client) => [String(client['application_type']), client] as const)
+      .reverse(),
+  );
+  const token_typ = (attributesOf('api_resource')[0]?.['token_typ'] as string | undefined) ?? null;
+  return [...ofKinds].map(([application_type, client]) => ({
     name,
     title: /^# (.+)$/m.exec(markdown)?.[1] ?? name,
-    application_type: String(client['application_type']),
+    application_type,
     settings: Object.fromEntries(telling.flatMap((key) => (client[key] === undefined ? [] : [[key, client[key]]]))),
     redirect_uris: (client['redirect_uris'] ?? []) as string[],
-    token_typ: (attributesOf('api_resource')?.['token_typ'] as string | undefined) ?? null,
+    token_typ,
     snippets: snippetsOf(markdown),
-  };
+  }));
 }
 
-/** What few want, and nobody should come upon first: sign-in pages of one's own. */
-const isSpecial = ({ name }: ClientGuide): number => (name === 'own-login-pages' ? 1 : 0);
+/** What nobody should come upon first, in the order in which they end the list. */
+const last = ['own-login-pages', 'any-other-library'];
+const place = ({ name }: ClientGuide): number => last.indexOf(name);
 
 let read: readonly ClientGuide[] | null = null;
 
-/** The guides for applications of a kind, by title, special ones last. Read once; an installation without `docs` has none. */
+/** The guides for applications of a kind, by title, those that few want last. Read once; an installation without `docs` has none. */
 export function clientGuides(application_type: string): readonly ClientGuide[] {
-  read ??= Object.entries(readGuideFiles('guides')).flatMap(([name, markdown]) => guideOf(name, markdown) ?? []);
+  read ??= Object.entries(readGuideFiles('guides')).flatMap(([name, markdown]) => guidesOf(name, markdown));
   return read
     .filter((guide) => guide.application_type === application_type)
-    .sort((one, other) => isSpecial(one) - isSpecial(other) || one.title.localeCompare(other.title, 'en'));
+    .sort((one, other) => place(one) - place(other) || one.title.localeCompare(other.title, 'en'));
 }
