@@ -11,7 +11,7 @@ import { addressesOf, doorsOf, fieldsRead, pageOf, type Door } from '../support/
 import { hostileForms, hostileMembers, hostileTexts, hostileValues } from '../support/cost/shapes.js';
 import { formValues } from '../support/dashboard-forms.js';
 import { addUser } from '../support/data.js';
-import { manage, managementClient, type Document } from '../support/management.js';
+import { link, manage, managementClient, type Document } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import { proofsNow, setEnvironment, signedInBy } from '../support/signed-in.js';
@@ -19,8 +19,8 @@ import { proofsNow, setEnvironment, signedInBy } from '../support/signed-in.js';
 const service = sharedManagedService();
 const form = 'application/x-www-form-urlencoded';
 const json = 'application/json';
-/** As many fields share a body: what takes the square of a tenth of it is seen too. */
-const together = 10;
+/** As many fields share a body: what takes the square of a third of it is seen too. */
+const together = 3;
 
 let administrator: { id: string };
 let records: Map<string, Document>;
@@ -29,7 +29,24 @@ let sections: string[];
 
 beforeAll(async () => {
   await setEnvironment(service, { dynamic_registration_enabled: true });
-  records = await oneOfEach(service, await manage(service.url));
+  const api = await manage(service.url);
+  records = await oneOfEach(service, api);
+  const issuer = await api.create('trusted_issuers', 'trusted_issuer', {
+    issuer: 'https://ci.example',
+    name: 'CI',
+    jwks_uri: 'https://ci.example/keys',
+  });
+  const deploy = await api.create('clients', 'client', {
+    name: 'Deploy',
+    application_type: 'machine',
+    token_endpoint_auth_method: 'private_key_jwt',
+  });
+  const trusted = { client: link('client', deploy['id']), trusted_issuer: link('trusted_issuer', issuer['id']) };
+  records.set('trusted_issuers', issuer);
+  records.set(
+    'federated_credentials',
+    await api.create('federated_credentials', 'federated_credential', { claims: { sub: 'x' } }, trusted),
+  );
   const ctx = await service.context();
   administrator = await addUser(ctx);
   await permit(ctx, administrator.id, ...managementPermissions);
@@ -45,7 +62,13 @@ const signedIn = async () => signedInBy(service, administrator, proofsNow(await 
 const idOf = (collection: string): string => String(records.get(collection)?.['id'] ?? '00000000-0000-7000-8000-000000000000');
 
 /** Who sends, and what of a form is known: the token of its page, the values that stand in it, the names that it may have. */
-type Sender = { readonly headers: Record<string, string>; values: Record<string, string>; readonly names: string[] };
+type Sender = {
+  readonly headers: Record<string, string>;
+  values: Record<string, string>;
+  readonly names: string[];
+  /** The values as they stand in the page by now. */
+  again(): Promise<Record<string, string>>;
+};
 
 const oauthNames = fieldsRead('src/oauth', 'src/http');
 const accountNames = fieldsRead('src/account', 'src/sso', 'src/http/auth');
@@ -53,8 +76,9 @@ const accountNames = fieldsRead('src/account', 'src/sso', 'src/http/auth');
 async function senderOf({ path }: Door, address: string): Promise<Sender> {
   if (path.startsWith('/oauth/register'))
     return {
-      headers: { authorization: `Bearer ${String(registered['registration_access_token'])}` },
+      headers: path === '/oauth/register' ? {} : { authorization: `Bearer ${String(registered['registration_access_token'])}` },
       values: {},
+      again: async () => ({}),
       names: Object.keys(registered),
     };
   const isNobody = /^\/(?:login|register|password)(?:$|\/(?:code|passkey|verify$|resend|complete|forgot|reset))/.test(path);
@@ -72,7 +96,9 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
   const { create, update } = registry.byPath.get(path.split('/')[2] ?? '') ?? {};
   const own = Object.keys({ ...formValues(html), ...create?.schema.shape, ...update?.schema.shape });
   const names = path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : accountNames;
-  return { headers, values: { ...formValues(html), _csrf }, names: names.filter((name) => name !== '_csrf' && name !== '_version') };
+  const fields = names.filter((name) => name !== '' && name !== '_csrf' && name !== '_version');
+  const again = async () => ({ ...formValues(await (await browser.get(pageOf(address))).text()), _csrf });
+  return { headers, values: { ...formValues(html), _csrf }, again, names: fields.length > 0 ? fields : ['name'] };
 }
 
 type Body = { readonly name: string; readonly type: string; text(values: Record<string, string>): string };
@@ -104,13 +130,6 @@ function* bodiesOf(names: readonly string[], takesJson: boolean): Generator<Body
   for (const [name, make] of Object.entries(hostileMembers)) yield { name, type: json, text: () => `{${make(room * 0.95)}}` };
   for (const [at, [name, make]] of Object.entries(hostileValues).entries())
     yield { name: `${name} in ${names[at % names.length]}`, type: json, text: () => `{"${names[at % names.length]}":${make(room * 0.9)}}` };
-  for (const [hostile, make] of Object.entries(hostileTexts))
-    for (const group of groups)
-      yield {
-        name: `${hostile} in ${group.join(', ')}`,
-        type: json,
-        text: () => JSON.stringify(Object.fromEntries(group.map((name) => [name, make(room / group.length / 4)]))),
-      };
 }
 
 async function post({ method }: Door, address: string, headers: Record<string, string>, type: string, body: string): Promise<number> {
@@ -121,6 +140,10 @@ async function post({ method }: Door, address: string, headers: Record<string, s
 
 /** What takes JSON beside forms, or instead of them. */
 const takesJson = (path: string) => !/^\/(?:dashboard|oauth|auth\/sso)\/(?!setup|register)/.test(path) && path !== '/language';
+
+/** Collections that nobody writes by forms, forms without a file, and what is none of the sample's or gone: 404 whoever asks. */
+const hasNothing =
+  /^POST \/dashboard\/(?:(?:identities|consents|sessions|webhook_deliveries|event_types|audit_logs|security_events|request_traces|signing_keys)(?:\/|$)|settings\/logo$|arrivals\/|(?:registration_tokens|federated_credentials)\/[^/]+(?:\/delete)?$)|^DELETE \/oauth\/register\//;
 
 test('no form, JSON step or OAuth request holds the event loop, whatever its shape (attack 18.1040)', async () => {
   const slow: string[] = [];
@@ -147,16 +170,19 @@ test('no form, JSON step or OAuth request holds the event loop, whatever its sha
         if (bytes > bodyLimits.form) throw new Error(`${address}, ${name}: ${bytes} bytes are too many for the test`);
         const { status, ms } = await costOf(() => post(door, address, sender.headers, type, body));
         requests += 1;
+        // What was changed has another version now.
+        if (status === 303 && door.path.startsWith('/dashboard')) sender.values = await sender.again();
         // What has too many fields is refused before anybody looks at who sends it.
         if (!Object.hasOwn(hostileForms, name)) met.add(status);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         if (ms > worst.ms) worst = { name: `${address}, ${name}`, ms };
         // The provider of `oneOfEach` doesn't answer, which is 502 where somebody is sent on to it.
-        if (ms > mostHeld || (status >= 500 && status !== 502) || status === 413) slow.push(`${door.method} ${address}, ${name} (${bytes} bytes): ${status} after ${ms.toFixed(0)} ms`); // prettier-ignore
+        if (ms > mostHeld || (status >= 500 && status !== 502) || (status === 413 && address !== '/oauth/register')) slow.push(`${door.method} ${address}, ${name} (${bytes} bytes): ${status} after ${ms.toFixed(0)} ms`); // prettier-ignore
       }
       if ([...met].every((status) => [401, 403, 404, 429].includes(status))) closed.push(`${door.method} ${address}`);
     }
   console.info(`${doors.length} routes, ${walked} addresses, ${requests} requests`, Object.fromEntries(statuses), worst, closed);
   expect(slow).toEqual([]);
-  expect([doors.length >= 100, walked >= 150, requests >= 3_000]).toEqual([true, true, true]);
+  expect(closed.filter((address) => !hasNothing.test(address))).toEqual([]);
+  expect([doors.length >= 100, walked >= 150, requests >= 8_000]).toEqual([true, true, true]);
 }, 1_800_000);

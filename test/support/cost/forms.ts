@@ -55,8 +55,8 @@ export function addressesOf(path: string, idOf: (collection: string) => string, 
 /** The page on which the form of an address stands. */
 export function pageOf(address: string): string {
   const [, first, second, third] = address.split('/');
+  if (second === 'settings') return third === 'logo' ? address : '/dashboard/settings';
   if (first !== 'dashboard' || (third !== undefined && !presentations.some(({ path }) => path === second))) return address;
-  if (second === 'settings') return '/dashboard/settings';
   if (third === undefined) return `${address}/new`;
   return address.split('/').length === 4 && third !== 'invite' ? `${address}/edit` : address;
 }
