@@ -234,7 +234,7 @@ test('deletion takes prune, and happens only in collections that the document ha
   expect((deleted['changes'] as Document[]).map(({ action, key }) => `${action} ${key}`)).toEqual(['delete going']);
   expect((await api.get('/clients/going')).status).toBe(404);
   expect(((await exported(api))['roles'] as Document[]).map((one) => one['name'])).toContain('going');
-  const inner = { version: 1, clients: [{ client_id: 'going', name: 'Going', application_type: 'machine', grants: [] }] };
+  const inner = { version: 1, clients: [{ client_id: 'coming', name: 'Coming', application_type: 'machine', grants: [] }] };
   await applied(api, { ...inner, clients: [{ ...inner.clients[0], grants: [{ api_resource: 'urn:example:pruned', scopes: ['two'] }] }] });
   const role = await api.create('roles', 'role', { name: 'held' });
   await api.create('users', 'user', { email: 'holder@example.com' }, { roles: { data: [link('role', role['id']).data] } });
