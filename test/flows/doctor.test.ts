@@ -270,7 +270,7 @@ test('nothing that hangs keeps it, and it says what it could not look at', async
   // Some ten seconds; a busy machine takes longer to start the process, and a look without a deadline takes minutes.
   expect(performance.now() - began).toBeLessThan(45_000);
   expect(code).toBe(1);
-  expect(checks.find(({ id }) => id === 'mail')?.finding).toMatch(/does not greet in time/);
+  expect(checks.find(({ id }) => id === 'mail')?.finding).toMatch(/does not greet in time|took longer than/);
   expect(checks.filter(({ id }) => ['database', 'issuer'].includes(id)).map(({ level }) => level)).toEqual(
     expect.arrayContaining(['problem']),
   );

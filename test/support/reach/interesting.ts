@@ -73,6 +73,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
     { token_endpoint_auth_method: 'none' },
   ],
   'client.jwks': [{ jwks: sampleKeys(2) }, { jwks: null }],
+  'client.default_resource': [{ default_resource: 'https://api.example/near' }, { default_resource: null }],
   'client.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }],
   'client.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'client.scopes': [{ scopes: ['openid'] }, { scopes: null }],
