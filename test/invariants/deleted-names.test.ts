@@ -41,6 +41,7 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'client_grants.api_resource_id': { api_resource: 'gone' },
   'client_grants.scopes': { permission: 'gone' },
   'client_grants.subject_audiences': { api_resource: 'gone' },
+  'clients.default_resource': { api_resource: 'gone' },
   'clients.scopes': 'a limit of what it may ask for; it gives nothing',
   'connections.provider_client_id': 'a name at the provider',
   'connections.scopes': 'names at the provider',
@@ -172,6 +173,10 @@ async function linked(client: TestClient, resource: Document, permission: Docume
   const service_client = await api.create('clients', 'client', { name: 'Service', application_type: 'machine' });
   const exchange = { scopes, subject_type: 'user', token_exchange: 'delegation', subject_audiences: [identifier] };
   await api.create('client_grants', 'client_grant', exchange, { ...between, client: link('client', service_client['id'] as string) });
+  await ctx
+    .knex('clients')
+    .where({ id: service_client['id'] as string })
+    .update({ default_resource: identifier });
   const role = await api.create(
     'roles',
     'role',
