@@ -1,4 +1,4 @@
-// `npm run bench`: the service beside a bare handler and beside oidc-provider, on one PostgreSQL. docs/scaling.md says how to read it.
+// `npm run bench`: the service beside a bare handler and beside oidc-provider, on one PostgreSQL. docs/explanation/scaling.md says how to read it.
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the service with the settings that keep its memory small and flat (docs/operations.md, "Memory"). The shell gives way to Node: one
+# Starts the service with the settings that keep its memory small and flat (docs/how-to/operations.md, "Memory"). The shell gives way to Node: one
 # process, which receives the signals. Arguments are further options of Node.
 set -u
 
@@ -19,7 +19,7 @@ if ! node $wanted --version >/dev/null 2>&1; then
     if node "$option" --version >/dev/null 2>&1; then
       known="$known $option"
     else
-      echo "$(node --version) does not know $option: starting without it, which costs memory (docs/operations.md, \"Memory\")" >&2
+      echo "$(node --version) does not know $option: starting without it, which costs memory (docs/how-to/operations.md, \"Memory\")" >&2
     fi
   done
 fi

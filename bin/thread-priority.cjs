@@ -1,5 +1,5 @@
 // Loaded before the service (bin/start.sh): gives the threads that hash passwords and sign a lower priority than the event loop, where they share a processor. A
-// password takes one of them some 20 ms, for which every other request would wait. A busy one still gets about a quarter of what it shares with the loop (docs/operations.md).
+// password takes one of them some 20 ms, for which every other request would wait. A busy one still gets about a quarter of what it shares with the loop (docs/how-to/operations.md).
 'use strict';
 const { readdirSync, stat } = require('node:fs');
 const { setPriority } = require('node:os');

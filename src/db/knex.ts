@@ -119,7 +119,7 @@ export function spending(knex: Knex, deadline: Deadline): Knex {
  * Nothing waits longer than {@link databaseTimeoutMs}, or than the deadline of the work ({@link spending}): not for a connection, not for a statement
  * (the server ends it), not for a silent server (the socket is dropped, and with it those that were idle meanwhile). What failed is told by class (failures.ts). Connections are opened on demand and closed when idle, so a restarted server is
  * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
- * statements and sets no limits of the server at connect, for a transaction pooler (docs/operations.md).
+ * statements and sets no limits of the server at connect, for a transaction pooler (docs/how-to/operations.md).
  */
 export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
   const { url, poolMax, unlimited = false, prepared = true, logger } = options;

@@ -1,6 +1,6 @@
 /**
  * Every code of an error object of the Management API, with its statuses and what to do. The compiler knows no other: the page
- * `docs/errors.md` is made from this list. Codes are never renamed.
+ * `docs/reference/errors.md` is made from this list. Codes are never renamed.
  */
 export const apiErrorCodes = {
   invalid_request: [[400, 415], 'Send what HTTP and the documentation ask for; the detail says what could not be read.'],
@@ -81,12 +81,12 @@ export const apiErrorCodes = {
   unknown_option: [[422], 'Use the options of the strategy.'],
   unknown_variable: [
     [422],
-    'Name variables that the mail has, or placeholders that the text has; docs/mail-templates.md and docs/page-texts.md list them.',
+    'Name variables that the mail has, or placeholders that the text has; docs/reference/mail-templates.md and docs/reference/page-texts.md list them.',
   ],
   variable_required: [[422], 'Add one of the variables that the detail names; in a mail outside of all sections.'],
-  invalid_text: [[422], 'Write the text as the detail says; docs/page-texts.md has the rules.'],
-  invalid_template: [[422], 'Write the template as the detail says; docs/mail-templates.md has the rules.'],
-  markup_not_allowed: [[422], 'Leave out, or write otherwise, what the detail names: docs/mail-templates.md says what a mail’s HTML can have; a page text has no markup.'],
+  invalid_text: [[422], 'Write the text as the detail says; docs/reference/page-texts.md has the rules.'],
+  invalid_template: [[422], 'Write the template as the detail says; docs/reference/mail-templates.md has the rules.'],
+  markup_not_allowed: [[422], 'Leave out, or write otherwise, what the detail names: docs/reference/mail-templates.md says what a mail’s HTML can have; a page text has no markup.'],
   unknown_event_type: [[422], 'Use names of `/api/event_types`, or `*`.'],
   unknown_scope: [[422], 'Use permissions of the API resource.'],
   unknown_time_zone: [[422], 'Use a name such as `Europe/London`.'],

@@ -2,7 +2,7 @@ import type { SecurityEventName } from './security-events.js';
 
 /**
  * What `event` may say in a line of the log, beside the names of security events (`security-events.ts`): the closed list of what an operator looks
- * for, or an alert waits for. Names are never changed; `msg` is for people and may be. A new one is a line here; docs/log-lines.md follows.
+ * for, or an alert waits for. Names are never changed; `msg` is for people and may be. A new one is a line here; docs/reference/log-lines.md follows.
  */
 export const logEvents = {
   'api_resource.displaced': 'BASE_URL made an API resource’s identifier that of the Management API; it was given another one.',

@@ -1,6 +1,6 @@
 /**
  * Every value of `error` at the OAuth and OpenID Connect endpoints: where it comes from, what it means and what to do. The compiler knows no
- * other: the page `docs/errors.md` is made from this list.
+ * other: the page `docs/reference/errors.md` is made from this list.
  */
 export const oauthErrorCodes = {
   invalid_request: ['RFC 6749', 'A parameter is missing, repeated or malformed; the description names it.'],

@@ -5,7 +5,7 @@ import { tokenSecurityEvents } from './token-security-events.js';
 
 /**
  * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
- * new one is an entry here and the call that records it; docs/security-events.md follows (`npm run docs`).
+ * new one is an entry here and the call that records it; docs/reference/security-events.md follows (`npm run docs`).
  */
 export const securityEvents = {
   ...signInSecurityEvents,

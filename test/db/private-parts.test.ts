@@ -1,4 +1,4 @@
-// What is used of Knex and `pg` beyond what they promise (docs/upgrading.md): fails when another release does it in another way.
+// What is used of Knex and `pg` beyond what they promise (docs/how-to/upgrading.md): fails when another release does it in another way.
 import type { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import pg from 'pg';

@@ -1,4 +1,4 @@
-// The snippets of docs/kitsu.md, run one after the other as they stand there, against a service that listens.
+// The snippets of docs/how-to/kitsu.md, run one after the other as they stand there, against a service that listens.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 test('creating, reading, changing, rotating, being refused and deleting, as the guide says', async () => {
-  const guide = await readFile('docs/kitsu.md', 'utf8');
+  const guide = await readFile('docs/how-to/kitsu.md', 'utf8');
   const snippets = [...guide.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code);
   expect(snippets).toHaveLength(8);
   const said = `console.log(JSON.stringify({ id, signing_secret, found: webhooks.map((one) => one.id), read: webhook, changed: changed.data, rotated: rotated.data, refusal }));`;

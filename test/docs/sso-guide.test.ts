@@ -1,10 +1,10 @@
-// docs/sso.md against what it describes.
+// docs/how-to/sso.md against what it describes.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { connectionStrategies, mappableAttributes, strategyNames, strategyOf } from '../../src/domain/connections/strategies.js';
 import { ssoCodes } from '../../src/sso/refusal.js';
 
-const guide = await readFile('docs/sso.md', 'utf8');
+const guide = await readFile('docs/how-to/sso.md', 'utf8');
 
 test('every strategy, its options, every attribute and every code is in the guide', () => {
   const options = strategyNames.flatMap((name) => strategyOf(name).options.map((option) => option.name));

@@ -1,4 +1,4 @@
-// The snippets of docs/webhooks.md, run as they stand there.
+// The snippets of docs/how-to/webhooks.md, run as they stand there.
 import { spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deliveryHeaders, serviceSignature, standardSignature } from '../../src/domain/webhooks/sign.js';
 import { needs, pathOf, type Program } from '../support/programs.js';
 
-const guide = await readFile('docs/webhooks.md', 'utf8');
+const guide = await readFile('docs/how-to/webhooks.md', 'utf8');
 const secret = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
 const body = JSON.stringify({ event: 'user.created', data: { first_name: 'Zoë', note: 'a "quoted"\\ line\nand another' } });
 const genuine = serviceSignature(secret, body);
@@ -25,7 +25,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 function snippet(heading: string): string {
   const found = new RegExp(`### ${heading}\n[\\s\\S]*?\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1];
-  if (found === undefined) throw new Error(`docs/webhooks.md has no snippet under ${heading}`);
+  if (found === undefined) throw new Error(`docs/how-to/webhooks.md has no snippet under ${heading}`);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Two processes, three rotations of SECRET_KEY in the order that docs/operations.md gives, tokens and webhooks all the while: no request fails.
+// Two processes, three rotations of SECRET_KEY in the order that docs/how-to/operations.md gives, tokens and webhooks all the while: no request fails.
 import { createHmac, randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';

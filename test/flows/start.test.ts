@@ -14,7 +14,7 @@ import { eventually } from '../support/webhooks.js';
 // A shared machine takes its time to start processes.
 vi.setConfig({ testTimeout: 150_000 });
 
-/** What only some installations and some requests need; what each costs a start is in docs/scaling.md. */
+/** What only some installations and some requests need; what each costs a start is in docs/explanation/scaling.md. */
 const onDemand =
   `@fastify/busboy @opentelemetry/ @peculiar/ @simplewebauthn/server marked nodemailer openid-client parse5 qr redis tar-stream
   tsyringe undici yaml zod-openapi`

@@ -1,4 +1,4 @@
-// What is used of Node's HTTP server and of Express beyond what they promise (docs/upgrading.md).
+// What is used of Node's HTTP server and of Express beyond what they promise (docs/how-to/upgrading.md).
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';

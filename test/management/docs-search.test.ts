@@ -115,7 +115,7 @@ function at(host: string, path: string): Promise<string> {
 
 describe('the addresses in the examples', () => {
   test('are those of the installation that shows them', async () => {
-    for (const { name } of readGuides().list) {
+    for (const { name } of readGuides().groups.flatMap(({ guides }) => guides)) {
       const html = await (await fetch(`${service.url}/docs/${name}`)).text();
       expect(html).not.toMatch(/https:\/\/id\.example\.com|http:\/\/localhost:3000/);
     }

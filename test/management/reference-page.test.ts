@@ -54,8 +54,9 @@ test('guides are rendered from their Markdown, with links among them', async () 
 
 test('links of guides lead to guides, headings and https, and nowhere else', () => {
   const guides = readGuides();
-  expect(linkTarget(guides, 'javascript:alert(1)')).toBeNull();
-  expect(linkTarget(guides, '../package.json')).toBeNull();
-  expect(linkTarget(guides, 'events.md#usercreated')).toBe('/docs/events#usercreated');
-  expect(linkTarget(guides, 'https://example.com')).toBe('https://example.com');
+  expect(linkTarget(guides, 'javascript:alert(1)', 'how-to/sso.md')).toBeNull();
+  expect(linkTarget(guides, '../package.json', 'how-to/sso.md')).toBeNull();
+  expect(linkTarget(guides, '../reference/events.md#usercreated', 'how-to/sso.md')).toBe('/docs/events#usercreated');
+  expect(linkTarget(guides, 'spring.md', 'guides/README.md')).toBe('/docs/guides/spring');
+  expect(linkTarget(guides, 'https://example.com', 'how-to/sso.md')).toBe('https://example.com');
 });

@@ -5,7 +5,7 @@ import { access, mkdir } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { startUp } from './start-up.js';
 
-/** What leans on private parts of Node, `pg`, Knex and Express (docs/upgrading.md), beside everything that needs no database. */
+/** What leans on private parts of Node, `pg`, Knex and Express (docs/how-to/upgrading.md), beside everything that needs no database. */
 const shortPart = [
   'test/db/statements',
   'test/db/migrate.test.ts',

@@ -69,7 +69,7 @@ const trustEmail: StrategyOption = {
 const oidcNeeds = [['issuer'], ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint']] as const;
 
 /**
- * The strategies by their wire names. The API's enum and checks, the dashboard's form and docs/sso.md follow from this list;
+ * The strategies by their wire names. The API's enum and checks, the dashboard's form and docs/how-to/sso.md follow from this list;
  * `src/sso/strategies/index.ts` has one implementation for each.
  */
 export const connectionStrategies = {

@@ -91,7 +91,7 @@ const actor = z.object({ actor_kind: z.enum(['user', 'client', 'system']), actor
 
 /**
  * The event types (specification 7.2.2) with the schema of each payload's `data`. The webhook enum, the typed `emit`,
- * `/api/event_types` and docs/events.md follow from this list.
+ * `/api/event_types` and docs/reference/events.md follow from this list.
  */
 export const catalogue = {
   'user.created': { description: 'A user is created via the API.', data: z.object({ ...user, created_by: actor }) },

@@ -34,7 +34,7 @@ const happened = (what: string, sample = false) => flag(what, sample);
 
 /**
  * Every mail that the service sends, with what a template of it can name. The types of what callers hand over, the checks of templates, the forms of
- * the dashboard and docs/mail-templates.md follow from this list. Names are never changed.
+ * the dashboard and docs/reference/mail-templates.md follow from this list. Names are never changed.
  */
 export const mails = {
   register_code: {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { lexer, type Token } from 'marked';
+import { named } from '../../lib/named.js';
 import { packageRoot } from '../../lib/package-root.js';
 import type { Guide } from './page-models.js';
 
@@ -12,23 +13,32 @@ export type Addresses = { readonly issuer: string; readonly base_url: string };
 /** A guide and its Markdown as tokens. */
 export type ReadGuide = { readonly guide: Guide; readonly blocks: readonly Token[] };
 
-/** The folders of `docs` that hold guides; one's README.md is the guide that bears its name. */
-const folders = ['', 'guides'];
+/** The folders of `docs` that are served, and the heading under which the navigation has their pages. */
+const folders: Readonly<Record<string, string>> = named({
+  '': 'Start',
+  'how-to': 'How to',
+  guides: 'How to',
+  reference: 'Reference',
+  explanation: 'Explanation',
+});
 
-/** The Markdown files of the folders, as paths from `docs`. */
-const filesIn = (docsDir: string): string[] =>
-  folders.flatMap((folder) => {
-    const directory = join(docsDir, folder);
-    const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.md')) : [];
-    return names.sort().map((name) => posix.join(folder, name));
-  });
+/** The Markdown files of a folder, as paths from `docs`. */
+function filesIn(docsDir: string, folder: string): string[] {
+  const directory = join(docsDir, folder);
+  const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.md')) : [];
+  return names.sort().map((name) => posix.join(folder, name));
+}
 
-const nameOf = (file: string) => file.replace(/(?:\/README)?\.md$/, '');
+/** What a page is called in its address: its file's name, behind `guides/` in that folder; the README.md of `guides` is called as the folder. */
+const nameOf = (file: string): string => {
+  const name = file.replace(/(?:\/README)?\.md$/, '');
+  return name.startsWith('guides/') ? name : posix.basename(name);
+};
 
-/** The guides of `docs/*.md` and `docs/guides/*.md`, read once. An installation without that folder has none. */
+/** The pages of the folders, read once. An installation without `docs` has none. */
 export type Guides = {
-  /** Those that the navigation names: not the pages of a folder, which its README.md names. */
-  readonly list: readonly Guide[];
+  /** Those that the navigation names, by heading: of `docs/guides` its README.md, which names the others. */
+  readonly groups: readonly { readonly title: string; readonly guides: readonly Guide[] }[];
   readonly all: readonly ReadGuide[];
   find(name: string): ReadGuide | null;
 };
@@ -41,16 +51,24 @@ const localized = (markdown: string, { issuer, base_url }: Addresses): string =>
 
 /** @param addresses left out: the examples stay as they stand in the files */
 export function readGuides(addresses: Addresses | null = null, docsDir = defaultDocsDir): Guides {
-  const guides = filesIn(docsDir).map((file) => {
+  const read = (file: string): ReadGuide => {
     const markdown = readFileSync(join(docsDir, file), 'utf8');
     const tokens = lexer(addresses ? localized(markdown, addresses) : markdown);
     const heading = tokens.find((token) => token.type === 'heading');
     const name = nameOf(file);
     const blocks = tokens.filter((token) => token !== heading && token.type !== 'html' && token.type !== 'space');
-    return { guide: { name, title: (heading as { text?: string } | undefined)?.text ?? name }, blocks };
-  });
+    return { guide: { name, file, title: (heading as { text?: string } | undefined)?.text ?? name }, blocks };
+  };
+  const inFolders = Object.entries(folders).map(([folder, title]) => ({ title, guides: filesIn(docsDir, folder).map(read) }));
+  const guides = inFolders.flatMap((folder) => folder.guides);
+  const under = (title: string) =>
+    inFolders
+      .flatMap((folder) => (folder.title === title ? folder.guides.map(({ guide }) => guide) : []))
+      .filter(({ name }) => !name.includes('/'));
   return {
-    list: guides.map(({ guide }) => guide).filter(({ name }) => !name.includes('/')),
+    groups: [...new Set(Object.values(folders))]
+      .map((title) => ({ title, guides: under(title) }))
+      .filter((group) => group.guides.length > 0),
     all: guides,
     find: (name) => guides.find(({ guide }) => guide.name === name) ?? null,
   };
@@ -58,7 +76,7 @@ export function readGuides(addresses: Addresses | null = null, docsDir = default
 
 /** The Markdown of the guides of a folder, by name, as it stands in the files; without the folder's README.md. */
 export function readGuideFiles(folder: string, docsDir = defaultDocsDir): Readonly<Record<string, string>> {
-  const files = filesIn(docsDir).filter((file) => posix.dirname(file) === folder && posix.basename(file) !== 'README.md');
+  const files = filesIn(docsDir, folder).filter((file) => posix.basename(file) !== 'README.md');
   return Object.fromEntries(files.map((file) => [posix.basename(file, '.md'), readFileSync(join(docsDir, file), 'utf8')]));
 }
 
@@ -71,12 +89,12 @@ export const anchorOf = (text: string): string =>
 
 /**
  * Where a link of a guide leads on this site: another guide, a heading, an https address; anything else is shown as text.
- * @param from the name of the guide that has the link
+ * @param from the file that has the link, as a path from `docs`
  */
-export function linkTarget(guides: Guides, href: string, from = ''): string | null {
+export function linkTarget(guides: Guides, href: string, from: string): string | null {
   if (/^#[\w-]+$/.test(href) || /^https?:\/\//.test(href) || /^\/(docs|api|dashboard|account|\.well-known)\b/.test(href)) return href;
-  const [, file = '', anchor = ''] = /^((?:\.\.\/|[\w-]+\/)*[\w-]+\.md)(#[\w-]+)?$/.exec(href) ?? [];
-  const folder = folders.includes(from) ? from : posix.dirname(from);
-  const name = file === '' ? '' : nameOf(posix.join(folder, file));
-  return guides.find(name) ? `/docs/${name}${anchor}` : null;
+  const [, path = '', anchor = ''] = /^((?:\.\.\/|[\w-]+\/)*[\w-]+\.md)(#[\w-]+)?$/.exec(href) ?? [];
+  const file = posix.join(posix.dirname(from), path);
+  const target = guides.all.find(({ guide }) => guide.file === file)?.guide;
+  return target ? `/docs/${target.name}${anchor}` : null;
 }

@@ -2,12 +2,12 @@ import type { Token } from 'marked';
 import type { BasePage } from '../../http/pages/page-models.js';
 import type { Findings } from './search.js';
 
-/** A guide by its address `/docs/{name}`. */
-export type Guide = { readonly name: string; readonly title: string };
+/** A guide by its address `/docs/{name}`; its file as a path from `docs`. */
+export type Guide = { readonly name: string; readonly file: string; readonly title: string };
 
-/** What every page of the documentation has: the guides, and what its search field holds. */
+/** What every page of the documentation has: the guides by heading, and what its search field holds. */
 export interface DocsPage extends BasePage {
-  guides: readonly Guide[];
+  groups: readonly { readonly title: string; readonly guides: readonly Guide[] }[];
   query: string;
 }
 

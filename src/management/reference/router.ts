@@ -17,7 +17,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
   const libraryOf = createLibrary(registry);
   const base = (req: Request, title: string, query = '') => ({
     ...basePage(req.ctx.environment, { title, request_id: req.request_id }),
-    guides: libraryOf(req.ctx.environment).guides.list,
+    groups: libraryOf(req.ctx.environment).guides.groups,
     query,
   });
 
@@ -41,7 +41,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
     const { guides } = libraryOf(req.ctx.environment);
     const found = guides.find(folder + String(req.params['guide']));
     if (!found) throw new PageError(404, 'not_found', 'There is nothing at this address.');
-    const address = (href: string) => linkTarget(guides, href, found.guide.name);
+    const address = (href: string) => linkTarget(guides, href, found.guide.file);
     web.renderPage(res, 'docs/guide', {
       ...base(req, found.guide.title),
       name: found.guide.name,

@@ -10,7 +10,7 @@ import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
 const key = boundedText(64).refine((name) => isPageTextKey(name), {
-  message: 'must be the key of a text of the account pages, such as login.title (docs/page-texts.md lists them)',
+  message: 'must be the key of a text of the account pages, such as login.title (docs/reference/page-texts.md lists them)',
   params: { code: 'invalid_value' },
 });
 const locale = z.enum(languageTags);

@@ -29,7 +29,9 @@ export const security_events = resource<AuditLogRow>({
     'Sign-ins and refused ones, reused codes and tokens, changed roles, keys, secrets and settings, denied operations: a closed list of names that never change. Nobody can change an entry. Kept for 180 days, or for SECURITY_EVENT_DAYS.',
   source: { table: 'audit_logs', key: 'id', keyType: 'uuid', visible: visibleSecurityEvents },
   attributes: z.object({
-    event: z.string().meta({ description: 'What happened, by a name that is never changed; docs/security-events.md describes each.' }),
+    event: z
+      .string()
+      .meta({ description: 'What happened, by a name that is never changed; docs/reference/security-events.md describes each.' }),
     severity: severity.meta({ description: '`critical`: somebody should look at once.' }),
     occurred_at: isoTime,
     outcome,

@@ -16,7 +16,7 @@ function counted(texts: readonly string[]): [string, number][] {
   return [...counts].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1));
 }
 
-/** `docs/dependencies.md`, from package.json, package-lock.json and the reasons. */
+/** `docs/reference/dependencies.md`, from package.json, package-lock.json and the reasons. */
 export function dependenciesPage(): string {
   const manifest = read('package.json') as Manifest;
   const { packages } = read('package-lock.json') as { packages: Readonly<Record<string, LockedPackage>> };
@@ -58,7 +58,7 @@ ${table('devDependencies')}
 
 1. Is it the product? Protocol, policy and data are this project's own code; whatever else a well-kept library does goes to the library.
 2. Is it kept: a release within the year, types, answers to reports, few packages of its own, a licence of the kinds above?
-3. Pinned by the lock file; exactly in package.json where private parts of it are used ([upgrading](upgrading.md)).
+3. Pinned by the lock file; exactly in package.json where private parts of it are used ([upgrading](../how-to/upgrading.md)).
 4. Its line in \`src/programs/docs/dependency-reasons.ts\`, then \`npm run -s docs\`.
 `;
 }

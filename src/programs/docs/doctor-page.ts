@@ -39,7 +39,7 @@ function section(id: string, { title, looks, faults }: Check): string {
   return [`## ${title}: \`${id}\``, looks, markdownTable(['level', 'when', 'what follows', 'what mends it'], rows)].join('\n\n');
 }
 
-/** docs/doctor.md: every check, what it may find, and what mends that. */
+/** docs/reference/doctor.md: every check, what it may find, and what mends that. */
 export function doctorPage(): string {
   const sections = Object.entries<Check>(checks).map(([id, one]) => section(id, one));
   return `${[introduction, levels, rest, ...sections].join('\n\n')}\n`;

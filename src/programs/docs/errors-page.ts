@@ -18,7 +18,7 @@ const oauth = `## OAuth and OpenID Connect
 Refusals are JSON (\`{"error": "...", "error_description": "..."}\`), or travel to the redirect URI in \`error\` and \`error_description\`, with \`state\` and \`iss\`. A client or redirect URI that is
 not right is told on a page and never redirected.`;
 
-/** docs/errors.md: every code with what to do. */
+/** docs/reference/errors.md: every code with what to do. */
 export function errorsPage(): string {
   const api = Object.entries(apiErrorCodes).map(([code, [statuses, advice]]) => [`\`${code}\``, statuses.join(', '), advice]);
   const others = Object.entries(oauthErrorCodes).map(([code, [origin, advice]]) => [`\`${code}\``, origin, advice]);

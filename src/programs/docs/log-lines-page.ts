@@ -7,10 +7,10 @@ const introduction = `# Log reference
 
 Every line of the log is a JSON object with \`level\` (pino's: 20 debug, 30 info, 40 warning, 50 error, 60 fatal), \`time\` (milliseconds), \`event\` and \`msg\`.
 \`event\` is one of the names below, or that of a [security event](security-events.md), and nothing else: search and alert by it. Names are never changed; new ones may come.
-\`msg\` is for people and may be reworded. What else a line bears is described in [operations.md](operations.md#logging); \`err\` is the cause of a failure,
-\`request_id\` what the caller saw, \`trace_id\` the [trace](operations.md#traces) that a line belongs to, while such are sent. No line has a secret, a code, a token or a password.`;
+\`msg\` is for people and may be reworded. What else a line bears is described in [operations.md](../how-to/operations.md#logging); \`err\` is the cause of a failure,
+\`request_id\` what the caller saw, \`trace_id\` the [trace](../how-to/operations.md#traces) that a line belongs to, while such are sent. No line has a secret, a code, a token or a password.`;
 
-/** docs/log-lines.md: what `event` may say in a line of the log, beside security events. */
+/** docs/reference/log-lines.md: what `event` may say in a line of the log, beside security events. */
 export function logLinesPage(): string {
   const rows = Object.entries(logEvents).map(([name, text]) => [`\`${name}\``, text]);
   return `${introduction}\n\n${markdownTable(['event', 'what it says'], rows)}\n`;

@@ -13,15 +13,15 @@ import { securityEventsPage } from './security-events-page.js';
 /** The documents and schemas that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
 export function generatedPages(): Readonly<Record<string, string>> {
   return {
-    'docs/dependencies.md': dependenciesPage(),
-    'docs/events.md': eventsPage(),
-    'docs/errors.md': errorsPage(),
-    'docs/doctor.md': doctorPage(),
-    'docs/log-lines.md': logLinesPage(),
-    'docs/mail-templates.md': mailTemplatesPage(),
-    'docs/page-texts.md': pageTextsPage(),
-    'docs/refusal-rules.md': refusalRulesPage(),
-    'docs/security-events.md': securityEventsPage(),
+    'docs/reference/dependencies.md': dependenciesPage(),
+    'docs/reference/events.md': eventsPage(),
+    'docs/reference/errors.md': errorsPage(),
+    'docs/reference/doctor.md': doctorPage(),
+    'docs/reference/log-lines.md': logLinesPage(),
+    'docs/reference/mail-templates.md': mailTemplatesPage(),
+    'docs/reference/page-texts.md': pageTextsPage(),
+    'docs/reference/refusal-rules.md': refusalRulesPage(),
+    'docs/reference/security-events.md': securityEventsPage(),
     'schemas/config-v1.schema.json': documentJsonSchemaText(),
     ...guidePages(),
   };

@@ -9,8 +9,8 @@ const introduction = `# Security events
 
 Each of these leaves a line in the log, whose \`event\` is the name, and an entry that \`/dashboard/security_events\` and \`GET /api/security_events\` (permission
 \`security_events:read\`, \`filter[event]\`) show, and the
-[log streams](siem.md) send. It stands in the audit log too. Names are never changed; new ones may come. What an
-entry holds and how long it stays is in [operations.md](operations.md#security-events).`;
+[log streams](../how-to/siem.md) send. It stands in the audit log too. Names are never changed; new ones may come. What an
+entry holds and how long it stays is in [operations.md](../how-to/operations.md#security-events).`;
 
 const written = `**In the change's transaction**: the row is there if and only if what it tells of happened. **Collected**: anybody can cause it as often as they like, so rows are gathered,
 written within about a second, and shared by what repeats within a minute (\`count\`).`;
@@ -23,7 +23,7 @@ function foreignNames(event: SecurityEvent): string {
 
 const kinds = { transaction: "in the change's transaction", collected: 'collected' } as const;
 
-/** docs/security-events.md: every security event with what it means. */
+/** docs/reference/security-events.md: every security event with what it means. */
 export function securityEventsPage(): string {
   const rows = Object.entries<SecurityEvent>(securityEvents).map(([name, event]) => [
     `\`${name}\``,

@@ -21,7 +21,7 @@ import { tls } from './tls.js';
 import { versions } from './versions.js';
 import { webhooks } from './webhooks.js';
 
-/** Everything that the doctor looks at, in the order in which it tells. The command, the API, the page and docs/doctor.md follow from this list. */
+/** Everything that the doctor looks at, in the order in which it tells. The command, the API, the page and docs/reference/doctor.md follow from this list. */
 export const checks = {
   config,
   database,
