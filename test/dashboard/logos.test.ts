@@ -74,7 +74,7 @@ describe('the logo', () => {
       return [answer.status, error];
     };
     expect(await refused(null)).toEqual([422, 'Choose an image first.']);
-    expect(await refused('GIF89a')).toEqual([422, 'The image must be PNG, JPEG or WebP.']);
+    expect(await refused('GIF89a')).toEqual([422, 'The image must be PNG, JPEG or WebP. Export another format, such as SVG, as PNG.']);
     expect(await refused(png(1, 1, { width: 9_999, height: 1 }))).toEqual([422, 'The image is more than 4096 pixels wide or high.']);
     expect(await refused(Buffer.alloc(600 * 1024, 60))).toEqual([422, 'The image is larger than 512 KiB.']);
     expect((await send(settings, { slot: 'dark' }, Buffer.alloc(17 * 1024 * 1024))).status).toBe(413);

@@ -25,7 +25,9 @@ describe('the type of an image', () => {
       '<svg xmlns="http://www.w3.org/2000/svg"/>',
       '\ufeff<?xml version="1.0"?><svg/>',
     ];
-    expect(others.map(problem)).toEqual(others.map(() => 'The image must be PNG, JPEG or WebP.'));
+    expect(others.map(problem)).toEqual(
+      others.map(() => 'The image must be PNG, JPEG or WebP. Export another format, such as SVG, as PNG.'),
+    );
   });
 
   test('is no other one behind the first, nor half of it (attack 42.821)', () => {

@@ -64,7 +64,9 @@ describe('a logo', () => {
   });
 
   test('that is SVG is refused, whatever it holds, and one that is shown can run and load nothing (attack 42.820)', async () => {
-    expect(codes(await upload('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9"/></svg>'))).toEqual([422, 'invalid_image']);
+    const svg = await upload('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9"/></svg>');
+    expect(codes(svg)).toEqual([422, 'invalid_image']);
+    expect(JSON.stringify(svg.body)).toContain('Export another format, such as SVG, as PNG.');
     const shown = await show((await uploaded(png()))['attributes'].url);
     expect(shown.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'; sandbox");
   });

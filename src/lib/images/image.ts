@@ -30,5 +30,5 @@ export function checkImage(bytes: Buffer): CheckedImage | ImageProblem {
   if (isPng(bytes)) return checked('PNG', 'image/png', bytes, readPng(bytes));
   if (isJpeg(bytes)) return checked('JPEG', 'image/jpeg', bytes, readJpeg(bytes));
   if (isWebp(bytes)) return checked('WebP', 'image/webp', bytes, readWebp(bytes));
-  return { problem: 'The image must be PNG, JPEG or WebP.' };
+  return { problem: 'The image must be PNG, JPEG or WebP. Export another format, such as SVG, as PNG.' };
 }
