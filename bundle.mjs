@@ -49,7 +49,7 @@ const { outputFiles } = await build({
   platform: 'node',
   target: 'node20.19',
   sourcemap: true,
-  // The maps are read by the service itself when a stack needs them (src/process/source-maps.ts): names and lines are enough.
+  // For Node's --enable-source-maps, with which bin/start.sh and the commands of package.json run: names and lines are enough.
   sourcesContent: false,
   logLevel: 'warning',
   write: false,

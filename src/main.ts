@@ -1,9 +1,7 @@
 import { runProgram } from './process/run.js';
 import { isWorker, startPrimary, startWorker } from './process/cluster.js';
-import { mapStacks } from './process/source-maps.js';
 import { startAll } from './process/startup.js';
 
-mapStacks();
 runProgram(async (config, logger, stops) => {
   if (isWorker) await startWorker(config, logger, stops);
   else if (config.webConcurrency > 1) await startPrimary(config, logger, stops);

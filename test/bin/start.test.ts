@@ -65,7 +65,13 @@ test('Node takes the place of the shell, with the settings that keep memory smal
   expect(told).toEqual({
     pid: child.pid,
     priorities: expect.anything() as unknown,
-    options: [...settings, '--require', expect.stringMatching(/^\/.*\/bin\/thread-priority\.cjs$/), '--stack-trace-limit=20'],
+    options: [
+      ...settings,
+      '--enable-source-maps',
+      '--require',
+      expect.stringMatching(/^\/.*\/bin\/thread-priority\.cjs$/),
+      '--stack-trace-limit=20',
+    ],
     tunables: 'glibc.malloc.mmap_threshold=8388608:glibc.malloc.hugetlb=1:glibc.malloc.arena_max=2',
   });
   expect(warnings).toEqual([]);
@@ -84,7 +90,10 @@ exec '${process.execPath}' "$@"
 `;
   await writeFile(join(directory, 'old/node'), node, { mode: 0o755 });
   const { child, told, warnings } = await start(directory, join(directory, 'old'));
-  expect(told).toMatchObject({ pid: child.pid, options: [settings[0], settings[2], '--require', expect.any(String)] });
+  expect(told).toMatchObject({
+    pid: child.pid,
+    options: [settings[0], settings[2], '--enable-source-maps', '--require', expect.any(String)],
+  });
   await expect.poll(() => warnings).toEqual([expect.stringContaining(`${process.version} does not know --heap-growing-percent=50`)]);
 });
 

@@ -92,21 +92,22 @@ test('what is left out of a start is loaded by the first request for it, also wh
 });
 
 test('stacks name the lines that were written', async () => {
-  const main = pathToFileURL((await programArguments('main')).at(-1) as string).href;
+  const [enabled, path] = (await programArguments('main')) as [string, string];
+  const main = pathToFileURL(path).href;
   // What the program says of its configuration is said from a place of its own, and by a function of none of its files.
   const program = `
     process.stderr.write = function elsewhere() { console.log(new Error('said').stack); return true; };
     await import('${main}');
   `;
   const options = { encoding: 'utf8', env: { PATH: process.env['PATH'], PORT: 'x' } } as const;
-  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], options);
+  const { stdout, status } = spawnSync(process.execPath, [enabled, '--input-type=module', '--eval', program], options);
   const [said, elsewhere, own] = stdout.split('\n');
   expect([said, elsewhere, status]).toEqual([
     'Error: said',
-    expect.stringMatching(/^ {4}at Socket\.elsewhere \[as write\] \(file:\S*\[eval1\]:\d+:\d+\)$/),
+    expect.stringMatching(/^ {4}at \w+\.elsewhere \[as write\] \(file:\S*\[eval1\]:\d+:\d+\)$/),
     78,
   ]);
-  const [, line, column] = /^ {4}at file:\S*\/src\/process\/run\.ts:(\d+):(\d+)$/.exec(own ?? '') ?? [];
+  const [, line, column] = /^ {4}at \S+ \(\S*\/src\/process\/run\.ts:(\d+):(\d+)\)$/.exec(own ?? '') ?? [];
   const written = readFileSync('src/process/run.ts', 'utf8').split('\n')[Number(line) - 1] ?? '';
   expect(written.slice(Number(column) - 1)).toMatch(/^write\(/);
 });
