@@ -97,6 +97,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // Whether nobody uses a client is decided over consents and refresh tokens, by the statement that removes it.
   unused_clients: ['clients'],
   document_clients: ['clients'],
+  // A password is counted before it is looked at, for the browser and the account at once.
+  browser_lockouts: ['users'],
 };
 
 /** The tables that a file in src/db names as what it writes, or queries with the builder, as `path:line table`. Joins may name any. */

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { startRegistration } from '../../src/domain/registration/registration.js';
 import { startPasscode } from '../../src/domain/registration/passcodes.js';
-import { countBrowserTry, deleteBrowserLockout, returnBrowserTry } from '../../src/db/tables/browser_lockouts.js';
+import { countPasswordTry, returnPasswordTry } from '../../src/db/tables/browser_lockouts.js';
 import { noteHalfUsed, returnGuess } from '../../src/db/tables/passcode_budgets.js';
 import {
   completePasscode,
@@ -63,12 +63,12 @@ test('passcodes, mails and sessions of one environment are not there in another'
   const limits = { max_attempts: 5, max_wrong: 50, budget: 500, since: new Date(0) };
   const which = { purpose: 'password_reset', id: passcode.id } as const;
   expect(await countAttempt(scope, which, limits, now)).toMatchObject({ passcode: null, guess_count: null });
-  const browser = digest('browser');
+  const tried = { user_id: user.id, browser_digest: digest('browser') };
   const lockout = { threshold: 10, locked_until: now, now, expires_at: new Date(now.getTime() + 60_000) };
-  expect(await countBrowserTry(own.scope, browser, lockout)).toBe(false);
-  await deleteBrowserLockout(scope, browser);
-  await returnBrowserTry(scope, browser, 10, true);
-  expect(await countBrowserTry(scope, browser, { ...lockout, threshold: 1 })).toBe(true);
+  expect(await countPasswordTry(own.scope, tried, lockout)).toMatchObject({ browser_locked: false });
+  for (const end of ['right', 'unseen'] as const)
+    await returnPasswordTry(scope, { ...tried, browser_locked: true, account_locked: true }, lockout, end);
+  expect(await countPasswordTry(scope, tried, { ...lockout, threshold: 1 })).toMatchObject({ browser_locked: true });
   const ofOwn = own.knex('browser_lockouts').where({ environment_id: own.environment.id });
   expect(await ofOwn).toMatchObject([{ failed_login_count: 1, locked_until: null }]);
   const spent = { environment_id: own.environment.id, window_started_at: now, guess_count: 3 };

@@ -82,6 +82,33 @@ test('guesses are counted before they are looked at: of forty at once a locked a
   expect((await login(user.email, 'carried over')).status).toBe(401);
 }, 60_000);
 
+test('a known browser’s guesses at once are counted for it and for the account in one statement, and right ones taken back (attack 10.1066)', async () => {
+  const password_hash = await bcrypt.hash('carried over', 8);
+  const [user, other] = [await newUser({ password_hash }), await newUser()];
+  const browserOf = ({ id }: UserRow) => ({
+    origin: noOrigin,
+    device: { id: 'of the test', users: [[id, service.clock.now().getTime()] as const] },
+  });
+  const tried = (count: number, whose: UserRow, secret: (i: number) => string) =>
+    Promise.all(Array.from({ length: count }, (_, i) => provePassword(ctx, whose.email, secret(i), browserOf(whose))));
+  const before = passwords.spent();
+  const guesses = await tried(40, user, (i) => `guess ${i}`);
+  expect(new Set(guesses.map(({ outcome }) => outcome))).toEqual(new Set(['invalid']));
+  expect(passwords.spent() - before).toBe(10 * 0.75 + 30);
+  expect(await stored(user)).toEqual({ failed_login_count: 0, locked: true });
+  expect((await tried(1, user, () => 'carried over'))[0]?.outcome).toBe('invalid');
+  expect(await ctx.scope.knex('browser_lockouts')).toMatchObject([{ failed_login_count: 0, locked_until: expect.any(Date) }]);
+  // Of a browser that is locked nothing is counted for the account either.
+  await updateUser(ctx.scope, user.id, { locked_until: null });
+  expect((await tried(1, user, () => 'carried over'))[0]?.outcome).toBe('invalid');
+  expect(await stored(user)).toEqual({ failed_login_count: 0, locked: false });
+  await ctx.scope.knex('browser_lockouts').delete();
+  const right = await tried(9, other, () => password);
+  expect(right.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 9 }, () => 'ok'));
+  expect(await stored(other)).toEqual({ failed_login_count: 0, locked: false });
+  expect(await ctx.scope.knex('browser_lockouts')).toEqual([]);
+}, 60_000);
+
 test('the right password as the last try before the lock gets in, and locks nothing (attack 10.992)', async () => {
   const user = await newUser();
   for (let i = 1; i < ctx.environment.lockout_threshold; i++) expect((await login(user.email, 'wrong')).status).toBe(401);

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { removeDefaultScope } from '../../src/db/tables/api_resources.js';
 import { deleteAuthorizationCodes, removeScopeFromCodes } from '../../src/db/tables/authorization_codes.js';
-import { countBrowserTry, returnBrowserTry } from '../../src/db/tables/browser_lockouts.js';
+import { countPasswordTry, returnPasswordTry } from '../../src/db/tables/browser_lockouts.js';
 import { addClientConnections, listClientsOfConnection } from '../../src/db/tables/client_connections.js';
 import { removeScopeFromClientGrants, removeSubjectAudience } from '../../src/db/tables/client_grants.js';
 import { findClients } from '../../src/db/tables/clients.js';
@@ -41,11 +41,14 @@ const email_key = 'ada@example.com';
 const browser_digest = digest('browser');
 /** Ids of what is there, in `own` alone. */
 const ids = { client: '', resource: '', connection: '', role: '', user: '' };
+const tried = () => ({ user_id: ids.user, browser_digest });
 let client: TestClient;
 let sql: string;
 
 const now = () => service.clock.now();
 const soon = () => new Date(now().getTime() + 600_000);
+const lockout = (threshold: number) => ({ threshold, locked_until: soon(), now: now(), expires_at: soon() });
+const counted = { browser_locked: false, account_locked: false };
 const stamps = () => ({ id: uuidv7(now().getTime()), created_at: now(), updated_at: now() });
 
 beforeAll(async () => {
@@ -100,7 +103,7 @@ async function makeWaiting(scope: Scope): Promise<void> {
   const domain = { domain: 'login.example.com', status: 'verified', is_primary: true, verification_token: 'x' } as const;
   await insertCustomDomain(scope, { ...stamps(), ...domain });
   await noteDeletedName(scope, 'client', 'gone', now());
-  await countBrowserTry(scope, browser_digest, { threshold: 3, locked_until: soon(), now: now(), expires_at: soon() });
+  await countPasswordTry(scope, tried(), lockout(3));
 }
 
 test('what ends with a client, an API resource, a permission or an issuer ends in its own environment alone', async () => {
@@ -123,7 +126,9 @@ test('what ends with a client, an API resource, a permission or an issuer ends i
     pushed_of_resource: (scope) => deletePushedRequestsForResource(scope, identifier),
     deleted_name: (scope) => forgetDeletedName(scope, 'client', 'gone'),
     noted_name: (scope) => noteDeletedName(scope, 'client', 'gone', soon()),
-    browser_try: (scope) => returnBrowserTry(scope, browser_digest, 3, false),
+    browser_try: (scope) => returnPasswordTry(scope, { ...tried(), ...counted }, lockout(3), 'unseen'),
+    right_browser_try: (scope) => returnPasswordTry(scope, { ...tried(), ...counted }, lockout(3), 'right'),
+    account_try: (scope) => returnPasswordTry(scope, { ...tried(), ...counted, browser_digest: null }, lockout(3), 'right'),
   };
   for (const [name, end] of Object.entries(endings)) {
     expect([name, await changes(foreign.scope, end), await changes(own.scope, end)]).toEqual([name, false, true]);
@@ -169,7 +174,6 @@ test('reach, hosts, guesses and names that were deleted are told to their own en
     expect([name, await list(own.scope)]).not.toEqual([name, []]);
   }
   const { scope } = foreign;
-  const locked = { threshold: 3, locked_until: soon(), now: now(), expires_at: soon() };
   expect([await isDeletedName(scope, 'client', 'gone'), await isDeletedName(own.scope, 'client', 'gone')]).toEqual([false, true]);
   expect(await findClientIdUse(scope, 'gone', identifier)).toEqual({ deleted: false, identifier: false });
   expect(await findClientIdUse(own.scope, 'gone', identifier)).toEqual({ deleted: true, identifier: true });
@@ -181,6 +185,6 @@ test('reach, hosts, guesses and names that were deleted are told to their own en
   await service.deps.knex('environments').where({ id: own.environment.id }).update({ passkey_rp_id: 'login.example.com' });
   expect([await lockRpId(scope), await lockRpId(own.scope)]).toEqual([null, 'login.example.com']);
   // A second wrong password of the same browser locks nothing here, where it is the first.
-  expect(await countBrowserTry(scope, browser_digest, { ...locked, threshold: 2 })).toBe(false);
-  expect(await countBrowserTry(own.scope, browser_digest, { ...locked, threshold: 2 })).toBe(true);
+  expect(await countPasswordTry(scope, tried(), lockout(2))).toEqual({ browser_locked: false, account_locked: null });
+  expect(await countPasswordTry(own.scope, tried(), lockout(2))).toEqual({ browser_locked: true, account_locked: true });
 });

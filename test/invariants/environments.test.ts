@@ -5,6 +5,7 @@ import { findAccessToken, deleteAccessToken, findJwtStanding } from '../../src/d
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import { findGrantOfCode } from '../../src/db/tables/authorization_codes.js';
 import { answerDeviceCode, findWaitingDeviceCode, insertDeviceCode, pollDeviceCode } from '../../src/db/tables/device_codes.js';
+import { countPasswordTry, returnPasswordTry } from '../../src/db/tables/browser_lockouts.js';
 import { countUserCodeGuess, findOldestUserCodeGuess } from '../../src/db/tables/user_code_guesses.js';
 import { listChangesSince } from '../../src/db/tables/audit_logs.js';
 import { findConfiguration, findManaged, lockConfiguration, saveConfiguration } from '../../src/db/tables/configurations.js';
@@ -25,12 +26,10 @@ import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/
 import { sessionBounds } from '../../src/domain/sessions/sessions.js';
 import { findSession, findSessionByToken, revokeSessions, touchSession } from '../../src/db/tables/sessions.js';
 import {
-  countPasswordTry,
   findDearestImportedHash,
   findUser,
   findUserByEmailKey,
   recordLogin,
-  returnPasswordTry,
   setEmailVerified,
   updateUser,
 } from '../../src/db/tables/users.js';
@@ -92,9 +91,10 @@ test('every table function, called from a second environment, finds nothing and 
   await addUser(own, { password_hash: `$2b$10$${'a'.repeat(53)}` });
   expect(await findDearestImportedHash(scope)).toBeNull();
   await recordLogin(scope, user.id, now);
-  const lockout = { threshold: 1, locked_until: now, now };
-  expect(await countPasswordTry(scope, user.id, lockout)).toBeNull();
-  await returnPasswordTry(scope, user.id, lockout, true);
+  const lockout = { threshold: 1, locked_until: now, now, expires_at: now };
+  const tried = { user_id: user.id, browser_digest: null };
+  expect(await countPasswordTry(scope, tried, lockout)).toEqual({ browser_locked: null, account_locked: null });
+  await returnPasswordTry(scope, { ...tried, browser_locked: null, account_locked: true }, lockout, 'unseen');
   expect(await findClient(scope, client.id)).toBeNull();
   expect(await updateClient(scope, client.id, { name: 'Eve' })).toBeNull();
   expect(await listAllowedOrigins(scope)).toEqual([]);

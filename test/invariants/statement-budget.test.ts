@@ -363,8 +363,8 @@ const budget: Record<
     run: async (id) => (await webhooks('DELETE', `/${id}`)).status,
   },
   'sign-in page': { limit: 0, run: async () => (await fetch(`${origin}/login`)).status },
-  // Three of them count the try before the password is looked at, for the account beside the browser, and take both back.
-  'password sign-in with a browser that the account knows: the page and its form': { limit: 11, status: 303, run: signInAgain },
+  // One of them counts the try before the password is looked at, for the account and the browser, and one takes both back.
+  'password sign-in with a browser that the account knows: the page and its form': { limit: 9, status: 303, run: signInAgain },
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 

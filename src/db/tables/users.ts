@@ -172,50 +172,6 @@ export async function recordLogin(scope: Scope, id: string, at: Date): Promise<v
   );
 }
 
-/** How wrong passwords lock an account: from `threshold` on, until `locked_until`. */
-export type Lockout = { readonly threshold: number; readonly locked_until: Date; readonly now: Date };
-
-/**
- * Counts a password before it is looked at, in one conditional statement, so that parallel guesses get no more than their number: the one that reaches
- * `threshold` is the last and locks the account, and the count starts anew. The commit doesn't wait for the disk: the wait would tell a known account, which
- * has a row to write, from an unknown one; a crash of the database forgets the counts of its last moments.
- * @returns whether this very try locked the account; null when it was locked already, or when there is none
- */
-export async function countPasswordTry(scope: Scope, id: string, { threshold, locked_until, now }: Lockout): Promise<boolean | null> {
-  const rows = await run<{ locked: boolean }>(
-    scope,
-    {
-      name: 'users.count_password_try',
-      text: `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
-             update users set
-               failed_login_count = case when failed_login_count + 1 >= $3 then 0 else failed_login_count + 1 end,
-               locked_until = case when failed_login_count + 1 >= $3 then $4 else locked_until end
-             from hasty
-             where environment_id = $1 and id = $2 and (locked_until is null or locked_until <= $5)
-             returning failed_login_count = 0 as locked`,
-    },
-    [id, threshold, locked_until, now],
-  );
-  return rows[0]?.locked ?? null;
-}
-
-/** Takes a counted try back, with the lock that it set (`locked`): the password was right, or was never looked at. */
-export async function returnPasswordTry(scope: Scope, id: string, { threshold, locked_until }: Lockout, locked: boolean): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'users.return_password_try',
-      text: `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
-             update users set
-               failed_login_count = case when $5 then $3 - 1 else greatest(failed_login_count - 1, 0) end,
-               locked_until = case when $5 and locked_until = $4 then null else locked_until end
-             from hasty
-             where environment_id = $1 and id = $2`,
-    },
-    [id, threshold, locked_until, locked],
-  );
-}
-
 /** The work of the dearest imported password hash that the environment still holds (migration 0385); null without any, as mostly. */
 export async function findDearestImportedHash(scope: Scope): Promise<number | null> {
   const [row] = await run<{ work: number | null }>(

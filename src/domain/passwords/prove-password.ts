@@ -1,18 +1,10 @@
-import {
-  countPasswordTry,
-  findDearestImportedHash,
-  findUserByEmailKey,
-  recordLogin,
-  replacePassword,
-  returnPasswordTry,
-  type Lockout,
-  type UserRow,
-} from '../../db/tables/users.js';
+import { countPasswordTry, returnPasswordTry, type Lockout } from '../../db/tables/browser_lockouts.js';
+import { findDearestImportedHash, findUserByEmailKey, recordLogin, replacePassword, type UserRow } from '../../db/tables/users.js';
 import type { Deadline } from '../../lib/deadline.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { requiredConnectionFor } from '../connections/connections.js';
 import type { Context } from '../context.js';
-import { trustedBrowser, type Device, type TrustedBrowser } from '../sessions/known-browsers.js';
+import { knownBrowserDigest, type Device } from '../sessions/known-browsers.js';
 import type { Origin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 import { OverloadedError } from './hashing-queue.js';
@@ -24,40 +16,36 @@ export type PasswordVerdict =
 /** Where a password is entered: for the trace, and to tell a browser that has signed in to the account before from a stranger's. */
 export type Proving = { readonly origin: Origin; readonly device: Device | null };
 
+/** How long wrong passwords of a browser are remembered after a lock of theirs. */
+const failuresKeptMs = 86_400_000;
+
 /** The lock that a wrong password of this moment would set. */
 function lockoutOf({ clock, environment }: Context): Lockout {
   const now = clock.now();
-  return { threshold: environment.lockout_threshold, locked_until: new Date(now.getTime() + environment.lockout_lifetime * 1000), now };
+  const locked_until = new Date(now.getTime() + environment.lockout_lifetime * 1000);
+  return { threshold: environment.lockout_threshold, locked_until, now, expires_at: new Date(locked_until.getTime() + failuresKeptMs) };
 }
 
 /** A password that is counted as wrong until it has been found right. */
-type CountedTry = {
+type Tried = {
   /** Whether the password is looked at: the account isn't locked, or the browser that it knows isn't. */
   readonly allowed: boolean;
   /** Whether this very try locked the account. */
   readonly locked: boolean;
-  right(): Promise<void>;
-  /** There was no time to look at it. */
-  unseen(): Promise<void>;
+  /** It was right, or there was no time to look at it. */
+  takeBack(end: 'right' | 'unseen'): Promise<void>;
 };
 
-/** Counts a password of the account, or of nobody, before anything is spent on it. */
-async function countTry(ctx: Context, holder: UserRow | null, browser: TrustedBrowser | null, lockout: Lockout): Promise<CountedTry> {
-  const ofBrowser = browser && (await browser.count());
-  const id = holder && (browser === null || ofBrowser !== null) ? holder.id : nobody;
-  const locked = await countPasswordTry(ctx.scope, id, lockout);
-  const takeBack = () => returnPasswordTry(ctx.scope, locked === null ? nobody : id, lockout, locked === true);
+/** Counts a password of the account, or of nobody, before anything is spent on it: one statement, and one takes it back. */
+async function countTry(ctx: Context, holder: UserRow | null, browser_digest: Buffer | null): Promise<Tried> {
+  const lockout = lockoutOf(ctx);
+  const tried = { user_id: holder?.id ?? nobody, browser_digest };
+  const counted = await countPasswordTry(ctx.scope, tried, lockout);
+  const { browser_locked, account_locked } = counted;
   return {
-    allowed: browser ? ofBrowser !== null : locked !== null,
-    locked: locked === true,
-    async right() {
-      await ofBrowser?.forget();
-      await takeBack();
-    },
-    async unseen() {
-      await ofBrowser?.takeBack();
-      await takeBack();
-    },
+    allowed: (browser_digest ? browser_locked : account_locked) !== null,
+    locked: account_locked === true,
+    takeBack: (end) => returnPasswordTry(ctx.scope, { ...tried, ...counted }, lockout, end),
   };
 }
 
@@ -72,18 +60,17 @@ async function countTry(ctx: Context, holder: UserRow | null, browser: TrustedBr
  */
 export async function checkPassword(ctx: Context, user: UserRow | null, password: string, { origin, device }: Proving): Promise<boolean> {
   const deadline = ctx.passwords.patience(ctx.scope.deadline);
-  const lockout = lockoutOf(ctx);
   const holder = user?.password_hash == null ? null : user;
-  const browser = holder && trustedBrowser(ctx, device, holder, lockout);
-  const tried = await countTry(ctx, holder, browser, lockout);
+  const browser = holder && knownBrowserDigest(ctx, device, holder);
+  const tried = await countTry(ctx, holder, browser);
   const turn = { environment_id: ctx.environment.id, priority: browser ? 'known' : 'stranger', deadline } as const;
   const phc = tried.allowed && holder ? holder.password_hash : null;
   const checked = await ctx.passwords.check(phc, password, turn).catch(async (error: unknown) => {
-    if (error instanceof OverloadedError) await tried.unseen();
+    if (error instanceof OverloadedError) await tried.takeBack('unseen');
     throw error;
   });
   if (checked.right) {
-    await tried.right();
+    await tried.takeBack('right');
     return true;
   }
   noteRefusal(ctx, user, holder && !tried.allowed ? 'account_locked' : 'invalid_credentials', origin);

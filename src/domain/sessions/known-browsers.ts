@@ -1,5 +1,4 @@
-import { countBrowserTry, deleteBrowserLockout, returnBrowserTry } from '../../db/tables/browser_lockouts.js';
-import type { Lockout, UserRow } from '../../db/tables/users.js';
+import type { UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { Context } from '../context.js';
 
@@ -15,7 +14,6 @@ export type Device = {
 
 /** How long an account knows a browser after a sign-in: 400 days, beyond which browsers keep no cookie (RFC 6265bis 5.5). */
 export const knownForSeconds = 400 * 86_400;
-const failuresKeptMs = 86_400_000;
 
 /** Whether the account knows the browser. A new password makes all browsers unknown again, because any of them may have been an attacker's. */
 export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRow, 'id' | 'password_changed_at'>): boolean {
@@ -24,28 +22,9 @@ export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRo
   return user.password_changed_at === null || at >= user.password_changed_at.getTime();
 }
 
-/** A known browser: its wrong passwords are counted by themselves too, and it is locked by them alone, not by those of strangers. */
-export type TrustedBrowser = {
-  /** Counts a password before it is looked at. @returns null, when the browser is locked, or how the try ends */
-  count(): Promise<{
-    /** The password was right. */ forget(): Promise<void>;
-    /** It was never looked at. */ takeBack(): Promise<void>;
-  } | null>;
-};
-
-/** The browser if the account knows it, else null. From `lockout_threshold` wrong passwords on it is locked for `lockout_lifetime` seconds. */
-export function trustedBrowser(ctx: Context, device: Device | null, user: UserRow, lockout: Lockout): TrustedBrowser | null {
-  if (device === null || !isKnownTo(ctx, device, user)) return null;
-  const browser_digest = digest(`${device.id} ${user.id}`);
-  const expires_at = new Date(lockout.locked_until.getTime() + failuresKeptMs);
-  return {
-    async count() {
-      const locked = await countBrowserTry(ctx.scope, browser_digest, { ...lockout, expires_at });
-      if (locked === null) return null;
-      return {
-        forget: () => deleteBrowserLockout(ctx.scope, browser_digest),
-        takeBack: () => returnBrowserTry(ctx.scope, browser_digest, lockout.threshold, locked),
-      };
-    },
-  };
-}
+/**
+ * By what the wrong passwords of the browser are counted if the account knows it, else null: they are counted by themselves too, and it is locked by them
+ * alone, not by those of strangers.
+ */
+export const knownBrowserDigest = (ctx: Context, device: Device | null, user: UserRow): Buffer | null =>
+  device !== null && isKnownTo(ctx, device, user) ? digest(`${device.id} ${user.id}`) : null;
