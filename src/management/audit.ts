@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Refusal } from '../domain/refusal.js';
 import { afterCommit } from '../domain/context.js';
 import { isSecurityEvent } from '../lib/security-events.js';
-import { idOfMinute, logSecurityEvent, recordSecurityEvent } from '../domain/audit/security-trail.js';
+import { idOfMinute, logSecurityEvent, securityEventRow } from '../domain/audit/security-trail.js';
 import { countAuditLog, insertAuditLog } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
@@ -69,18 +69,24 @@ const detailsOf = ({ actor, ip_address, user_agent, request_id }: Call, { resour
   reason,
 });
 
-/** Appends the entry of a write; `call` is that of its transaction, so that both are kept or neither. */
+/** Appends the entry of a write, and the security events that it is; `call` is that of its transaction, so that both are kept or neither. */
 export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> {
   const occurred_at = call.ctx.clock.now();
   const row = rowOf(call, entry, 'success', null, occurred_at);
   const idempotency_key_digest = call.idempotency_key_digest ?? null;
   const event = isSecurityEvent(row.action) ? row.action : null;
-  await insertAuditLog(call.ctx.scope, { ...row, event, id: uuidv7(occurred_at.getTime()), idempotency_key_digest });
-  if (event !== null) afterCommit(call.ctx, () => logSecurityEvent(call.ctx, event, detailsOf(call, entry, null)));
-  for (const { name, detail } of securityEventsOf(entry)) {
-    const target = { target_type: row.target_type, target_id: row.target_id, display: row.target_display };
-    await recordSecurityEvent(call.ctx, name, { ...detailsOf(call, entry, null), target, detail });
-  }
+  const details = detailsOf(call, entry, null);
+  const target = { ...details.target, display: row.target_display };
+  const events = securityEventsOf(entry).map(({ name, detail }) => ({ name, details: { ...details, target, detail } }));
+  await insertAuditLog(
+    call.ctx.scope,
+    { ...row, event, id: uuidv7(occurred_at.getTime()), idempotency_key_digest },
+    ...events.map((one) => ({ ...securityEventRow(call.ctx, one.name, one.details), idempotency_key_digest: null })),
+  );
+  afterCommit(call.ctx, () => {
+    if (event !== null) logSecurityEvent(call.ctx, event, details);
+    for (const one of events) logSecurityEvent(call.ctx, one.name, one.details);
+  });
 }
 
 /** Appends the entry of a refusal; the same one again within a minute adds to its count, so that repeated refusals don't fill the log. */

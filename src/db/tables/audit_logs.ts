@@ -35,20 +35,25 @@ export type AuditLogRow = {
 /** An entry that counts repetitions: its id is derived from event, environment, target, address and minute, so that equal ones share a row. */
 export type CountedAuditLogRow = Omit<AuditLogRow, 'idempotency_key_digest'>;
 
-const insertText = `insert into audit_logs (environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display,
+const insertText = (rows: number) => {
+  const row = (_: unknown, at: number) => `($1, ${Array.from({ length: 19 }, (__, column) => `$${at * 19 + column + 2}`).join(', ')})`;
+  return `insert into audit_logs (environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display,
     actor_permissions, target_type, target_id, target_display, changes, ip_address, user_agent, request_id, idempotency_key_digest, security_event, event)
-  values (${Array.from({ length: 20 }, (_, index) => `$${index + 1}`).join(', ')})`;
+  values ${Array.from({ length: rows }, row).join(', ')}`;
+};
 
-/** Appends an entry. Entries are never changed, and deleted only when they expire. */
-export async function insertAuditLog(
-  scope: Scope,
-  row: Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event'> & Partial<Pick<AuditLogRow, 'security_event' | 'event'>>,
-): Promise<void> {
-  await run(scope, { name: 'audit_logs.insert', text: insertText }, [
+/** An entry as it is appended. */
+type NewAuditLog = Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event'> &
+  Partial<Pick<AuditLogRow, 'security_event' | 'event'>>;
+
+/** Appends entries, in one statement. They are never changed, and deleted only when they expire. */
+export async function insertAuditLog(scope: Scope, ...rows: readonly NewAuditLog[]): Promise<void> {
+  const values = rows.flatMap((row) => [
     row.id, row.occurred_at, row.action, row.outcome, row.reason, row.actor_kind, row.actor_id, row.actor_display, row.actor_permissions,
     row.target_type, row.target_id, row.target_display, JSON.stringify(row.changes), row.ip_address, row.user_agent, row.request_id,
     row.idempotency_key_digest, row.security_event ?? false, row.event ?? null,
   ]); // prettier-ignore
+  await run(scope, { name: `audit_logs.insert_${rows.length}`, text: insertText(rows.length) }, values);
 }
 
 /** Who changed a record, and which of its attributes. */
