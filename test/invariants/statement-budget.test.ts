@@ -16,6 +16,7 @@ import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
+import { giveTotp } from '../support/factors.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { observeApp, type ObservedApp } from '../support/observed-app.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
@@ -38,6 +39,7 @@ let proofKey: ProofKey;
 /** Has signed in before. */
 let visitor: Browser;
 let visitorEmail: string;
+let twoStepEmail: string;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
 
@@ -98,6 +100,9 @@ beforeAll(async () => {
   visitor = new Browser(origin);
   visitorEmail = (await addUser(ctx)).email;
   expect((await visitor.login(visitorEmail, password)).status).toBe(303);
+  const twoStep = await addUser(ctx);
+  twoStepEmail = twoStep.email;
+  await giveTotp(ctx, twoStep.id);
 });
 afterAll(async () => {
   await app?.close();
@@ -197,6 +202,8 @@ async function boundManagementToken(): Promise<string> {
   const fields = { grant_type: 'client_credentials', resource: `${service.url}/api` };
   return (await oauthPost(service.url, '/oauth/token', managementClient, fields, { dpop })).body.access_token;
 }
+
+const twoStepLogin = () => new Browser(origin).postJson('/login', { email: twoStepEmail, password });
 
 /** Somebody who has signed out comes back with the same browser. */
 async function signInAgain(): Promise<number> {
@@ -365,6 +372,8 @@ const budget: Record<
   'sign-in page': { limit: 0, run: async () => (await fetch(`${origin}/login`)).status },
   // One of them counts the try before the password is looked at, for the account and the browser, and one takes both back.
   'password sign-in with a browser that the account knows: the page and its form': { limit: 9, status: 303, run: signInAgain },
+  // Two of them ask which steps there are; none is a transaction.
+  'password sign-in that takes a second step': { limit: 7, run: async () => (await twoStepLogin()).status },
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 

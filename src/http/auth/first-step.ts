@@ -1,12 +1,12 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../../domain/context.js';
+import { transaction, type Context } from '../../domain/context.js';
 import { enrollableKinds } from '../../domain/authenticators/enrollable.js';
 import { secondStepMethods, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
 import type { Proof } from '../../domain/sessions/proofs.js';
 import type { ProviderSignIn } from '../../domain/sessions/sessions.js';
 import { rememberedProof } from '../../domain/sign-ins/devices.js';
 import { hasFactor, nextStep, noteFactorDemand, type NextStep } from '../../domain/sign-ins/next-step.js';
-import { startSignIn, type Linking } from '../../domain/sign-ins/sign-ins.js';
+import { startSignIn, type HalfSignIn, type Linking } from '../../domain/sign-ins/sign-ins.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { settleLinking } from '../../domain/connections/settle-linking.js';
 import { setSignInCookie } from './claimant.js';
@@ -80,6 +80,15 @@ function count(req: Request, method: FirstStep['method'], whole: boolean): void 
   if (whole) req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
 }
 
+/** Begins the half sign-in; in a transaction for somebody whose address is still to be proven, which the first proof must not overtake. */
+function beginHalf(ctx: Context, user: UserRow, half: HalfSignIn): ReturnType<typeof startSignIn> {
+  if (user.email_verified) return startSignIn(ctx, half);
+  return transaction(ctx, async (tx) => {
+    if (!(await isStillProven(tx, user))) throw overtaken();
+    return startSignIn(tx, half);
+  });
+}
+
 /**
  * Where every first step ends: signs the person in, unless two-step or the policy wants more. Then the sign-in is kept half done, with a cookie that
  * opens nothing but the next step. Costs somebody without factors no statement where no policy asks for one. Needs `browserSession` before.
@@ -97,10 +106,7 @@ export async function takeFirstStep(req: Request, res: Response, step: FirstStep
   }
   if (next.kind === 'enroll') await noteFactorDemand(req.ctx, user);
   const half = { user_id: user.id, stage: next.kind, proofs, proven_hash, provider, linking };
-  const { sign_in, token } = await transaction(req.ctx, async (tx) => {
-    if (!(await isStillProven(tx, user))) throw overtaken();
-    return startSignIn(tx, half);
-  });
+  const { sign_in, token } = await beginHalf(req.ctx, user, half);
   setSignInCookie(req, res, token);
   count(req, method, false);
   return askFor(req, next, { user, proofs, expires_at: sign_in.expires_at, return_to });
