@@ -58,6 +58,21 @@ test('second steps count in the window of the person, wherever they come from (a
   expect((await post(newClient(), '/login', { email: user.email, password })).status).toBe(429);
 });
 
+test('proofs of somebody signed in count in the window of the person, however the address is written (attack 10.1067)', async () => {
+  const email = 'ada@bücher.example';
+  await addUser(await service.context(), { email, email_key: 'ada@xn--bcher-kva.example' });
+  const { headers } = await post(newClient(), '/login', { email, password });
+  // A browser that the account doesn't know: without the cookie of the device.
+  const cookie = (headers['set-cookie'] ?? []).map((one) => one.split(';')[0]).find((one) => one?.startsWith('idp_session=')) ?? '';
+  const confirm = () =>
+    jsonFrom(newClient(), `${service.url}/account/confirm`, { password: 'wrong' }, { cookie, origin: new URL(service.url).origin });
+  expect(await statuses(4, confirm)).toEqual([401, 401, 401, 401]);
+  expect(await statuses(5, () => post(newClient(), '/login', { email: 'ADA@xn--bcher-kva.example', password: 'wrong' }))).toEqual(
+    Array.from({ length: 5 }, () => 401),
+  );
+  expect((await confirm()).status).toBe(429);
+});
+
 test('codes by mail count by the address that they go to, and thirty mails an hour are sent there', async () => {
   const { email } = await addUser(await service.context());
   expect(await statuses(11, () => post(newClient(), '/login/code', { email }))).toEqual([...Array.from({ length: 10 }, () => 202), 429]);

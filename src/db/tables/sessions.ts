@@ -62,6 +62,7 @@ export type SessionRow = {
 export type SessionWithUser = SessionRow & {
   user_status: 'active' | 'blocked';
   user_email: string;
+  user_email_key: string;
   /** A BCP 47 tag. */
   user_locale: string | null;
   user_first_name: string | null;
@@ -119,7 +120,7 @@ export async function findSessionByToken(scope: Scope, token_digest: Buffer): Pr
     {
       name: 'sessions.find_by_token',
       short: 'look_up',
-      text: `select s.*, u.status as user_status, u.email as user_email, u.locale as user_locale,
+      text: `select s.*, u.status as user_status, u.email as user_email, u.email_key as user_email_key, u.locale as user_locale,
                u.first_name as user_first_name, u.last_name as user_last_name,
                u.authenticator_kinds as user_authenticator_kinds, u.two_step_enabled as user_two_step_enabled,
                u.factor_required_since as user_factor_required_since

@@ -151,8 +151,8 @@ export function limitProofs(web: Web, names: ProofNames): RequestHandler[] {
   const proves = (req: Request) => req.session !== null && answerOf(req, names) !== null;
   const accountOf = (req: Request, known: boolean): string | null => {
     if (!proves(req)) return null;
-    const { user_id, user_email } = sessionOf(req);
-    return (lastSignInHere(req, user_id) !== null) === known ? `${req.ctx.environment.id} ${user_email.toLowerCase()}` : null;
+    const { user_id, user_email_key } = sessionOf(req);
+    return (lastSignInHere(req, user_id) !== null) === known ? `${req.ctx.environment.id} ${user_email_key}` : null;
   };
   return [
     limitByAddress(web, { name: 'login', limit, key: (req, address) => (proves(req) ? `${req.ctx.environment.id} ${address}` : null) }),
