@@ -44,6 +44,10 @@ export const logEvents = {
   'database.pool': 'A message of the pool of database connections, in `message`.',
   'database.statement_isolated': 'A short `statement` is slow or waits for a lock, and runs apart from the others.',
   'database.statement_rejoined': 'A `statement` that was isolated is quick again.',
+  'debug.rule':
+    'With `LOG_LEVEL=debug`: a request was refused, or given less than it asked for, by `rule`, at `step`; `detail` is what was compared.',
+  'debug.span':
+    'With `LOG_LEVEL=debug` and no collector of traces: part of a request or of background work, its `kind` (`statement`, `internal`, `outbound`, `mail`, `background`), `name` and `ms`.',
   'embedded_postgres.claim_lost': 'Another service has taken DATA_DIR; this one ends.',
   'embedded_postgres.cluster_outside_closed_checkout':
     'The system user of PostgreSQL can’t enter the checkout, so the cluster is kept at `cluster`.',

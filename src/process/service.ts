@@ -93,7 +93,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     clientUse: createClientUse(),
     metadataDocuments: createMetadataDocuments({ fetch, clock, logger }),
     securityTrail: createSecurityTrail(),
-    requestTraces: createWaitingTraces(),
+    requestTraces: createWaitingTraces(logger),
     forwarded: createForwardedNotes(),
     ...overrides,
   };

@@ -1,4 +1,5 @@
 import type { RefusalRule } from '../../lib/refusal-rules.js';
+import type { Logger } from '../../platform/log/logger.js';
 
 /** Where on the way from authorization to tokens a request is. */
 export const traceSteps = ['pushed_authorization_request', 'authorize', 'consent', 'device_authorization', 'token'] as const;
@@ -52,7 +53,8 @@ const maxWaiting = 1_000;
 const perMinute = { environment: 600, alike: 60 } as const;
 const minuteMs = 60_000;
 
-export function createWaitingTraces(): WaitingTraces {
+/** @param logger is told of each decision, for `LOG_LEVEL=debug` */
+export function createWaitingTraces(logger: Pick<Logger, 'debug'>): WaitingTraces {
   let waiting: WaitingTrace[] = [];
   let dropped = 0;
   let minute = 0;
@@ -69,6 +71,12 @@ export function createWaitingTraces(): WaitingTraces {
       const now = Math.floor(trace.occurred_at.getTime() / minuteMs);
       if (now !== minute) [minute, counts] = [now, new Map()];
       const { environment_id, step } = trace;
+      const { step: at_step, outcome, rule, detail } = step;
+      const { request_id, client_id, error } = trace;
+      logger.debug(
+        { event: 'debug.rule', step: at_step, outcome, rule, error, detail, request_id, client_id },
+        `${at_step} ${outcome}: ${rule}`,
+      );
       // Claims share what one client has: anybody can make up many.
       const alike = `${environment_id} ${step.step} ${step.rule} ${trace.client_id ?? ''}`;
       const room = waiting.length < maxWaiting && isWithin(alike, perMinute.alike) && isWithin(environment_id, perMinute.environment);

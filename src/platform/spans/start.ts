@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { ConfigError, type Config } from '../../config.js';
 import type { Logger } from '../log/logger.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { createDebugTracer } from './debug-lines.js';
 import { errorTypeOf } from './error-type.js';
 import type { Outcome } from './export.js';
 import { spans } from './tracer.js';
@@ -57,7 +58,8 @@ async function atMost(ms: number, work: Promise<void>): Promise<void> {
 }
 
 /**
- * From now on this process makes spans and sends them, if OTEL_EXPORTER_OTLP_ENDPOINT names a collector; else nothing of OpenTelemetry is loaded.
+ * From now on this process makes spans and sends them, if OTEL_EXPORTER_OTLP_ENDPOINT names a collector; else nothing of OpenTelemetry is loaded, and spans are
+ * lines of the log where that shows `debug`.
  * @returns what ends it: sends what waits, for two seconds at most
  */
 export async function startSpans(
@@ -66,9 +68,12 @@ export async function startSpans(
   parts: { readonly logger: Logger; readonly metrics: Metrics },
 ): Promise<{ stop(): Promise<void> }> {
   const { collector } = config;
-  if (collector === null) return { stop: async () => undefined };
-  const { openCollector } = await import('./open-telemetry.js');
-  const { tracer, shutdown } = openCollector(collector, release, createOutcomeNotes(parts));
+  const { logger } = parts;
+  if (collector === null && logger.level !== 'debug' && logger.level !== 'trace') return { stop: async () => undefined };
+  const { tracer, shutdown } =
+    collector === null
+      ? { tracer: createDebugTracer(logger), shutdown: async () => undefined }
+      : (await import('./open-telemetry.js')).openCollector(collector, release, createOutcomeNotes(parts));
   spans.tracer = tracer;
   return {
     async stop() {

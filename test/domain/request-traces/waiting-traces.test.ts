@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { toldName, toldUri } from '../../../src/domain/request-traces/told.js';
 import { createWaitingTraces, type WaitingTrace } from '../../../src/domain/request-traces/waiting-traces.js';
 
+const silent = { debug: () => undefined };
 const at = new Date('2026-05-04T10:00:30Z');
 const trace = (changes: Partial<WaitingTrace> = {}): WaitingTrace => ({
   environment_id: 'one',
@@ -17,7 +18,7 @@ const trace = (changes: Partial<WaitingTrace> = {}): WaitingTrace => ({
 });
 
 test('refusals of one kind for one client end at sixty a minute, and what is beyond is counted', () => {
-  const waiting = createWaitingTraces();
+  const waiting = createWaitingTraces(silent);
   for (let i = 0; i < 100; i++) waiting.add(trace({ client_id: 'busy' }));
   waiting.add(trace({ client_id: 'other' }));
   const { traces, dropped } = waiting.take();
@@ -28,7 +29,7 @@ test('refusals of one kind for one client end at sixty a minute, and what is bey
 });
 
 test('made-up clients share what one client has, and leave room for the others (attack 37.752)', () => {
-  const waiting = createWaitingTraces();
+  const waiting = createWaitingTraces(silent);
   for (let i = 0; i < 10_000; i++) waiting.add(trace({ claimed_client_id: `made-up-${i}` }));
   waiting.add(trace({ client_id: 'honest' }));
   const { traces, dropped } = waiting.take();
@@ -36,7 +37,7 @@ test('made-up clients share what one client has, and leave room for the others (
 });
 
 test('an environment ends at six hundred a minute, and all together at a thousand', () => {
-  const waiting = createWaitingTraces();
+  const waiting = createWaitingTraces(silent);
   for (const environment_id of ['one', 'two', 'three'])
     for (let i = 0; i < 700; i++) waiting.add(trace({ environment_id, client_id: `client ${i}` }));
   const { traces, dropped } = waiting.take();
