@@ -10,6 +10,7 @@ import type { ClosedDatabase, Installation, OpenDatabase } from '../domain/diagn
 import { ownSurroundings } from '../domain/diagnostics/own-installation.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createSealer } from '../lib/seal.js';
+import { fixes, looks } from '../lib/remedies.js';
 import { silentLogger } from '../platform/log/logger.js';
 import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
@@ -29,20 +30,20 @@ type Address = { readonly url: string } | ClosedDatabase;
 /** The embedded database: the one that the running service looks after, else started for the time of the look. It is never made. */
 async function embeddedAddress(config: Config, command: Installation['command'], stops: ShutdownHooks): Promise<Address> {
   const { dataDir } = config;
-  const again = command('doctor', '--check config');
+  const again = looks.checks(command, 'config');
   const closed = await findDataDirectoryProblem(dataDir);
   if (closed) return { fault: 'directory', finding: 'The embedded database can’t be opened: config says why.', look: again };
   const url = await readFile(addressFile(config), 'utf8').catch(() => null);
   if (url !== null && (await answers(url))) return { url };
   if (!(await clusterExists(join(dataDir, 'postgres'))))
-    return { fault: 'absent', finding: `There is no database in ${dataDir} yet.`, fix: 'npm start' };
+    return { fault: 'absent', finding: `There is no database in ${dataDir} yet.`, fix: fixes.start() };
   try {
     const postgres = await startEmbeddedPostgres({ dataDir, logger: silentLogger });
     stops.add(() => postgres.stop());
     return { url: postgres.url };
   } catch (error) {
     const finding = `The embedded database does not start: ${(error as Error).message}`;
-    return { fault: 'directory', finding, fix: 'DATA_DIR' };
+    return { fault: 'directory', finding, fix: fixes.variable('DATA_DIR') };
   }
 }
 
@@ -75,7 +76,7 @@ export async function openInstallation(
     ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_PASSWORD_FILE', 'DATA_DIR'].some((name) => variables.includes(name)),
   );
   const database: OpenDatabase | ClosedDatabase = unusable
-    ? { fault: 'away', finding: 'A variable is wrong.', look: surroundings.command('doctor', '--check config') }
+    ? { fault: 'away', finding: 'A variable is wrong.', look: looks.checks(surroundings.command, 'config') }
     : await openDatabase(config, surroundings.command, stops);
   const installation: Installation = {
     config,

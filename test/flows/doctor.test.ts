@@ -284,7 +284,7 @@ test('a database that does not exist, or refuses the password', async () => {
   const missing = new URL(url);
   missing.pathname = `/missing_${randomBytes(4).toString('hex')}`;
   const [found] = (await findingsOf({ ...env, DATABASE_URL: missing.href }, 'database')).checks;
-  expect(found?.fix).toMatch(new RegExp(`^createdb -h ${url.hostname} -p ${url.port} -U \\w+ ${missing.pathname.slice(1)}$`));
+  expect(found?.fix).toMatch(new RegExp(`^createdb -h ${url.hostname} -p ${url.port} -U \\w+ -- ${missing.pathname.slice(1)}$`));
   const refused = new URL(url);
   refused.password = 'wrong-password';
   const [second] = (await findingsOf({ ...env, DATABASE_URL: refused.href }, 'database')).checks;

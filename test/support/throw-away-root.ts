@@ -44,6 +44,14 @@ function belongings(path: string, { uid, gid }: { uid: number; gid: number }, mo
   chmodSync(path, mode);
 }
 
+/** How a command ended, what it printed, and every path that is another one than before. */
+export type Ran = {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly output: string;
+  readonly touched: readonly string[];
+};
+
 export class ThrowAwayRoot {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), 'identity-provider-root-')));
 
@@ -51,7 +59,10 @@ export class ThrowAwayRoot {
     chmodSync(this.path, 0o755);
     mkdirSync(this.#at('/bin'), { recursive: true });
     for (const name of real) this.#copyProgram(name);
-    for (const name of asked) writeFileSync(this.#at(`/bin/${name}`), `#!/bin/sh\necho "asked: ${name} $*"\n`, { mode: 0o755 });
+    for (const name of asked)
+      writeFileSync(this.#at(`/bin/${name}`), `#!/bin/sh\nprintf 'asked: ${name}'\nfor each do printf ' [%s]' "$each"; done\necho\n`, {
+        mode: 0o755,
+      });
     // As whoever the service runs as calls it; what it lets them do, root does here.
     writeFileSync(this.#at('/bin/sudo'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
     writeFileSync(this.#at('/bin/id'), `#!/bin/sh\necho ${ours.uid}\n`, { mode: 0o755 });
@@ -94,11 +105,11 @@ export class ThrowAwayRoot {
     return all;
   }
 
-  /** Runs a command as it stands, in the project's directory. `touched`: every path that is another one than before. */
-  run(command: string): { readonly code: number | null; readonly output: string; readonly touched: readonly string[] } {
+  /** Runs a command as it stands, in the project's directory. */
+  run(command: string): Ran {
     const before = this.state();
     const script = `cd /project && set -a && ${command}\n`;
-    const { status, stdout, stderr } = spawnSync('/usr/sbin/chroot', [this.path, '/bin/sh', '-c', script], {
+    const { status, signal, stdout, stderr } = spawnSync('/usr/sbin/chroot', [this.path, '/bin/sh', '-c', script], {
       encoding: 'utf8',
       env: { PATH: '/bin', HOME: '/project' },
       timeout: 20_000,
@@ -106,7 +117,7 @@ export class ThrowAwayRoot {
     });
     const after = this.state();
     const touched = [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path)).sort();
-    return { code: status, output: stdout + stderr, touched };
+    return { code: status, signal, output: stdout + stderr, touched };
   }
 
   remove(): void {

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { CloserLook, CommandLine, Fix } from '../../lib/remedies.js';
 import type { Installation } from './installation.js';
 
 /** How bad it is: `notice` is worth knowing, `warning` will hurt, `problem` hurts now. */
@@ -24,9 +25,9 @@ export type Found<Name extends string = string> = {
   /** One sentence that names what is wrong here. Never a secret. */
   readonly finding: string;
   /** What mends it: a command that can be run as it stands and changes nothing but what is ours, or a variable with its value. Absent: nothing does from here. */
-  readonly fix?: string | null;
+  readonly fix?: Fix | null;
   /** A command that only looks: it says more of what is wrong, and changes nothing. */
-  readonly look?: string | null;
+  readonly look?: CloserLook | null;
   /** What it is about: a variable, or `<collection>/<id>`. */
   readonly subject?: string | null;
 };
@@ -68,8 +69,8 @@ export const within = (environment: string): string => (environment === 'default
 export const recordOf = (environment: string, collection: string, id: string): string =>
   `${environment === 'default' ? '' : `environments/${environment}/`}${collection}/${id}`;
 
-/** A command of the command line on an environment, which is reached as `<slug>.<host>` (specification 3.1); another one wants credentials of its own. */
-export function cliOn({ config, command }: Installation, environment: string, args: string): string {
+/** The command line on an environment, which is reached as `<slug>.<host>` (specification 3.1); another one wants credentials of its own. */
+export function cliOn({ config, command }: Installation, environment: string): CommandLine {
   const { protocol, host } = new URL(config.baseUrl);
-  return command('cli', `--url ${protocol}//${environment === 'default' ? '' : `${environment}.`}${host} ${args}`);
+  return (args) => command('cli', `--url ${protocol}//${environment === 'default' ? '' : `${environment}.`}${host} ${args}`);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { look as lookOnly } from '../../db/look.js';
+import { looks } from '../../lib/remedies.js';
 import { fileVariable } from '../../lib/variable-files.js';
 import { checks, type CheckId } from './checks/index.js';
 import type { Check, Found, Level, Look } from './check.js';
@@ -92,7 +93,7 @@ function resultOf(id: CheckId, { faults }: Check, { fault, finding, fix = null, 
 /** Runs one check. A check that fails or takes too long is a warning of its own: not to know is no good sign. */
 async function outcomeOf(id: CheckId, ms: number, look: Look): Promise<Outcome> {
   const one: Check = checks[id];
-  const again = { why: 'What could not be looked at may be wrong.', look: look.installation.command('doctor', `--check ${id}`) };
+  const again = { why: 'What could not be looked at may be wrong.', look: looks.checks(look.installation.command, id) };
   try {
     const found = await within(ms, one.run(look));
     const shown = found.slice(0, maxFindings).map((each) => resultOf(id, one, each));

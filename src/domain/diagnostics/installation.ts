@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { Config } from '../../config.js';
 import type { NearbyVariable, VariableProblem } from '../../lib/config-inspection.js';
 import type { Sealer } from '../../lib/seal.js';
+import type { CloserLook, Fix, RunProgram } from '../../lib/remedies.js';
 import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch } from '../../platform/fetch/fetch.js';
 import type { PasswordHasher } from '../passwords/passwords.js';
@@ -10,8 +11,8 @@ import type { PasswordHasher } from '../passwords/passwords.js';
 export type ClosedDatabase = {
   readonly fault: 'absent' | 'away' | 'directory';
   readonly finding: string;
-  readonly fix?: string;
-  readonly look?: string;
+  readonly fix?: Fix;
+  readonly look?: CloserLook;
 };
 
 /** The database of an installation, as far as it is open; `sealer` is null where there is no SECRET_KEY to open anything with. */
@@ -31,8 +32,7 @@ export type Installation = {
   readonly release: string;
   /** The version of Node that this process runs on. */
   readonly node: string;
-  /** How a program of this project is called here: `npm run -s <name> -- <arguments>`, or by its file in an image. */
-  readonly command: (program: 'doctor' | 'migrate' | 'rekey' | 'cli', args?: string) => string;
+  readonly command: RunProgram;
 };
 
 export const isOpen = (database: Installation['database']): database is OpenDatabase => 'knex' in database;

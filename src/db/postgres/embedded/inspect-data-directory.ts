@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { access, constants, lstat, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { shellWord } from '../../../lib/shell-word.js';
+import { fixes, looks, type CloserLook, type Fix } from '../../../lib/remedies.js';
 import { clusterExists } from './cluster.js';
 import { EmbeddedPostgresError } from './error.js';
 import { closedDirectory, findSystemUser, isClosedCheckout, nameOf, plainEnvironment } from './system-user.js';
@@ -12,9 +12,9 @@ import { closedDirectory, findSystemUser, isClosedCheckout, nameOf, plainEnviron
 export type DataDirectoryProblem = {
   readonly finding: string;
   /** A command that runs as it stands, or `DATA_DIR`, with its value where one is known. It changes nothing but the directory, or a file of ours in it. */
-  readonly fix: string;
+  readonly fix: Fix;
   /** A command that shows more; absent: the finding says all. */
-  readonly look?: string;
+  readonly look?: CloserLook;
 };
 
 /** The data directory can't be used: the start is refused as one with a wrong variable is (exit 78). */
@@ -36,8 +36,6 @@ const kernelFileSystems: ReadonlySet<number> = new Set([
 ]);
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? 'unknown';
-const own = '"$(id -u):$(id -g)"';
-const makeFor = (path: string) => `sudo install -d -m 700 -o "$(id -u)" -g "$(id -g)" ${shellWord(path)}`;
 
 /**
  * Runs a short shell script in a process of its own, which is given up when it takes too long: a call on a dead mount never ends, and would keep this process from
@@ -76,9 +74,9 @@ export async function nearestExisting(path: string): Promise<string> {
 const isRoot = () => process.getuid?.() === 0;
 
 /** Another directory that a start can make: below the project, for root outside of what may be closed. */
-function anotherDirectory(dataDir: string): string {
+function anotherDirectory(dataDir: string): Fix {
   const [path, spelled] = isRoot() ? ['/var/lib/identity-provider-data', '/var/lib/identity-provider-data'] : [resolve('.data'), '.data'];
-  return path === dataDir ? 'DATA_DIR' : `DATA_DIR=${spelled}`;
+  return path === dataDir ? fixes.variable('DATA_DIR') : fixes.setVariable('DATA_DIR', spelled);
 }
 
 const isKernel = async (path: string) => kernelFileSystems.has((await statfs(path)).type);
@@ -96,22 +94,26 @@ async function problemOfMissing(dataDir: string): Promise<DataDirectoryProblem |
   if (refused === null) return null;
   if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can't be made: ${place} can only be read.`, fix };
   const finding = `DATA_DIR ${dataDir} can't be made: ${place} is closed to the user ${await nameOf(null)}.`;
-  return { finding, fix: (await refusalAt(place, constants.X_OK)) === null ? makeFor(dataDir) : fix };
+  return { finding, fix: (await refusalAt(place, constants.X_OK)) === null ? fixes.makeDirectory(dataDir) : fix };
 }
 
 /** A directory that is there and that this user can't use. What belongs to somebody else stays theirs: ours is made within it, where that can be. */
 async function problemOfClosed(dataDir: string, refused: string): Promise<DataDirectoryProblem> {
   const { uid } = await stat(dataDir);
   const user = await nameOf(null);
-  if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can only be read.`, fix: 'DATA_DIR' };
+  if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can only be read.`, fix: fixes.variable('DATA_DIR') };
   if (uid === process.getuid?.())
-    return { finding: `DATA_DIR ${dataDir} is closed to the user ${user}.`, fix: `chmod u+rwx ${shellWord(dataDir)}` };
+    return { finding: `DATA_DIR ${dataDir} is closed to the user ${user}.`, fix: fixes.openDirectory(dataDir) };
   const finding = `DATA_DIR ${dataDir} belongs to the user ${await nameOf({ uid, gid: 0 })} and is closed to the user ${user}.`;
   const within = join(dataDir, 'identity-provider');
   const isNobodys =
     (await refusalAt(dataDir, constants.X_OK)) === null && (await refusalAt(join(dataDir, 'postgres-secret'), constants.F_OK)) === 'ENOENT';
-  if (isNobodys) return { finding, fix: `${makeFor(within)} && export DATA_DIR=${shellWord(within)}` };
-  return { finding: `${finding} Start as the former, or name another directory.`, fix: 'DATA_DIR', look: `ls -ld ${shellWord(dataDir)}` };
+  if (isNobodys) return { finding, fix: fixes.makeDataDirectory(within) };
+  return {
+    finding: `${finding} Start as the former, or name another directory.`,
+    fix: fixes.variable('DATA_DIR'),
+    look: looks.directory(dataDir),
+  };
 }
 
 /** A file of ours in the directory that this user can't read. */
@@ -121,9 +123,9 @@ async function problemOfFile(dataDir: string, name: string): Promise<DataDirecto
   if (refused === null || refused === 'ENOENT') return null;
   const finding = `The file ${path} is closed to the user ${await nameOf(null)} (${refused}).`;
   const [directory, file] = [await stat(dataDir), await lstat(path)];
-  if (file.uid === process.getuid?.()) return { finding, fix: `chmod u+r ${shellWord(path)}` };
-  if (directory.uid === process.getuid?.()) return { finding, fix: `sudo chown -h ${own} ${shellWord(path)}` };
-  return { finding: `${finding} Start as the user that it belongs to.`, fix: 'DATA_DIR', look: `ls -l ${shellWord(path)}` };
+  if (file.uid === process.getuid?.()) return { finding, fix: fixes.openFile(path) };
+  if (directory.uid === process.getuid?.()) return { finding, fix: fixes.takeFile(path) };
+  return { finding: `${finding} Start as the user that it belongs to.`, fix: fixes.variable('DATA_DIR'), look: looks.file(path) };
 }
 
 /** A link in the place of the database whose target is gone; a database without its secret. */
@@ -133,12 +135,12 @@ async function problemOfCluster(dataDir: string): Promise<DataDirectoryProblem |
   if (target !== null && (await stat(dirname(resolve(dataDir, target))).catch(() => null)) === null)
     return {
       finding: `${path} points at ${target}, which is gone: bring it back, or remove the link to begin with an empty database.`,
-      fix: 'DATA_DIR',
+      fix: fixes.variable('DATA_DIR'),
     };
   if (!(await clusterExists(path)) || (await stat(join(dataDir, 'postgres-secret')).catch(() => null)) !== null) return null;
   return {
     finding: `${join(dataDir, 'postgres-secret')} is missing, without which the database beside it can't be opened: restore it from the backup that the database is in too.`,
-    fix: 'DATA_DIR',
+    fix: fixes.variable('DATA_DIR'),
   };
 }
 
@@ -150,7 +152,7 @@ async function problemAbove(dataDir: string): Promise<DataDirectoryProblem | nul
   if (user === undefined) {
     // The start adds one, for a database that it makes.
     const finding = `${cluster} belongs to root, and this system has no other user who could run PostgreSQL.`;
-    return (await clusterExists(cluster)) ? { finding, fix: 'DATA_DIR', look: `ls -ld ${shellWord(cluster)}` } : null;
+    return (await clusterExists(cluster)) ? { finding, fix: fixes.variable('DATA_DIR'), look: looks.directory(cluster) } : null;
   }
   if (user === null || found?.isSymbolicLink()) return null;
   const place = await nearestExisting(dataDir);
@@ -159,7 +161,7 @@ async function problemAbove(dataDir: string): Promise<DataDirectoryProblem | nul
   if (above === null || (found === null && isClosedCheckout(join(real, dataDir.slice(place.length)), above))) return null;
   const finding = `DATA_DIR ${dataDir} lies in ${above}, which is closed to the user ${await nameOf(user)}, who runs PostgreSQL for root.`;
   if (found === null) return { finding, fix: anotherDirectory(dataDir) };
-  return { finding: `${finding} Move it to where that user may go, and name the new place.`, fix: 'DATA_DIR' };
+  return { finding: `${finding} Move it to where that user may go, and name the new place.`, fix: fixes.variable('DATA_DIR') };
 }
 
 /**
@@ -168,7 +170,7 @@ async function problemAbove(dataDir: string): Promise<DataDirectoryProblem | nul
  */
 export async function findDataDirectoryProblem(dataDir: string): Promise<DataDirectoryProblem | null> {
   if (!(await answersAt(dataDir))) {
-    const look = `timeout -s KILL 5 ls -ld ${shellWord(dataDir)}`;
+    const look = looks.hangingDirectory(dataDir);
     return {
       finding: `DATA_DIR ${dataDir} has not answered for ${answerMs / 1000} s: what is mounted there hangs.`,
       fix: anotherDirectory(dataDir),
@@ -181,8 +183,8 @@ export async function findDataDirectoryProblem(dataDir: string): Promise<DataDir
     const finding = `DATA_DIR ${dataDir} lies in ${closed}, which is closed to the user ${await nameOf(null)}.`;
     return {
       finding: `${finding} Start as the user that it belongs to, or name another directory.`,
-      fix: 'DATA_DIR',
-      look: `ls -ld ${shellWord(closed)}`,
+      fix: fixes.variable('DATA_DIR'),
+      look: looks.directory(closed),
     };
   }
   if (found === 'ENOENT') return (await problemOfMissing(dataDir)) ?? (isRoot() ? problemAbove(dataDir) : null);
@@ -225,5 +227,5 @@ export async function makeDataDirectory(dataDir: string): Promise<void> {
 
 const refused = ({ finding, fix }: DataDirectoryProblem) =>
   new DataDirectoryError(
-    `${finding}\n${fix === 'DATA_DIR' ? 'Name another directory in DATA_DIR' : `What mends it: ${fix}`}, or set DATABASE_URL.`,
+    `${finding}\n${fix === fixes.variable('DATA_DIR') ? 'Name another directory in DATA_DIR' : `What mends it: ${fix}`}, or set DATABASE_URL.`,
   );

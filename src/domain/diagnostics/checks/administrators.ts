@@ -4,6 +4,7 @@ import { createScope } from '../../../db/scope.js';
 import { findUserByEmailKey } from '../../../db/tables/users.js';
 import { normalizeEmail } from '../../../lib/email-address.js';
 import { administratorRole } from '../../api-resources/management-permissions.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, cliOn, type Found, type Look } from '../check.js';
 
 type Fault = 'none' | 'one' | 'one_in_development' | 'password' | 'password_in_development';
@@ -57,7 +58,7 @@ export const administrators = check({
   async run(look) {
     const { installation, database } = look;
     const [own] = await database((trx) => countHoldersByEnvironment(trx, administratorRole));
-    const fix = cliOn(installation, 'default', 'create-administrator second.administrator@example.com');
+    const fix = fixes.createAdministrator(cliOn(installation, 'default'));
     const found: Found<Fault>[] = [];
     const subject = 'roles/administrator';
     if (own?.holders === 0) found.push({ fault: 'none', finding: 'Nobody administers the service.', fix, subject });
@@ -68,7 +69,7 @@ export const administrators = check({
     if (await isPasswordValid(look)) {
       const finding = `ADMIN_PASSWORD still signs in: change that password at ${installation.config.baseUrl}/account.`;
       const fault = own?.kind === 'development' ? 'password_in_development' : 'password';
-      found.push({ fault, finding, fix: 'unset ADMIN_EMAIL ADMIN_PASSWORD', subject: 'ADMIN_PASSWORD' });
+      found.push({ fault, finding, fix: fixes.unsetVariables('ADMIN_EMAIL', 'ADMIN_PASSWORD'), subject: 'ADMIN_PASSWORD' });
     }
     return found;
   },

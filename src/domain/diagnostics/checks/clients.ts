@@ -1,6 +1,6 @@
 import { listPlainHttpClients } from '../../../db/tables/plain_http_clients.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, cliOn, recordOf, within } from '../check.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 const most = 51;
 
@@ -25,16 +25,11 @@ export const clients = check({
   async run({ installation, database }) {
     const found = await database((trx) => listPlainHttpClients(trx, most));
     return found.map(({ id, name, redirect_uri, redirect_uris, environment }) => {
-      const better = redirect_uris.map((uri) => `--redirect-uris ${shellWord(uri.replace(plainBeyond, 'https://'))}`).join(' ');
+      const better = redirect_uris.map((uri) => uri.replace(plainBeyond, 'https://'));
       return {
         fault: 'plain' as const,
         finding: `The client ${JSON.stringify(name)}${within(environment)} has the redirect URI ${redirect_uri.split('?')[0]}.`,
-        // Behind -- an id that begins with a hyphen is no option, such as another --url for the credentials of whoever runs it.
-        fix: cliOn(
-          installation,
-          environment,
-          id.startsWith('-') ? `clients update ${better} -- ${shellWord(id)}` : `clients update ${shellWord(id)} ${better}`,
-        ),
+        fix: fixes.updateRecord(cliOn(installation, environment), 'clients', id, 'redirect-uris', ...better),
         subject: recordOf(environment, 'clients', id),
       };
     });

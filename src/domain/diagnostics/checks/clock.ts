@@ -1,4 +1,5 @@
 import { offsetOf } from '../../../db/postgres/time.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 
 const apartMs = 2000;
@@ -31,6 +32,6 @@ export const clock = check({
     if (apart < apartMs) return [];
     const seconds = (Math.abs(offset) / 1000).toFixed(1);
     const finding = `This machine's clock is ${seconds} s ${offset < 0 ? 'ahead of' : 'behind'} the database's.`;
-    return [{ fault: apart < farMs ? 'apart' : 'far', finding, fix: 'sudo timedatectl set-ntp true' }];
+    return [{ fault: apart < farMs ? 'apart' : 'far', finding, fix: fixes.setClock() }];
   },
 });

@@ -1,5 +1,6 @@
 import { findDataDirectoryProblem } from '../../../db/postgres/embedded/inspect-data-directory.js';
 import { isMailSender } from '../../../platform/mailer.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 
@@ -8,7 +9,7 @@ type Fault = 'wrong' | 'sender' | 'nearby' | 'nearby_set' | 'data_dir';
 function variableFaults({ variables, config }: Installation): Found<Fault>[] {
   const wrong = variables.problems.map(({ variables: named, text }): Found<Fault> => {
     const subject = named[0] ?? null;
-    return { fault: 'wrong', finding: `${text}.`, fix: subject, subject };
+    return { fault: 'wrong', finding: `${text}.`, fix: subject === null ? null : fixes.variable(subject), subject };
   });
   const sender: Found<Fault>[] = isMailSender(config.emailFrom)
     ? []
@@ -16,14 +17,14 @@ function variableFaults({ variables, config }: Installation): Found<Fault>[] {
         {
           fault: 'sender',
           finding: 'EMAIL_FROM is no mail address.',
-          fix: `EMAIL_FROM=no-reply@${new URL(config.baseUrl).hostname}`,
+          fix: fixes.setVariable('EMAIL_FROM', `no-reply@${new URL(config.baseUrl).hostname}`),
           subject: 'EMAIL_FROM',
         },
       ];
   const nearby = variables.nearby.map(({ name, meant, isSet }): Found<Fault> => ({
     fault: isSet ? 'nearby_set' : 'nearby',
     finding: `${name} is set, which nobody reads here; the variable is called ${meant}${isSet ? ', and is set too' : ''}.`,
-    fix: isSet ? `unset ${name}` : `export ${meant}="$${name}"; unset ${name}`,
+    fix: isSet ? fixes.unsetVariables(name) : fixes.renameVariable(name, meant),
     subject: name,
   }));
   return [...wrong, ...sender, ...nearby];

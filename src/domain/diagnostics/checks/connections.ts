@@ -1,6 +1,7 @@
 import { listWatchedConnections, type WatchedConnection } from '../../../db/tables/connections.js';
 import { own } from '../../../lib/named.js';
 import { connectionStrategies, type StrategyDescription } from '../../connections/strategies.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, cliOn, recordOf, within, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 import { askOrigins, reachText, type Reached } from '../reach-origins.js';
@@ -28,7 +29,7 @@ function faultOf(installation: Installation, connection: WatchedConnection, reac
   const origins = [...new Set(addressesOf(connection).map((url) => new URL(url).origin))];
   const away = origins.find((origin) => reached.get(origin));
   const reason = away === undefined ? null : reached.get(away);
-  const fix = cliOn(installation, environment, `connections update ${id} --status disabled`);
+  const fix = fixes.updateRecord(cliOn(installation, environment), 'connections', id, 'status', 'disabled');
   const who = `the connection ${JSON.stringify(name)}${within(environment)}`;
   const subject = recordOf(environment, 'connections', id);
   if (away !== undefined && reason) {

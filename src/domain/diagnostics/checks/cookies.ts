@@ -1,3 +1,4 @@
+import { fixes } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 
 export const cookies = check({
@@ -19,6 +20,6 @@ export const cookies = check({
     if (config.secureCookies || config.loopback) return [];
     const { hostname } = new URL(config.baseUrl);
     const finding = `BASE_URL ${config.baseUrl} is plain http beyond this machine.`;
-    return [{ fault: 'plain', finding, fix: `BASE_URL=https://${hostname}`, subject: 'BASE_URL' }];
+    return [{ fault: 'plain', finding, fix: fixes.setVariable('BASE_URL', `https://${hostname}`), subject: 'BASE_URL' }];
   },
 });

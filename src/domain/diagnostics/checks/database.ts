@@ -1,8 +1,8 @@
 import { DatabaseFailure } from '../../../db/failures.js';
 import { serverStateOf, type ServerState } from '../../../db/postgres/server-state.js';
+import { fixes, looks } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 import { isOpen, type Installation } from '../installation.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'absent' | 'away' | 'directory' | 'refused' | 'missing' | 'version' | 'standby' | 'connections' | 'fsync';
 
@@ -42,15 +42,19 @@ function unreachable(installation: Installation, error: unknown): Found<Fault> {
   const code = codeOf(error);
   const subject = 'DATABASE_URL';
   if (code?.startsWith('28'))
-    return { fault: 'refused', finding: `The database at ${text} refuses the user or the password.`, fix: 'DATABASE_URL', subject };
+    return {
+      fault: 'refused',
+      finding: `The database at ${text} refuses the user or the password.`,
+      fix: fixes.variable('DATABASE_URL'),
+      subject,
+    };
   if (code === '3D000') {
-    const fix = `createdb -h ${shellWord(host)} -p ${shellWord(port)} -U ${shellWord(user)} ${shellWord(database)}`;
+    const fix = fixes.createDatabase(host, port, user, database);
     return { fault: 'missing', finding: `There is no database ${JSON.stringify(database)} at ${text}.`, fix, subject };
   }
   const why =
     reasons.find(([pattern]) => code !== null && pattern.test(code))?.[1] ?? `it does not answer${code === null ? '' : ` (${code})`}`;
-  const mended =
-    installation.config.databaseUrl === null ? { fix: 'npm start' } : { look: `pg_isready -h ${shellWord(host)} -p ${shellWord(port)}` };
+  const mended = installation.config.databaseUrl === null ? { fix: fixes.start() } : { look: looks.database(host, port) };
   return { fault: 'away', finding: `The database at ${text} is away: ${why}.`, ...mended, subject };
 }
 
@@ -59,22 +63,22 @@ function faultsOf({ config }: Installation, state: ServerState): Found<Fault>[] 
   const { major, connections, connections_max: most } = state;
   if (major < oldest || major > newest) {
     const finding = `The database is PostgreSQL ${major}; this release works with ${oldest} to ${newest}.`;
-    found.push({ fault: 'version', finding, fix: 'DATABASE_URL', subject: 'DATABASE_URL' });
+    found.push({ fault: 'version', finding, fix: fixes.variable('DATABASE_URL'), subject: 'DATABASE_URL' });
   }
   if (state.in_recovery)
     found.push({
       fault: 'standby',
       finding: 'DATABASE_URL names a standby, which can’t be written to.',
-      fix: 'DATABASE_URL',
+      fix: fixes.variable('DATABASE_URL'),
       subject: 'DATABASE_URL',
     });
   if (!state.fsync) {
-    const fix = `psql "$DATABASE_URL" -c 'alter system set fsync = on' -c 'select pg_reload_conf()'`;
-    found.push({ fault: 'fsync', finding: 'The database does not wait until what it writes is on the disk (fsync is off).', fix });
+    const finding = 'The database does not wait until what it writes is on the disk (fsync is off).';
+    found.push({ fault: 'fsync', finding, fix: fixes.waitForDisk() });
   }
   if (connections > most * busy) {
     const finding = `${connections} of the database's ${most} connections are open.`;
-    const fix = `DATABASE_POOL_MAX=${Math.max(4, Math.floor(config.databasePoolMax / 2))}`;
+    const fix = fixes.setVariable('DATABASE_POOL_MAX', String(Math.max(4, Math.floor(config.databasePoolMax / 2))));
     found.push({ fault: 'connections', finding, fix, subject: 'DATABASE_POOL_MAX' });
   }
   return found;

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { answersAt, nearestExisting } from '../../../db/postgres/embedded/inspect-data-directory.js';
+import { looks } from '../../../lib/remedies.js';
 import { check } from '../check.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 const warnAt = 0.1;
 const badAt = 0.02;
@@ -35,7 +35,6 @@ export const disk = check({
     const free = blocks === 0 ? 1 : bavail / blocks;
     if (free >= warnAt) return [];
     const finding = `${(free * 100).toFixed(1)} % of the disk with DATA_DIR ${config.dataDir} are free.`;
-    const look = `du -xh --max-depth=2 ${shellWord(directory)} | sort -h | tail -n 20`;
-    return [{ fault: free < badAt ? 'full' : 'short', finding, look, subject: 'DATA_DIR' }];
+    return [{ fault: free < badAt ? 'full' : 'short', finding, look: looks.diskUse(directory), subject: 'DATA_DIR' }];
   },
 });

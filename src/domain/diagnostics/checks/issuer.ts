@@ -3,8 +3,8 @@ import { listVerifiedDomains } from '../../../db/tables/custom_domains.js';
 import { listProcesses } from '../../../db/tables/processes.js';
 import { own } from '../../../lib/named.js';
 import { createGuardedFetch, OutboundError } from '../../../platform/fetch/fetch.js';
+import { fixes, looks } from '../../../lib/remedies.js';
 import { check, type Look } from '../check.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 const path = '/.well-known/openid-configuration';
 
@@ -87,15 +87,15 @@ export const issuer = check({
       const finding = `Discovery at ${baseUrl} is away: ${how}.`;
       // Where the database doesn't tell either, a closed port on this machine does.
       const stopped = known ? known.processes === 0 : answer.failed === 'connect' && look.installation.config.loopback;
-      if (stopped) return [{ fault: 'stopped', finding, fix: 'npm start', subject: 'BASE_URL' }];
-      return [{ fault: 'away', finding, look: `curl -sSv ${shellWord(baseUrl + path)}`, subject: 'BASE_URL' }];
+      if (stopped) return [{ fault: 'stopped', finding, fix: fixes.start(), subject: 'BASE_URL' }];
+      return [{ fault: 'away', finding, look: looks.address(baseUrl + path), subject: 'BASE_URL' }];
     }
     if (answer.issuer === null) {
       const finding = `${baseUrl}${path} answers ${answer.status} without a discovery document.`;
-      return [{ fault: 'away', finding, look: `curl -sSv ${shellWord(baseUrl + path)}`, subject: 'BASE_URL' }];
+      return [{ fault: 'away', finding, look: looks.address(baseUrl + path), subject: 'BASE_URL' }];
     }
     if ((known?.issuers ?? [baseUrl]).includes(answer.issuer)) return [];
     const finding = `Discovery at ${baseUrl} names the issuer ${answer.issuer}.`;
-    return [{ fault: 'foreign', finding, fix: `BASE_URL=${answer.issuer}`, subject: 'BASE_URL' }];
+    return [{ fault: 'foreign', finding, fix: fixes.setVariable('BASE_URL', answer.issuer), subject: 'BASE_URL' }];
   },
 });

@@ -1,4 +1,5 @@
 import { listWatchedLogStreams, type WatchedLogStream } from '../../../db/tables/log_streams.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, cliOn, recordOf, within, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 import { askReceivers, reachText, type Reached } from '../reach-origins.js';
@@ -11,7 +12,7 @@ function faultOf(installation: Installation, stream: WatchedLogStream, reached: 
   const { id, name, url, environment } = stream;
   const who = `The log stream ${JSON.stringify(name)}${within(environment)}`;
   const subject = recordOf(environment, 'log_streams', id);
-  const update = (status: string) => cliOn(installation, environment, `log_streams update ${id} --status ${status}`);
+  const update = (status: string) => fixes.updateRecord(cliOn(installation, environment), 'log_streams', id, 'status', status);
   const { origin } = new URL(url);
   if (stream.given_up)
     return [{ fault: 'paused', finding: `${who} was paused after three days of failures.`, fix: update('enabled'), subject }];
@@ -23,7 +24,7 @@ function faultOf(installation: Installation, stream: WatchedLogStream, reached: 
   }
   if (!stream.failing) return [];
   const finding = `${who} has taken nothing for a day, though ${origin} can be reached.`;
-  return [{ fault: 'failing', finding, fix: cliOn(installation, environment, `log_streams update ${id} --status enabled`), subject }];
+  return [{ fault: 'failing', finding, fix: update('enabled'), subject }];
 }
 
 export const log_streams = check({

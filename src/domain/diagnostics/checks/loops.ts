@@ -1,6 +1,6 @@
 import { listProcesses, type LoopReport, type ProcessRow } from '../../../db/tables/processes.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'none' | 'still' | 'failing';
 
@@ -12,8 +12,7 @@ const failuresInRow = 3;
 
 function faultOf({ host, pid }: ProcessRow, name: string, { running, idle, pause, failures }: LoopReport): Found<Fault>[] {
   const where = `process ${pid} on ${host}`;
-  // Pasted on another machine, or after the process has ended, it ends nothing: the number may be another program's.
-  const fix = `[ "$(uname -n)" = ${shellWord(host)} ] && ps -o args= -p ${pid} | grep -q 'main\\.[jt]s' && kill ${pid}`;
+  const fix = fixes.endProcess(host, pid);
   const subject = `loops/${name}`;
   if (running !== null && running > longestPass)
     return [
@@ -61,7 +60,7 @@ export const loops = check({
   async run({ database }) {
     const processes = await database((trx) => listProcesses(trx));
     if (processes.length === 0)
-      return [{ fault: 'none', finding: 'No process of the service is at work on this database.', fix: 'npm start' }];
+      return [{ fault: 'none', finding: 'No process of the service is at work on this database.', fix: fixes.start() }];
     return processes.flatMap((one) => Object.entries(one.loops).flatMap(([name, report]) => faultOf(one, name, report)));
   },
 });

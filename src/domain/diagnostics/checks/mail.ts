@@ -1,7 +1,7 @@
 import { listEnvironments } from '../../../db/tables/environments.js';
 import { findMailServerProblem, type MailServerProblem } from '../../../platform/mailer.js';
+import { fixes, looks } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'none' | 'away' | 'tls' | 'authentication' | 'refused' | 'sender';
 
@@ -13,23 +13,26 @@ function faultOf(smtpUrl: string, { step, code }: MailServerProblem): Found<Faul
   const subject = 'SMTP_URL';
   const answered = code === null ? '' : ` (it answered ${code})`;
   if (step === 'dns')
-    return { fault: 'away', finding: `The name of the mail server ${hostname} does not resolve.`, fix: 'SMTP_URL', subject };
-  if (step === 'connect' || step === 'greeting') {
-    const how = step === 'connect' ? 'can not be reached' : 'does not greet in time';
-    return { fault: 'away', finding: `The mail server ${at} ${how}.`, fix: 'SMTP_URL', subject };
-  }
-  if (step === 'tls') {
-    const starttls = protocol === 'smtps:' ? '' : ' -starttls smtp';
     return {
-      fault: 'tls',
-      finding: `TLS with the mail server ${at} fails.`,
-      look: `openssl s_client${starttls} -connect ${shellWord(at)} </dev/null`,
+      fault: 'away',
+      finding: `The name of the mail server ${hostname} does not resolve.`,
+      fix: fixes.variable('SMTP_URL'),
       subject,
     };
+  if (step === 'connect' || step === 'greeting') {
+    const how = step === 'connect' ? 'can not be reached' : 'does not greet in time';
+    return { fault: 'away', finding: `The mail server ${at} ${how}.`, fix: fixes.variable('SMTP_URL'), subject };
   }
+  if (step === 'tls')
+    return { fault: 'tls', finding: `TLS with the mail server ${at} fails.`, look: looks.mailCertificate(protocol, at), subject };
   if (step === 'authentication')
-    return { fault: 'authentication', finding: `The mail server ${at} refuses user and password${answered}.`, fix: 'SMTP_URL', subject };
-  return { fault: 'refused', finding: `The mail server ${at} refuses us${answered}.`, fix: 'SMTP_URL', subject };
+    return {
+      fault: 'authentication',
+      finding: `The mail server ${at} refuses user and password${answered}.`,
+      fix: fixes.variable('SMTP_URL'),
+      subject,
+    };
+  return { fault: 'refused', finding: `The mail server ${at} refuses us${answered}.`, fix: fixes.variable('SMTP_URL'), subject };
 }
 
 export const mail = check({
@@ -79,7 +82,9 @@ export const mail = check({
       const production = environments.find(({ kind }) => kind === 'production');
       if (!production) return [];
       const finding = `There is no mail server for the production environment ${production.slug}.`;
-      return [{ fault: 'none', finding, fix: 'SMTP_URL=smtp://user:password@mail.example.com:587', subject: 'SMTP_URL' }];
+      return [
+        { fault: 'none', finding, fix: fixes.setVariable('SMTP_URL', 'smtp://user:password@mail.example.com:587'), subject: 'SMTP_URL' },
+      ];
     }
     const problem = await findMailServerProblem(smtpUrl, 4000);
     const sender: Found<Fault>[] = /@localhost>?$/.test(emailFrom)
@@ -87,7 +92,7 @@ export const mail = check({
           {
             fault: 'sender',
             finding: `Mail is sent as ${emailFrom}, which is nobody's address.`,
-            fix: `EMAIL_FROM=no-reply@${new URL(baseUrl).hostname}`,
+            fix: fixes.setVariable('EMAIL_FROM', `no-reply@${new URL(baseUrl).hostname}`),
             subject: 'EMAIL_FROM',
           },
         ]

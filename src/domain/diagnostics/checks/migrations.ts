@@ -1,4 +1,5 @@
 import { schemaDifference } from '../../../db/migrate.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 
 export const migrations = check({
@@ -27,7 +28,7 @@ export const migrations = check({
     if (pending.length > 0) {
       const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
       return [
-        { fault: 'pending', finding: `The database lacks the migration ${pending[0]}${more}.`, fix: installation.command('migrate') },
+        { fault: 'pending', finding: `The database lacks the migration ${pending[0]}${more}.`, fix: fixes.migrate(installation.command) },
       ];
     }
     if (newer.length === 0) return [];

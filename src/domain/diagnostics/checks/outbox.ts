@@ -2,6 +2,7 @@ import { oldestDueBackchannelSeconds } from '../../../db/tables/backchannel_logo
 import { oldestDueMailSeconds } from '../../../db/tables/mails.js';
 import { listProcesses } from '../../../db/tables/processes.js';
 import { oldestDueSeconds } from '../../../db/tables/webhook_queue.js';
+import { fixes, looks } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 
 const lateSeconds = 300;
@@ -35,7 +36,7 @@ export const outbox = check({
       .map(({ name, what, seconds, look }) => ({
         fault: 'late' as const,
         finding: `The oldest ${what} that is due has waited for ${Math.round(seconds / 60)} minutes.`,
-        ...(processes === 0 ? { fix: 'npm start' } : { look: installation.command('doctor', `--check ${look}`) }),
+        ...(processes === 0 ? { fix: fixes.start() } : { look: looks.checks(installation.command, look) }),
         subject: name,
       }));
   },

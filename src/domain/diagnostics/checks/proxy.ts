@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { listAllVerifiedDomains } from '../../../db/tables/custom_domains.js';
 import { listProcesses, type ForwardedAddress } from '../../../db/tables/processes.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 
@@ -35,7 +36,7 @@ function faultsOf(
   const found: Found<Fault>[] = [];
   const peer = commonest(seen, sampled, (one) => (one.trusted ? null : one.peer));
   if (peer !== null) {
-    const fix = `TRUST_PROXY=${isLoopback(peer) ? 'loopback' : peer}`;
+    const fix = fixes.setVariable('TRUST_PROXY', isLoopback(peer) ? 'loopback' : peer);
     const whose = isNear(peer) ? peer : `${peer}, which is no private address: trust it only if it is your proxy`;
     const finding = `Requests come with X-Forwarded headers that are ignored, from ${whose}.`;
     found.push({ fault: 'untrusted', finding, fix, subject: 'TRUST_PROXY' });
@@ -46,12 +47,12 @@ function faultsOf(
   const proto = commonest(credible, sampled, (one) => one.proto);
   const { protocol } = new URL(config.baseUrl);
   if (host !== null) {
-    const fix = `BASE_URL=${proto ?? protocol.slice(0, -1)}://${host}`;
+    const fix = fixes.setVariable('BASE_URL', `${proto ?? protocol.slice(0, -1)}://${host}`);
     const finding = `The proxy in front is asked for ${host}, but BASE_URL is ${config.baseUrl}.`;
     found.push({ fault: 'host', finding, fix, subject: 'BASE_URL' });
   } else if (proto !== null && `${proto}:` !== protocol) {
     const finding = `The proxy in front is asked over ${proto}, but BASE_URL is ${config.baseUrl}.`;
-    found.push({ fault: 'protocol', finding, fix: `BASE_URL=${proto}://${config.baseHost}`, subject: 'BASE_URL' });
+    found.push({ fault: 'protocol', finding, fix: fixes.setVariable('BASE_URL', `${proto}://${config.baseHost}`), subject: 'BASE_URL' });
   }
   return found;
 }
@@ -98,7 +99,7 @@ export const proxy = check({
             {
               fault: 'everybody',
               finding: 'TRUST_PROXY=on believes every X-Forwarded header.',
-              fix: 'TRUST_PROXY=1',
+              fix: fixes.setVariable('TRUST_PROXY', '1'),
               subject: 'TRUST_PROXY',
             },
           ]

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { readInDataDirectory } from '../../../db/postgres/embedded/inspect-data-directory.js';
 import { countSealedByColumn, sampleSealed, sealedColumns } from '../../../db/tables/sealed_columns.js';
 import { createSealer, SealError, type Place, type Sealer } from '../../../lib/seal.js';
+import { fixes, type Fix } from '../../../lib/remedies.js';
 import { check, type Found, type Look } from '../check.js';
 import { isOpen } from '../installation.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'unopened' | 'altered' | 'previous' | 'unknown';
 type Sample = { readonly place: Place; readonly sealed: Buffer };
@@ -22,12 +22,12 @@ function opens(sealer: Sealer, { place, sealed }: Sample): boolean {
 }
 
 /** The way back to the key that sealed: the file that the embedded database's first key is in, if that opens; else the variable. */
-async function fixFor({ installation }: Look, closed: readonly Sample[]): Promise<string> {
+async function fixFor({ installation }: Look, closed: readonly Sample[]): Promise<Fix> {
   const file = join(installation.config.dataDir, 'secret.key');
   const key = await readInDataDirectory(installation.config.dataDir, 'secret.key');
   const inFile = key !== null && closed.every((one) => opens(createSealer(key.trim()), one));
-  if (!inFile) return 'SECRET_KEY_PREVIOUS';
-  return installation.config.databaseUrl === null ? 'unset SECRET_KEY' : `export SECRET_KEY="$(cat ${shellWord(file)})"`;
+  if (!inFile) return fixes.variable('SECRET_KEY_PREVIOUS');
+  return installation.config.databaseUrl === null ? fixes.unsetVariables('SECRET_KEY') : fixes.setVariableFromFile('SECRET_KEY', file);
 }
 
 async function unopened(look: Look, sealer: Sealer): Promise<Found<Fault>[]> {
@@ -38,10 +38,10 @@ async function unopened(look: Look, sealer: Sealer): Promise<Found<Fault>[]> {
   });
   const closed = sampled.filter((one) => !opens(sealer, one));
   const unlisted = counts.filter(({ key_id }) => key_id !== 'unnamed' && !sealer.key_ids.includes(key_id));
-  const fix = closed.length > 0 || unlisted.length > 0 ? await fixFor(look, closed) : '';
+  const fix = closed.length > 0 || unlisted.length > 0 ? await fixFor(look, closed) : null;
   const lost = unlisted.map(({ table, key_id, count }): Found<Fault> => {
     const finding = `${count} values in ${table} need the key ${key_id}; given are ${sealer.key_ids.join(', ')}.`;
-    return { fault: 'unopened', finding, fix, subject: fix === 'SECRET_KEY_PREVIOUS' ? fix : 'SECRET_KEY' };
+    return { fault: 'unopened', finding, fix, subject: fix === fixes.variable('SECRET_KEY_PREVIOUS') ? fix : 'SECRET_KEY' };
   });
   if (lost.length > 0) return lost;
   const [first] = closed;
@@ -52,7 +52,7 @@ async function unopened(look: Look, sealer: Sealer): Promise<Found<Fault>[]> {
   const earlier = counts.filter(({ key_id }) => key_id !== sealer.key_id).reduce((sum, { count }) => sum + count, 0);
   if (earlier === 0) return [];
   const finding = `${earlier} values are still sealed with an earlier key.`;
-  return [{ fault: 'previous', finding, fix: look.installation.command('rekey'), subject: 'SECRET_KEY_PREVIOUS' }];
+  return [{ fault: 'previous', finding, fix: fixes.rekey(look.installation.command), subject: 'SECRET_KEY_PREVIOUS' }];
 }
 
 export const secret_key = check({
@@ -93,6 +93,13 @@ export const secret_key = check({
     if (!isOpen(database)) return [];
     if (database.sealer !== null) return unopened(look, database.sealer);
     const file = join(config.dataDir, 'secret.key');
-    return [{ fault: 'unknown', finding: `SECRET_KEY is not set, and ${file} is missing.`, fix: 'SECRET_KEY', subject: 'SECRET_KEY' }];
+    return [
+      {
+        fault: 'unknown',
+        finding: `SECRET_KEY is not set, and ${file} is missing.`,
+        fix: fixes.variable('SECRET_KEY'),
+        subject: 'SECRET_KEY',
+      },
+    ];
   },
 });

@@ -1,5 +1,6 @@
 import { listEnvironments } from '../../../db/tables/environments.js';
 import { isPublicDevelopment } from '../../environments/exposure.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, cliOn, type Found } from '../check.js';
 
 type Fault = 'limits' | 'lockout' | 'development' | 'mailbox' | 'private_network';
@@ -51,13 +52,13 @@ export const settings = check({
     const production = environments.filter(({ kind }) => kind === 'production');
     const found: Found<Fault>[] = [];
     if (!config.rateLimits.enabled && production.length > 0)
-      found.push({ fault: 'limits', finding: 'RATE_LIMITS is off.', fix: 'RATE_LIMITS=on', subject: 'RATE_LIMITS' });
+      found.push({ fault: 'limits', finding: 'RATE_LIMITS is off.', fix: fixes.setVariable('RATE_LIMITS', 'on'), subject: 'RATE_LIMITS' });
     for (const { id, slug, lockout_threshold } of production.filter((one) => one.lockout_threshold > most)) {
       const finding = `The environment ${slug} locks an account after ${lockout_threshold} wrong passwords only.`;
       found.push({
         fault: 'lockout',
         finding,
-        fix: cliOn(installation, 'default', `environments update ${id} --lockout-threshold 10`),
+        fix: fixes.updateRecord(cliOn(installation, 'default'), 'environments', id, 'lockout-threshold', '10'),
         subject: `environments/${id}`,
       });
     }
@@ -66,7 +67,7 @@ export const settings = check({
       found.push({
         fault: 'development',
         finding,
-        fix: cliOn(installation, 'default', `environments update ${id} --kind production`),
+        fix: fixes.updateRecord(cliOn(installation, 'default'), 'environments', id, 'kind', 'production'),
         subject: `environments/${id}`,
       });
     }
@@ -74,14 +75,14 @@ export const settings = check({
       found.push({
         fault: 'private_network',
         finding: 'Webhooks and connections may lead into the private network.',
-        fix: 'ALLOW_PRIVATE_NETWORK=off',
+        fix: fixes.setVariable('ALLOW_PRIVATE_NETWORK', 'off'),
         subject: 'ALLOW_PRIVATE_NETWORK',
       });
     if (config.devMailbox === 'on')
       found.push({
         fault: 'mailbox',
         finding: 'DEV_MAILBOX=on shows captured mail to every caller.',
-        fix: 'DEV_MAILBOX=local',
+        fix: fixes.setVariable('DEV_MAILBOX', 'local'),
         subject: 'DEV_MAILBOX',
       });
     return found;

@@ -1,5 +1,6 @@
 import { listEnvironments } from '../../../db/tables/environments.js';
 import { listWatchedSigningKeys, type WatchedSigningKey } from '../../../db/tables/signing_keys.js';
+import { fixes, looks } from '../../../lib/remedies.js';
 import { check, cliOn, recordOf, within, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 
@@ -17,24 +18,24 @@ function faultsOf(installation: Installation, { environment, algorithm, keys }: 
   const primary = keys.find(({ status }) => status === 'primary');
   const next = keys.find(({ status }) => status === 'next');
   const whose = `${algorithm} key${within(environment)}`;
-  if (!primary) return [{ fault: 'missing', finding: `There is no primary ${whose}.`, fix: 'npm start', subject: 'signing_keys' }];
+  if (!primary) return [{ fault: 'missing', finding: `There is no primary ${whose}.`, fix: fixes.start(), subject: 'signing_keys' }];
   const now = installation.clock.now().getTime();
   const days = Math.floor((now - (primary.activated_at ?? primary.created_at).getTime()) / dayMs);
   const subject = recordOf(environment, 'signing_keys', primary.kid);
-  const make = cliOn(installation, environment, `signing_keys create --algorithm ${algorithm}`);
+  const cli = cliOn(installation, environment);
   if (days <= rotationDays) return [];
   if (!next) {
     const finding = `The primary ${whose} has signed for ${days} days, and there is no next one.`;
-    return [{ fault: days > oldDays ? 'old' : 'no_next', finding, fix: make, subject }];
+    return [{ fault: days > oldDays ? 'old' : 'no_next', finding, fix: fixes.createSigningKey(cli, algorithm), subject }];
   }
   if (days <= oldDays) return [];
   const due = next.created_at.getTime() + publishedMs;
   if (now < due) {
     const finding = `The primary ${whose} has signed for ${days} days; the next one takes over after ${new Date(due).toISOString().slice(0, 16)}Z.`;
-    return [{ fault: 'waiting', finding, look: installation.command('doctor', '--check loops'), subject }];
+    return [{ fault: 'waiting', finding, look: looks.checks(installation.command, 'loops'), subject }];
   }
   const finding = `The primary ${whose} has signed for ${days} days, though the next one waits.`;
-  return [{ fault: 'old', finding, fix: cliOn(installation, environment, `signing_keys activate ${next.kid}`), subject }];
+  return [{ fault: 'old', finding, fix: fixes.activateSigningKey(cli, next.kid), subject }];
 }
 
 export const signing_keys = check({

@@ -1,7 +1,7 @@
 import { listAllVerifiedDomains } from '../../../db/tables/custom_domains.js';
 import { lookAtCertificate, type ServerCertificate } from '../../../platform/server-certificate.js';
+import { fixes, looks } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
-import { shellWord } from '../../../lib/shell-word.js';
 
 type Fault = 'away' | 'name' | 'chain' | 'expired' | 'expiring';
 
@@ -14,10 +14,9 @@ type Host = { readonly name: string; readonly port: number };
 /** What is wrong with the certificate that a host shows. */
 export function certificateFault({ name, port }: Host, { problem, code, valid_to }: ServerCertificate, now: Date): Found<Fault>[] {
   const subject = port === 443 ? name : `${name}:${port}`;
-  const show = `openssl s_client -connect ${shellWord(`${name}:${port}`)} -servername ${shellWord(name)} -showcerts </dev/null`;
   const until = valid_to.toISOString().slice(0, 10);
   const days = Math.floor((valid_to.getTime() - now.getTime()) / dayMs);
-  const renew = `certbot renew --cert-name ${shellWord(name)}`;
+  const renew = fixes.renewCertificate(name);
   if (problem === 'expired' || days < 0)
     return [{ fault: 'expired', finding: `The certificate of ${subject} expired on ${until}.`, fix: renew, subject }];
   if (problem === 'name')
@@ -25,12 +24,19 @@ export function certificateFault({ name, port }: Host, { problem, code, valid_to
       {
         fault: 'name',
         finding: `The certificate that ${subject} shows is for other names.`,
-        fix: `certbot certonly -d ${shellWord(name)}`,
+        fix: fixes.requestCertificate(name),
         subject,
       },
     ];
   if (problem === 'chain')
-    return [{ fault: 'chain', finding: `Nobody trusted vouches for the certificate of ${subject} (${code}).`, look: show, subject }];
+    return [
+      {
+        fault: 'chain',
+        finding: `Nobody trusted vouches for the certificate of ${subject} (${code}).`,
+        look: looks.certificate(name, port),
+        subject,
+      },
+    ];
   if (days < soonDays)
     return [{ fault: 'expiring', finding: `The certificate of ${subject} expires in ${days} days, on ${until}.`, fix: renew, subject }];
   return [];
@@ -41,9 +47,7 @@ async function judge(host: Host, now: Date): Promise<Found<Fault>[]> {
     return certificateFault(host, await lookAtCertificate(host.name, host.port, 3000), now);
   } catch {
     const address = `${host.name}:${host.port}`;
-    return [
-      { fault: 'away', finding: `There is no TLS at ${address}.`, look: `curl -sSv ${shellWord(`https://${address}/`)}`, subject: address },
-    ];
+    return [{ fault: 'away', finding: `There is no TLS at ${address}.`, look: looks.address(`https://${address}/`), subject: address }];
   }
 }
 

@@ -1,4 +1,5 @@
 import { listProcesses } from '../../../db/tables/processes.js';
+import { fixes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 
@@ -16,7 +17,7 @@ const deployment = 900;
 function nodeFaults({ clock }: Installation, node: string): Found<Fault>[] {
   const [major = 0, minor = 0] = node.split('.').map(Number);
   const line = lines.find((one) => one.major === major);
-  const fix = 'nvm install 24';
+  const fix = fixes.installNode();
   if (major < 20 || major > 24 || (line && minor < line.minor))
     return [{ fault: 'unsupported', finding: `Node.js ${node} is not one that this release runs on (20.19 to 24).`, fix, subject: 'node' }];
   if (!line || clock.now().toISOString().slice(0, 10) > line.end)
@@ -74,7 +75,7 @@ export const versions = check({
       found.push({
         fault: 'addresses',
         finding: `Processes have different addresses: ${addresses.join(', ')}.`,
-        fix: `BASE_URL=${installation.config.baseUrl}`,
+        fix: fixes.setVariable('BASE_URL', installation.config.baseUrl),
         subject: 'BASE_URL',
       });
     return found;

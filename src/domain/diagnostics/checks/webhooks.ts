@@ -1,4 +1,5 @@
 import { listWatchedWebhooks, type WatchedWebhook } from '../../../db/tables/webhooks.js';
+import { fixes, looks } from '../../../lib/remedies.js';
 import { check, cliOn, recordOf, within, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 import { askReceivers, reachText, type Reached } from '../reach-origins.js';
@@ -16,7 +17,8 @@ function faultOf(installation: Installation, webhook: WatchedWebhook, reached: R
   const { id, name, url, environment, disabled_reason } = webhook;
   const who = `The webhook ${JSON.stringify(name)}${within(environment)}`;
   const subject = recordOf(environment, 'webhooks', id);
-  const update = (status: string) => cliOn(installation, environment, `webhooks update ${id} --status ${status}`);
+  const cli = cliOn(installation, environment);
+  const update = (status: string) => fixes.updateRecord(cli, 'webhooks', id, 'status', status);
   if (disabled_reason !== null)
     return [
       { fault: 'disabled', finding: `${who} was disabled, because ${disabledBecause[disabled_reason]}.`, fix: update('enabled'), subject },
@@ -35,7 +37,7 @@ function faultOf(installation: Installation, webhook: WatchedWebhook, reached: R
     {
       fault: 'failing',
       finding: `${who} has taken nothing for a day, though ${origin} can be reached.`,
-      look: cliOn(installation, environment, `list-deliveries --webhook ${id} --status failed`),
+      look: looks.deliveries(cli, id),
       subject,
     },
   ];
