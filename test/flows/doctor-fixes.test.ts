@@ -1,7 +1,7 @@
 // Whatever the doctor says of a data directory, run as it stands by the user of the service, in a root file system to throw away: nothing but what is ours is another
 // one afterwards, and the directory serves. Start and doctor say the same.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, vi } from 'vitest';
 import type { CheckResult, Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
@@ -135,6 +135,37 @@ asRoot('one that the kernel shows itself in, where making one hangs, ends the st
     expect(performance.now() - began).toBeLessThan(20_000);
   }
 });
+
+/**
+ * Names of programs that stand before those of the system, as far as the service looks for them: each writes down that it was run, and fails. So none of
+ * the users that PostgreSQL could run as is known.
+ */
+const witnessed = `
+set -e
+for name in $(ls /usr/sbin /usr/bin | grep -v '[/:]' | sort -u); do ln -s witness "$1/$name"; done
+printf '#!/bin/sh\\necho "\${0##*/} $*" >>"%s/run"\\nexit 1\\n' "$2" >"$1/witness"
+chmod 755 "$1/witness"
+mount --bind "$1" /usr/local/sbin
+shift 2
+exec "$@"
+`;
+
+needsRoot(isUsable && existsSync('/usr/local/sbin'))('what the doctor runs itself only looks: no user is added, and no file is another one (attack 34.1111)', async () => {
+  const [programs, notes] = ['/bin-first', '/notes'].map(at) as [string, string];
+  for (const path of [programs, notes]) mkdirSync(path);
+  const command = [process.execPath, ...(await programArguments('programs/doctor')), '--json'];
+  const env = { PATH: process.env['PATH'], DATA_DIR: at('/var/lib/idp'), PORT: '0' };
+  const before = root.state();
+  const { stdout, stderr } = spawnSync('unshare', ['--mount', 'sh', '-c', witnessed, 'sh', programs, notes, ...command], { encoding: 'utf8', timeout: 120_000, env }); // prettier-ignore
+  expect([stderr, Object.keys(JSON.parse(stdout) as Diagnosis)]).toEqual(['', ['status', 'checks']]);
+  const after = root.state();
+  const mine = ['/bin-first', '/notes'];
+  const touched = [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path) && !mine.some((one) => path.startsWith(one)));
+  expect(touched).toEqual([]);
+  const ran = readFileSync(join(notes, 'run'), 'utf8').trim().split('\n');
+  expect([...new Set(ran.map((line) => line.split(' ')[0]))]).toEqual(['id']);
+  expect(ran).toContain('id -u identity-provider');
+}); // prettier-ignore
 
 /** A file system whose server never answers, as that of a dead network mount; it goes with the process that has made it. */
 const deadMount = `

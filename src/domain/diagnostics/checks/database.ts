@@ -58,7 +58,8 @@ function unreachable(installation: Installation, error: unknown): Found<Fault> {
   return { fault: 'away', finding: `The database at ${text} is away: ${why}.`, ...mended, subject };
 }
 
-function faultsOf({ config }: Installation, state: ServerState): Found<Fault>[] {
+/** What is wrong with a server that answers, by what it says of itself. */
+export function serverFaults({ config }: Pick<Installation, 'config'>, state: ServerState): Found<Fault>[] {
   const found: Found<Fault>[] = [];
   const { major, connections, connections_max: most } = state;
   if (major < oldest || major > newest) {
@@ -145,6 +146,6 @@ export const database = check({
     } catch (error) {
       return [unreachable(installation, error)];
     }
-    return faultsOf(installation, state);
+    return serverFaults(installation, state);
   },
 });

@@ -1,10 +1,19 @@
 import { statfs } from 'node:fs/promises';
 import { answersAt, nearestExisting } from '../../../db/postgres/embedded/inspect-data-directory.js';
 import { looks } from '../../../lib/remedies.js';
-import { check } from '../check.js';
+import { check, type Found } from '../check.js';
 
 const warnAt = 0.1;
 const badAt = 0.02;
+
+type Fault = 'full' | 'short';
+
+/** What is wrong with a disk of which this share is free; `directory`: the nearest one to DATA_DIR that is there. */
+export function diskFault(free: number, dataDir: string, directory: string): Found<Fault>[] {
+  if (free >= warnAt) return [];
+  const finding = `${(free * 100).toFixed(1)} % of the disk with DATA_DIR ${dataDir} are free.`;
+  return [{ fault: free < badAt ? 'full' : 'short', finding, look: looks.diskUse(directory), subject: 'DATA_DIR' }];
+}
 
 export const disk = check({
   id: 'disk',
@@ -32,9 +41,6 @@ export const disk = check({
     if (!(await answersAt(config.dataDir))) return [];
     const directory = await nearestExisting(config.dataDir);
     const { bavail, blocks } = await statfs(directory);
-    const free = blocks === 0 ? 1 : bavail / blocks;
-    if (free >= warnAt) return [];
-    const finding = `${(free * 100).toFixed(1)} % of the disk with DATA_DIR ${config.dataDir} are free.`;
-    return [{ fault: free < badAt ? 'full' : 'short', finding, look: looks.diskUse(directory), subject: 'DATA_DIR' }];
+    return diskFault(blocks === 0 ? 1 : bavail / blocks, config.dataDir, directory);
   },
 });

@@ -7,7 +7,8 @@ type Fault = 'none' | 'away' | 'tls' | 'authentication' | 'refused' | 'sender';
 
 const usualPort = (protocol: string) => (protocol === 'smtps:' ? '465' : '587');
 
-function faultOf(smtpUrl: string, { step, code }: MailServerProblem): Found<Fault> {
+/** What is wrong with the mail server of `SMTP_URL`, by the step at which talking to it fails. */
+export function mailServerFault(smtpUrl: string, { step, code }: MailServerProblem): Found<Fault> {
   const { protocol, hostname, port } = new URL(smtpUrl);
   const at = `${hostname}:${port || usualPort(protocol)}`;
   const subject = 'SMTP_URL';
@@ -98,6 +99,6 @@ export const mail = check({
         ]
       : [];
     const local = installation.config.loopback;
-    return [...(problem === null ? [] : [faultOf(smtpUrl, problem)]), ...(local ? [] : sender)];
+    return [...(problem === null ? [] : [mailServerFault(smtpUrl, problem)]), ...(local ? [] : sender)];
   },
 });
