@@ -10,7 +10,7 @@ const unit = [
   'test/chaos/{schedule,rules/rules}.test.ts',
   'test/lib/**',
   'test/platform/**',
-  'test/domain/diagnostics/{certificates,forwarded-notes}.test.ts',
+  'test/domain/diagnostics/{certificates,forwarded-notes,machines}.test.ts',
   'test/domain/events/catalogue.test.ts',
   'test/domain/mail/template-problems.test.ts',
   'test/domain/mail/templates.test.ts',

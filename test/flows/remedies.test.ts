@@ -1,6 +1,6 @@
 // Every command that the doctor and a refused start can print, run as it stands with hostile names, in a root file system to throw away: it does what it says, and nothing
 // but what is ours is another one afterwards. One that is added without a trial fails to compile, and the first test.
-import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ownSurroundings } from '../../src/domain/diagnostics/own-installation.js';
@@ -136,10 +136,10 @@ test('each fix and each look has a trial', () => {
 });
 
 test('nothing else makes one', () => {
-  const sources = import.meta.glob('../../src/**/*.ts', { query: '?raw', import: 'default', eager: true }) as Record<string, string>;
-  const casting = Object.entries(sources).filter(([, text]) => /\bas (Fix|CloserLook)\b/.test(text));
-  expect(casting.map(([path]) => path)).toEqual(['../../src/lib/remedies.ts']);
-  expect(Object.keys(sources).length).toBeGreaterThan(500);
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  const casting = sources.filter((path) => /\bas (Fix|CloserLook)\b/.test(readFileSync(join('src', path), 'utf8')));
+  expect(casting).toEqual(['lib/remedies.ts']);
+  expect(sources.length).toBeGreaterThan(500);
 });
 
 const asRoot = needsRoot(canChangeRoot);
