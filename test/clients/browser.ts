@@ -53,9 +53,12 @@ async function livesBeside(context: BrowserContext, cookie: string): Promise<voi
   for (const name of [cookie, 'idp_session']) assert.ok(names.includes(name), `no cookie ${name} among ${names.join(', ')}`);
 }
 
+/** A browser of somebody new, who trusts the certificate that a service on https made for itself. */
+const newPerson = (browser: Browser) => browser.newContext({ ignoreHTTPSErrors: true });
+
 /** Opens the address that a command prints, and signs in. */
 export async function open(browser: Browser, address: string): Promise<string> {
-  const context = await browser.newContext();
+  const context = await newPerson(browser);
   const page = await context.newPage();
   try {
     await page.goto(address);
@@ -69,7 +72,7 @@ export async function open(browser: Browser, address: string): Promise<string> {
 
 /** Opens the address that a device prints, signs in, sends the code off that is in it, and allows what the device asks for. */
 export async function allowDevice(browser: Browser, address: string): Promise<string> {
-  const context = await browser.newContext();
+  const context = await newPerson(browser);
   const page = await context.newPage();
   try {
     await page.goto(address);
@@ -91,7 +94,7 @@ export async function visit(
   { signOut, ownForm, callsApi, cookie }: Visit,
   clientId = '',
 ): Promise<void> {
-  const context = await browser.newContext();
+  const context = await newPerson(browser);
   const page = await context.newPage();
   page.setDefaultTimeout(patienceMs);
   try {

@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { launchChromium } from '../support/chromium.js';
 import { runCommand, startApplication } from './application.js';
 import { allowDevice, open, visit } from './browser.js';
-import { startService, type Service } from './service.js';
+import { startService, type Scheme, type Service } from './service.js';
 import { writeResults, type Result } from './table.js';
 import type { Trial } from './trial.js';
 import { trials } from './trials.js';
@@ -54,12 +54,13 @@ async function main(names: readonly string[]): Promise<number> {
   const unknown = names.filter((name) => !trials.some((trial) => trial.name === name));
   if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there are ${trials.map(({ name }) => name).join(', ')}`);
   await mkdir(cache, { recursive: true });
-  const service = await startService(cache);
+  const services: Partial<Record<Scheme, Service>> = {};
   const browser = await launchChromium();
   const results: Result[] = [];
   try {
     for (const trial of trials.filter(({ name }) => names.length === 0 || names.includes(name))) {
       const began = performance.now();
+      const service = (services[trial.scheme ?? 'http'] ??= await startService(cache, trial.scheme ?? 'http'));
       const result = await attempt(service, browser, trial).catch((error: unknown): Result => ({
         name: trial.name,
         outcome: 'failed',
@@ -72,7 +73,7 @@ async function main(names: readonly string[]): Promise<number> {
     }
   } finally {
     await browser.close();
-    await service.stop();
+    for (const service of Object.values(services)) await service.stop();
   }
   // A check leaves the pages as they are.
   if (!process.env['CI']) await writeResults(results);

@@ -5,13 +5,20 @@ import { createServer, type AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Agent, setGlobalDispatcher } from 'undici';
 import { callApi, type Access } from '../../src/programs/cli/api.js';
+import { startTlsProxy } from '../support/tls-proxy.js';
 import { eventually } from '../support/webhooks.js';
 
 export const person = { email: 'ada@example.com', password: 'a password of the client trials', name: 'Ada Lovelace' };
 
+/** Some libraries take no plain http, not even on localhost. */
+export type Scheme = 'http' | 'https';
+
 export type Service = {
   readonly issuer: string;
+  /** Of its TLS, in PEM; null on http. */
+  readonly certificate: string | null;
   /** Creates what a guide's JSON document describes. @returns its id and attributes, the secret among them */
   create(path: string, document: unknown): Promise<{ readonly id: string; readonly attributes: Record<string, unknown> }>;
   stop(): Promise<void>;
@@ -25,16 +32,27 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts `dist/main.js` (`npm run build` first); resolves when it is ready and the person is there. */
-export async function startService(directory: string): Promise<Service> {
+/** TLS in front of a service, which this process trusts; null on http. */
+async function startTls(scheme: Scheme, port: number, target: number) {
+  if (scheme === 'http') return null;
+  const proxy = await startTlsProxy(port, target);
+  setGlobalDispatcher(new Agent({ connect: { ca: proxy.certificate } }));
+  return proxy;
+}
+
+/** Starts `dist/main.js` (`npm run build` first), on https behind a proxy; resolves when it is ready and the person is there. */
+export async function startService(directory: string, scheme: Scheme): Promise<Service> {
   const port = await freePort();
-  const issuer = `http://localhost:${port}`;
+  const inner = scheme === 'https' ? await freePort() : port;
+  const issuer = `${scheme}://localhost:${port}`;
   const access: Access = { url: issuer, clientId: 'management', clientSecret: 'a secret of the client trials' };
+  const log = join(directory, `service-${scheme}.log`);
   const dataDir = await mkdtemp(join(tmpdir(), 'identity-provider-clients-'));
   const child = spawn(process.execPath, ['dist/main.js'], {
     env: {
       PATH: process.env['PATH'],
-      PORT: String(port),
+      PORT: String(inner),
+      BASE_URL: issuer,
       DATA_DIR: dataDir,
       MANAGEMENT_CLIENT_ID: access.clientId,
       MANAGEMENT_CLIENT_SECRET: access.clientSecret,
@@ -44,17 +62,19 @@ export async function startService(directory: string): Promise<Service> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const log = createWriteStream(join(directory, 'service.log'));
-  child.stdout.pipe(log);
-  child.stderr.pipe(log);
+  const output = createWriteStream(log);
+  child.stdout.pipe(output);
+  child.stderr.pipe(output);
+  const tls = await startTls(scheme, port, inner);
   const stop = async () => {
+    await tls?.close();
     child.kill('SIGTERM');
     await exited;
     await rm(dataDir, { recursive: true, force: true });
   };
   const isReady = async () => {
-    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}; see ${join(directory, 'service.log')}`);
-    return fetch(`${issuer}/readyz`).then((answer) => answer.ok, () => false); // prettier-ignore
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}; see ${log}`);
+    return fetch(`http://localhost:${inner}/readyz`).then((answer) => answer.ok, () => false); // prettier-ignore
   };
   const create = async (path: string, document: unknown) => {
     const { data } = await callApi(access, 'POST', path, document as Record<string, unknown>);
@@ -70,5 +90,5 @@ export async function startService(directory: string): Promise<Service> {
     await stop();
     throw error;
   }
-  return { issuer, create, stop };
+  return { issuer, certificate: tls?.certificate ?? null, create, stop };
 }

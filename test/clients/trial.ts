@@ -13,6 +13,8 @@ export type Trial = {
   readonly title: string;
   /** Without which it can't be run, as paths or names on PATH. */
   readonly programs: readonly string[];
+  /** The library takes no issuer on plain http. */
+  readonly scheme?: 'https';
   /** Where it listens once it is up; null for a command that prints the address to open and ends after the sign-in. */
   readonly url: string | null;
   /** For a command: the address that it prints has a code in it, which the person sends off and then allows (RFC 8628). */
