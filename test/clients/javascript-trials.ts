@@ -18,5 +18,12 @@ export const javaScriptTrials: readonly Trial[] = [
   { ...node, name: 'hono', title: 'Hono', version: fromPackage('@hono/oidc-auth') },
   { ...page, name: 'oidc-client-ts', title: 'oidc-client-ts', version: fromPackage('oidc-client-ts') },
   { ...page, name: 'oidc-spa', title: 'oidc-spa', version: fromPackage('oidc-spa') },
+  {
+    ...page,
+    name: 'angular-oauth2-oidc',
+    title: 'angular-oauth2-oidc',
+    url: 'http://localhost:4200/',
+    version: fromPackage('angular-oauth2-oidc'),
+  },
   { ...page, name: 'msal-browser', title: 'MSAL.js', scheme: 'https', version: fromPackage('@azure/msal-browser') },
 ];
