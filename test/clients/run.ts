@@ -33,7 +33,12 @@ async function attempt(service: Service, browser: Browser, trial: Trial): Promis
   const document = JSON.parse(await readFile(join('examples/clients', name, 'client.json'), 'utf8')) as unknown;
   const { id, attributes } = await service.create('/clients', document);
   await trial.prepare?.(service, id);
-  const variables = { ISSUER: service.issuer, CLIENT_ID: id, CLIENT_SECRET: String(attributes['client_secret']) };
+  const variables = {
+    ISSUER: service.issuer,
+    CLIENT_ID: id,
+    CLIENT_SECRET: String(attributes['client_secret']),
+    CERTIFICATE: service.certificate ?? '',
+  };
   if (url === null) {
     const directory = await runCommand(name, cache, variables, (address) =>
       trial.typesCode ? allowDevice(browser, address) : open(browser, address),

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, setGlobalDispatcher } from 'undici';
@@ -17,8 +17,10 @@ export type Scheme = 'http' | 'https';
 
 export type Service = {
   readonly issuer: string;
-  /** Of its TLS, in PEM; null on http. */
+  /** The file with the certificate of its TLS; null on http. */
   readonly certificate: string | null;
+  /** The id of the person. */
+  readonly personId: string;
   /** Creates what a guide's JSON document describes. @returns its id and attributes, the secret among them */
   create(path: string, document: unknown): Promise<{ readonly id: string; readonly attributes: Record<string, unknown> }>;
   stop(): Promise<void>;
@@ -33,11 +35,13 @@ async function freePort(): Promise<number> {
 }
 
 /** TLS in front of a service, which this process trusts; null on http. */
-async function startTls(scheme: Scheme, port: number, target: number) {
+async function startTls(scheme: Scheme, port: number, target: number, directory: string) {
   if (scheme === 'http') return null;
   const proxy = await startTlsProxy(port, target);
   setGlobalDispatcher(new Agent({ connect: { ca: proxy.certificate } }));
-  return proxy;
+  const certificate = join(directory, 'certificate.pem');
+  await writeFile(certificate, proxy.certificate);
+  return { certificate, close: () => proxy.close() };
 }
 
 /** Starts `dist/main.js` (`npm run build` first), on https behind a proxy; resolves when it is ready and the person is there. */
@@ -65,7 +69,7 @@ export async function startService(directory: string, scheme: Scheme): Promise<S
   const output = createWriteStream(log);
   child.stdout.pipe(output);
   child.stderr.pipe(output);
-  const tls = await startTls(scheme, port, inner);
+  const tls = await startTls(scheme, port, inner, directory);
   const stop = async () => {
     await tls?.close();
     child.kill('SIGTERM');
@@ -83,12 +87,12 @@ export async function startService(directory: string, scheme: Scheme): Promise<S
   try {
     await eventually(isReady, 120_000, 100);
     const { email, password } = person;
-    await create('/users', {
+    const { id: personId } = await create('/users', {
       data: { type: 'user', attributes: { email, password, email_verified: true, first_name: 'Ada', last_name: 'Lovelace' } },
     });
+    return { issuer, certificate: tls?.certificate ?? null, personId, create, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-  return { issuer, certificate: tls?.certificate ?? null, create, stop };
 }

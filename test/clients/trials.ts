@@ -40,6 +40,12 @@ async function ledgerIsBound({ issuer }: Service, variables: Readonly<Record<str
   assert.deepEqual(JSON.parse(stdout), { token_type: 'dpop', status: 200, orders, without_proof: 401 });
 }
 
+/** The person's role, which the API server gets as a group. */
+async function makeEditor({ create, personId }: Service): Promise<void> {
+  const { id } = await create('/roles', { data: { type: 'role', attributes: { name: 'editor' } } });
+  await create(`/users/${personId}/relationships/roles`, { data: [{ type: 'role', id }] });
+}
+
 export const trials: readonly Trial[] = [
   {
     name: 'openid-client',
@@ -69,6 +75,18 @@ export const trials: readonly Trial[] = [
     visit: { signOut: 'provider' },
     version: found(/go-oidc\/v3 v(\S+)/, 'go.mod'),
     shows: signInAndOut,
+  },
+  {
+    name: 'kubernetes',
+    title: 'Kubernetes',
+    programs: ['go'],
+    scheme: 'https',
+    url: null,
+    visit: null,
+    prepare: makeEditor,
+    version: found(/k8s\.io\/apiserver v(\S+)/, 'go.mod'),
+    shows:
+      'the API server’s authenticator reads the configuration, and takes the ID token: user name and groups; none of another client, none forged',
   },
   {
     name: 'spring',
