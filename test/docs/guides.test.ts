@@ -42,6 +42,27 @@ test.each(names.filter((name) => name !== 'README.md' && !followed.includes(name
   }
 });
 
+/** Web and single-page clients whose ID tokens nobody reads. */
+const withoutIdToken = ['own-login-pages.md'];
+
+test('every web and single-page client that a guide makes has names and addresses in its ID tokens', async () => {
+  const asked: string[] = [];
+  for (const name of names) {
+    for (const { data } of documentsOf(await read(name))) {
+      const { application_type, id_token_claims } = (data as { attributes?: Readonly<Record<string, unknown>> }).attributes ?? {};
+      if (data.type !== 'client' || !['web', 'spa'].includes(String(application_type))) continue;
+      asked.push(name);
+      expect([name, id_token_claims]).toEqual([name, withoutIdToken.includes(name) ? undefined : 'profile']);
+    }
+  }
+  expect(asked.length).toBeGreaterThan(35);
+  expect(withoutIdToken.filter((name) => !asked.includes(name))).toEqual([]);
+  const configuration = await read(apart);
+  const clients = [...configuration.matchAll(/^ +application_type: (?:web|spa)$/gm)].length;
+  expect([...configuration.matchAll(/^ +id_token_claims: profile$/gm)]).toHaveLength(clients);
+  expect(clients).toBeGreaterThan(0);
+});
+
 test('the list names every guide once, as run or as not run', async () => {
   const list = await read('README.md');
   const [run = '', notRun = ''] = list.slice(list.indexOf('## Run here')).split('## Not run here');

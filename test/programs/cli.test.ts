@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { findClient } from '../../src/db/tables/clients.js';
+import { ensureDemoData } from '../../src/programs/demo/data.js';
 import { runCli } from '../support/cli.js';
 import { manage } from '../support/management.js';
 import type {} from '../support/service.js';
@@ -20,6 +22,23 @@ test('the first hour: a client, a user, a rotated secret, the deliveries', async
   expect(await cli('list-deliveries', '--event-type', 'webhook.test')).toContain('webhook.test');
   expect(await cli('redeliver-failed', webhook['id'], '--since', '2026-01-31T12:00:00Z')).toBe('0 deliveries are under way');
   expect(JSON.parse(await cli('--json', 'list-deliveries'))).toHaveLength(1);
+});
+
+test('new web and single-page clients have name and address in their ID tokens, the demonstration’s too; others are as the API makes them', async () => {
+  const made = async (...words: string[]) => {
+    const text = await cli('--json', 'create-client', 'Made', ...words);
+    return (JSON.parse(text) as { attributes: { id_token_claims: string } }).attributes.id_token_claims;
+  };
+  const uri = ['--redirect-uri', 'https://shop.example/cb'];
+  expect(await made(...uri)).toBe('profile');
+  expect(await made('--type', 'spa', ...uri)).toBe('profile');
+  expect(await made('--type', 'native', ...uri)).toBe('protocol');
+  expect(await made('--type', 'machine')).toBe('protocol');
+  expect(await made('--id-token-claims', 'protocol', ...uri)).toBe('protocol');
+  const ctx = await service.context();
+  const { web, spa, machine } = await ensureDemoData(ctx);
+  const claims = [web, spa, machine].map(async ({ client_id }) => (await findClient(ctx.scope, client_id))?.id_token_claims);
+  expect(await Promise.all(claims)).toEqual(['profile', 'profile', 'protocol']);
 });
 
 test('refusals are told in the words of the service', async () => {

@@ -21,8 +21,20 @@ function addCreateClient(program: Command, { options, show }: Shell): void {
     .addOption(new Option('--type <type>', 'what kind of application').choices(['web', 'spa', 'native', 'machine']).default('web'))
     .option('--redirect-uri <uri>', 'may be given several times', collect)
     .option('--grant-type <type>', 'may be given several times', collect)
-    .action(async (name: string, given: { type: string; redirectUri?: string[]; grantType?: string[] }) => {
-      const attributes = present({ name, application_type: given.type, redirect_uris: given.redirectUri, grant_types: given.grantType });
+    .addOption(
+      new Option('--id-token-claims <which>', 'what ID tokens say of the person; of web and spa clients the profile unless given').choices([
+        'protocol',
+        'profile',
+      ]),
+    )
+    .action(async (name: string, given: { type: string; redirectUri?: string[]; grantType?: string[]; idTokenClaims?: string }) => {
+      const attributes = present({
+        name,
+        application_type: given.type,
+        redirect_uris: given.redirectUri,
+        grant_types: given.grantType,
+        id_token_claims: given.idTokenClaims ?? (['web', 'spa'].includes(given.type) ? 'profile' : undefined),
+      });
       const { data } = await callApi(options(), 'POST', '/clients', { data: { type: 'client', attributes } });
       const { id, attributes: shown } = one(data);
       show(data, () =>

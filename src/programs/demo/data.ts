@@ -60,6 +60,15 @@ async function ensureResource(tx: Context): Promise<string> {
   return resource.id;
 }
 
+/** What the clients that sign people in have in common. */
+const signsPeopleIn = (appUrl: string) =>
+  ({
+    grant_types: ['authorization_code', 'refresh_token'],
+    post_logout_redirect_uris: [`${appUrl}/`],
+    id_token_claims: 'profile',
+    first_party: true,
+  }) satisfies Partial<ClientRow>;
+
 /** Makes a demo user, an API resource and three clients, or brings them back to how they should be. Idempotent. */
 export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise<DemoData> {
   const password = `demo-${secretOf(ctx, 'user').slice(0, 12)}`;
@@ -86,7 +95,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
       });
     }
     const api_resource_id = await ensureResource(tx);
-    const people = { grant_types: ['authorization_code', 'refresh_token'], post_logout_redirect_uris: [`${appUrl}/`], first_party: true };
+    const people = signsPeopleIn(appUrl);
     await ensureClient(tx, web.client_id, {
       name: 'Demo notes',
       application_type: 'web',
