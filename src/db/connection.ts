@@ -42,6 +42,7 @@ export class DeadlineClient extends pg.Client {
   readonly #bulkhead: PoolBulkhead<DeadlineClient> | null;
   #deadline: Deadline = noDeadline;
   #hungUp = false;
+  #environment_id: string | null = null;
   readonly #silence: Silence | null;
   #heardAt = performance.now();
 
@@ -52,9 +53,15 @@ export class DeadlineClient extends pg.Client {
     this.#silence = settings.silence ?? null;
   }
 
-  /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. */
-  spend(deadline: Deadline): void {
+  /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. They are for one environment, or null: for all. */
+  spend(deadline: Deadline, environment_id: string | null): void {
     this.#deadline = deadline;
+    this.#environment_id = environment_id;
+  }
+
+  /** Whose rows statements may reach; null for work on all environments. Read by the tests' row-level security. */
+  get environment_id(): string | null {
+    return this.#environment_id;
   }
 
   /** Gives the connection up, at once: the server undoes what isn't committed. */

@@ -55,6 +55,7 @@ type PoolClient = {
   readonly pool?: TarnPool;
   /** Of the work that takes connections through this object; see {@link spending}. */
   readonly deadline?: Deadline;
+  readonly environment_id?: string;
   /** Who waits for a connection. */
   readonly waiting: QueueGauge;
   acquireConnection(): Promise<DeadlineClient>;
@@ -64,7 +65,7 @@ type PoolClient = {
 
 /** Takes a connection, which spends from the deadline from then on. @throws {Unavailable} */
 async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
-  const { pool, deadline = noDeadline } = this;
+  const { pool, deadline = noDeadline, environment_id = null } = this;
   const left = deadline.left();
   if (!pool) throw new Unavailable('the database connections are closed', null);
   if (left <= 0) throw new Unavailable('the time of the request is up', null);
@@ -77,7 +78,7 @@ async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
   const timer = left < databaseTimeoutMs ? setTimeout(() => pending.abort(), left) : undefined;
   try {
     const connection = await pending.promise;
-    connection.spend(deadline);
+    connection.spend(deadline, environment_id);
     return connection;
   } catch (error) {
     if (error instanceof DatabaseFailure) throw error;
@@ -96,18 +97,18 @@ function validateConnection(connection: DeadlineClient): boolean {
 
 /** Gives a connection back; one whose transaction is still open is given up, and with it what it did. */
 async function releaseConnection(this: PoolClient, connection: DeadlineClient): Promise<void> {
-  connection.spend(noDeadline);
+  connection.spend(noDeadline, null);
   if (connection.inTransaction) connection.hangUp();
   this.pool?.release(connection);
 }
 
 /**
- * The pool for work that has a deadline: waiting for a connection and every statement on it spend from that, whether the query builder, `raw` or a
+ * The pool for work on the rows of one environment that has a deadline: waiting for a connection and every statement on it spend from that, whether the query builder, `raw` or a
  * transaction takes it. Costs some microseconds, so it is made where it is needed.
  */
-export function spending(knex: Knex, deadline: Deadline): Knex {
+export function spending(knex: Knex, deadline: Deadline, environment_id: string): Knex {
   const context = Object.create((knex as unknown as { context: object }).context) as { client: unknown; queryBuilder(): Knex.QueryBuilder };
-  context.client = Object.create(knex.client as object, { deadline: { value: deadline } });
+  context.client = Object.create(knex.client as object, { deadline: { value: deadline }, environment_id: { value: environment_id } });
   const bound = (name: string, options?: object) => context.queryBuilder().table(name, options as never);
   Object.setPrototypeOf(bound, knex);
   return Object.assign(bound, { context }) as unknown as Knex;

@@ -48,7 +48,7 @@ class RequestScope implements Scope {
   }
 
   get knex(): Knex {
-    return (this.#own ??= this.deadline === noDeadline ? this.#pool : spending(this.#pool, this.deadline));
+    return (this.#own ??= spending(this.#pool, this.deadline, this.environment_id));
   }
 }
 
@@ -136,7 +136,12 @@ export const statementObserver: { observe: ((text: string) => void) | null } = {
  * environment's id, which this function fills in. What a replica doesn't know the primary is asked.
  */
 export async function run<Row extends QueryResultRow>(scope: Scope, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-  const query = { name: statement.name, text: statement.text, values: [scope.environment_id, ...values] };
+  const query = {
+    name: statement.name,
+    text: statement.text,
+    values: [scope.environment_id, ...values],
+    environment_id: scope.environment_id,
+  };
   if (scope.replica && statement.short === 'look_up') {
     const rows = await scope.replica.lookUp<Row>(query);
     if (rows !== null) return rows;

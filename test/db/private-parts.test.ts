@@ -81,11 +81,11 @@ test('a transaction of Knex gives out its own connection, as often as it is aske
 test('a context made of that of Knex takes its connections through the client that it names, whatever asks', async () => {
   const { context } = knex as unknown as { context: { client: unknown; queryBuilder(): unknown } };
   expect(context.client).toBe(knex.client);
-  const bound = spending(knex, { ...noDeadline, left: () => 0 });
+  const bound = spending(knex, { ...noDeadline, left: () => 0 }, 'none');
   const asked = [bound('users').select(), bound.raw('select 1'), bound.transaction(async () => 'done'), bound.select(bound.raw('1'))];
   for (const one of await Promise.allSettled(asked))
     expect(one).toMatchObject({ status: 'rejected', reason: { message: 'the time of the request is up' } });
-  expect((await spending(knex, noDeadline).raw<{ rows: unknown[] }>('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  expect((await spending(knex, noDeadline, 'none').raw<{ rows: unknown[] }>('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });
 
 test('Knex hands out no connection that is marked as disposed', async () => {

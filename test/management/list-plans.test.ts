@@ -6,6 +6,7 @@ import { figureUpTo } from '../../src/dashboard/values.js';
 import { countOverview } from '../../src/db/tables/overview.js';
 import { encodeCursor } from '../../src/management/cursor.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
+import { withoutRowSecurity } from '../support/row-security.js';
 import type { TestService } from '../support/service.js';
 
 const people = 100_000;
@@ -20,6 +21,7 @@ beforeAll(async () => {
   const ctx = await service.context();
   database = new pg.Client({ connectionString: service.databaseUrl });
   await database.connect();
+  await withoutRowSecurity(ctx.knex);
   role = (await api.create('roles', 'role', { name: 'Rare' }))['id'] as string;
   await database.query(
     `insert into users (environment_id, id, email, email_key, first_name, last_name, email_verified, status, external_id, last_login_at, created_at, updated_at)

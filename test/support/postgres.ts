@@ -8,6 +8,7 @@ import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-p
 import { createKnex } from '../../src/db/knex.js';
 import { migrate } from '../../src/db/migrate.js';
 import { addressOf, administer } from './database.js';
+import { rowSecurity } from './row-security.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -45,7 +46,9 @@ async function startServer(): Promise<Server> {
   try {
     await administer(server.url, `create database ${template}`);
     const knex = createKnex({ url: addressOf(server.url, template), poolMax: 2 });
-    await migrate(knex).finally(() => knex.destroy());
+    await migrate(knex)
+      .then(() => knex.raw(rowSecurity))
+      .finally(() => knex.destroy());
   } catch (error) {
     await server.stop();
     throw error;

@@ -38,7 +38,7 @@ export class StatementBatch implements Submittable {
   callback: ((error: Error | null) => void) | undefined;
   /** The rows of each query. */
   readonly rows: QueryResultRow[][];
-  readonly #queries: readonly NamedQuery[];
+  readonly queries: readonly NamedQuery[];
   readonly #prepared: PreparedStatements;
   readonly #parserOf: TypeParsers;
   #at = 0;
@@ -52,7 +52,7 @@ export class StatementBatch implements Submittable {
   unreadable: Error | null = null;
 
   constructor(queries: readonly NamedQuery[], prepared: PreparedStatements, parserOf: TypeParsers) {
-    this.#queries = queries;
+    this.queries = queries;
     this.#prepared = prepared;
     this.#parserOf = parserOf;
     this.rows = queries.map(() => []);
@@ -63,7 +63,7 @@ export class StatementBatch implements Submittable {
 
   submit(connection: Connection): void {
     connection.stream.cork();
-    for (const { name, text, values } of this.#queries) {
+    for (const { name, text, values } of this.queries) {
       if (!this.#prepared.has(name)) {
         this.prepares = true;
         connection.parse({ name, text, types: [] }, true);
@@ -79,11 +79,11 @@ export class StatementBatch implements Submittable {
 
   handleRowDescription({ fields }: { fields: readonly FieldDef[] }): void {
     const columns = fields.map(({ name, dataTypeID }) => ({ name, parse: this.#parserOf(dataTypeID, 'text') }));
-    this.#prepared.set((this.#queries[this.#at] as NamedQuery).name, columns);
+    this.#prepared.set((this.queries[this.#at] as NamedQuery).name, columns);
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    const columns = this.#prepared.get((this.#queries[this.#at] as NamedQuery).name) as readonly Column[];
+    const columns = this.#prepared.get((this.queries[this.#at] as NamedQuery).name) as readonly Column[];
     const row: QueryResultRow = {};
     try {
       for (let index = 0; index < fields.length; index += 1) {
@@ -99,7 +99,7 @@ export class StatementBatch implements Submittable {
   }
 
   handleCommandComplete(): void {
-    const { name } = this.#queries[this.#at] as NamedQuery;
+    const { name } = this.queries[this.#at] as NamedQuery;
     if (this.#prepared.get(name) === null) this.#prepared.set(name, []);
     this.#at += 1;
   }

@@ -1,7 +1,13 @@
 import type { Client, QueryConfig, QueryResultRow } from 'pg';
 
 /** A statement with its values, prepared under its name once per connection. */
-export type NamedQuery = { readonly name: string; readonly text: string; readonly values: readonly unknown[] };
+export type NamedQuery = {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Whose rows it may reach; absent for work on all environments. Read by the tests' row-level security. */
+  readonly environment_id?: string;
+};
 
 /** Runs a named statement and answers its rows. With a callback `pg` makes two promises and a stack trace less than without. */
 export function queryOn<Row extends QueryResultRow>(connection: Client, query: NamedQuery): Promise<Row[]> {

@@ -1,0 +1,244 @@
+// Two environments with the same rows under the same keys: every function of `src/db/tables`, asked by one of them, comes to no row of the other.
+import { randomUUID } from 'node:crypto';
+import { beforeAll, expect, test } from 'vitest';
+import { sessionBounds } from '../../src/domain/sessions/sessions.js';
+import { Dangling, Duplicate } from '../../src/db/failures.js';
+import { createScope, scopeOf } from '../../src/db/scope.js';
+import { digest } from '../../src/lib/digest.js';
+import { manage, startManagedService } from '../support/management.js';
+import { oneOfEach } from '../support/one-of-each.js';
+import { takeReached } from '../support/row-guard.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
+import { tableFunctions, type TableFunction } from '../support/table-functions.js';
+
+const service = sharedService(startManagedService);
+const own = contextOf(service);
+const mirror_id = randomUUID();
+
+type Row = Record<string, unknown>;
+/** A row of each table of `own`; the mirror has one under the same key. */
+const rows: Record<string, Row> = {};
+const row = (table: string): Row => rows[table] ?? {};
+/** Columns, `table.column`, by what inserting a row has to know of them. */
+const json = new Set<string>();
+const generated = new Set<string>();
+const now = new Date();
+const soon = new Date(now.getTime() + 600_000);
+
+/** What the checks of a table want, where a column's type alone doesn't say. */
+const wanted: Record<string, Row> = {
+  authenticators: { kind: 'recovery_codes', secret_sealed: digest('secret') },
+  configurations: { actor_kind: 'system', records: [{ type: 'client', id: 'one', key: 'one', attributes: {} }] },
+  deleted_names: { kind: 'client' },
+  passcodes: { purpose: 'sign_in', email: 'one@example.com', email_key: 'one@example.com' },
+  sign_ins: { stage: 'verify', proofs: [] },
+  authorization_codes: { access_token_format: 'jwt' },
+};
+
+/** A value for a column that must have one, by its name and type. */
+function valueOf(table: string, column: string, type: string): unknown {
+  const given = wanted[table]?.[column] ?? row(`${column.replace(/_id$/, '')}s`)['id'];
+  if (given !== undefined) return type === 'jsonb' ? JSON.stringify(given) : given;
+  if (type === 'uuid') return randomUUID();
+  if (type === 'bytea') return digest(`${table} ${column}`);
+  if (type === 'jsonb') return '{}';
+  if (type === 'integer' || type === 'bigint') return 1;
+  if (type === 'boolean') return false;
+  if (type === 'date' || type.startsWith('timestamp')) return soon;
+  return type === 'ARRAY' ? [] : 'one';
+}
+
+async function fill(table: string): Promise<void> {
+  const { rows: columns } = await service.deps.knex.raw<{ rows: { name: string; type: string }[] }>(
+    `select column_name as name, data_type as type from information_schema.columns where table_schema = 'public' and table_name = ?
+     and (is_nullable = 'NO' and column_default is null or column_name = any (?))`,
+    [table, Object.keys(wanted[table] ?? {})],
+  );
+  const made = Object.fromEntries(columns.map(({ name, type }) => [name, valueOf(table, name, type)]));
+  await service.deps.knex(table).insert({ ...made, environment_id: own.environment.id });
+}
+
+/** A second environment of the same rows. */
+async function copy(table: string): Promise<void> {
+  const names = Object.keys(toStore(table))
+    .map((name) => `"${name}"`)
+    .join(', ');
+  // Triggers have made some of them already.
+  await service.deps.knex.raw(
+    `insert into ?? (${names}) select ${names} from (
+       select (jsonb_populate_record(null::??, to_jsonb(t) || jsonb_build_object('environment_id', ?::text))).* from ?? t where environment_id = ?
+     ) copied on conflict do nothing`,
+    [table, table, mirror_id, table, own.environment.id],
+  );
+}
+
+/** Repeats for those that are left as long as something works: rows wait for those that they refer to. */
+async function forAll(tables: readonly string[], work: (table: string) => Promise<void>): Promise<void> {
+  let left = tables;
+  while (left.length > 0) {
+    const failures: [string, unknown][] = [];
+    for (const table of left) await work(table).catch((error: unknown) => failures.push([table, error]));
+    if (failures.length === left.length)
+      throw new Error(failures.map(([table, error]) => `${table}: ${(error as Error).message}`).join('\n'));
+    left = failures.map(([table]) => table);
+  }
+}
+
+const stored = async (table: string) =>
+  (await service.deps.knex(table).where({ environment_id: own.environment.id }).first()) as Row | undefined;
+
+beforeAll(async () => {
+  await oneOfEach(service, await manage(service.url));
+  const { rows: columns } = await service.deps.knex.raw<{ rows: { table: string; name: string; type: string; is_generated: string }[] }>(
+    `select table_name as table, column_name as name, data_type as type, is_generated from information_schema.columns where table_schema = 'public' order by 1`,
+  );
+  for (const { table, name, type, is_generated } of columns) {
+    if (type.startsWith('json')) json.add(`${table}.${name}`);
+    if (is_generated === 'ALWAYS') generated.add(`${table}.${name}`);
+  }
+  const tables = columns.filter(({ name }) => name === 'environment_id').map(({ table }) => table);
+  await forAll(tables, async (table) => {
+    if ((await stored(table)) === undefined) await fill(table);
+    rows[table] = (await stored(table)) as Row;
+  });
+  rows['environments'] = (await service.deps.knex('environments').where({ id: own.environment.id }).first()) as Row;
+  const second = { id: mirror_id, slug: 'mirror', name: 'Mirror', kind: 'staging', created_at: now, updated_at: now };
+  await service.deps.knex('environments').insert(second);
+  await forAll(tables, copy);
+});
+
+/** Answers to parameters that mean the same everywhere. */
+const usual = (): Row => ({
+  at: now, since: new Date(0), updated_at: now, expires_at: soon, locked_until: soon, until: soon, issuer_until: soon, window: soon,
+  limit: 10, most: 10, threshold: 3, max_attempts: 3, max_total: 9, seconds: 600, step: 7, lifetime: 60, subscribers: [],
+  session_bounds: sessionBounds(own), bounds: sessionBounds(own), ...sessionBounds(own),
+  identifier: row('api_resources')['identifier'], canonical: row('api_resources')['identifier'], resource: row('api_resources')['identifier'],
+  names: [row('permissions')['name']], permissions: [row('permissions')['name']],
+  issuer: 'https://idp.example', issuers: ['https://idp.example'], algorithm: 'RS256', signing_alg: 'RS256',
+  email_key: row('users')['email_key'], viewer_id: row('users')['id'], guesser: row('user_code_guesses')['guesser_digest'],
+  proof: null, beside: 'user', end: 'right', change: {}, held: [], wanted: [], error: null, response_status: null, locked: false, proven: null,
+  jti: randomUUID(), event_id: randomUUID(), grant_type: 'client_credentials', audience: 'one', jkt: null,
+}); // prettier-ignore
+
+/** By name, of a row of the function's own table, of the table that an id names, or what it means everywhere. */
+function argumentOf(module: string, parameter: string): unknown {
+  const mine = row(module);
+  if (parameter === 'row') {
+    const { environment_id: _, ...stored } = toStore(module);
+    return stored;
+  }
+  if (parameter === 'rows') return [argumentOf(module, 'row')];
+  if (parameter === 'changes') return { updated_at: now };
+  if (parameter in mine) return mine[parameter];
+  const several = /^(\w+)s$/.exec(parameter)?.[1];
+  if (several !== undefined && several in mine) return [mine[several]];
+  const table = /^(\w+)_ids?$/.exec(parameter)?.[1];
+  const id = table === undefined ? undefined : row(`${table}s`)['id'];
+  if (id !== undefined) return parameter.endsWith('s') ? [id] : id;
+  return usual()[parameter];
+}
+
+/** The row as one inserts it, of another key where it is an id. */
+const toStore = (table: string): Row =>
+  Object.fromEntries(
+    Object.entries(row(table)).flatMap(([name, value]) => {
+      if (generated.has(`${table}.${name}`)) return [];
+      return [[name, json.has(`${table}.${name}`) && value !== null ? JSON.stringify(value) : value]];
+    }),
+  );
+
+/** Whatever a function may take from an object that it is handed. */
+const bag = (module: string): Row => ({ ...usual(), ...row(module) });
+
+/** Where neither name nor table says what is meant. */
+const special: Record<string, () => unknown[]> = {
+  'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
+  'access_tokens.findProvenJwtStanding': () => [jwt(), proof],
+  'access_tokens.findJwtStanding': () => [jwt(), 'user'],
+  'access_tokens.findStandings': () => [[{ digest: row('access_tokens')['digest'] }, jwt()]],
+  'audit_logs.listChangesSince': () => [{ since: new Date(0), ids: [row('audit_logs')['target_id']], without: '', limit: 9 }],
+  'authenticators.updateAuthenticator': () => [ofUser('authenticators'), { updated_at: now }],
+  'authenticators.deleteAuthenticator': () => [ofUser('authenticators')],
+  'authenticators.deleteAuthenticatorsOfUser': () => [{ user_id: row('users')['id'] }],
+  'authorization_codes.deleteAuthorizationCodes': () => [{ client_id: row('authorization_codes')['client_id'] }],
+  'client_grants.widenSystemGrants': () => [
+    row('client_grants')['api_resource_id'],
+    { held: ['read'], wanted: ['read', 'write'], at: now },
+  ],
+  'client_tokens.insertClientAccessToken': () => [{ ...bag('access_tokens'), issued_at: now }],
+  'configurations.findManaged': () => ['client', ['one']],
+  'custom_domains.noteDomainLookup': () => [row('custom_domains')['id'], { last_checked_at: now }],
+  'delivery_figures.listLastDurations': () => [[row('webhook_deliveries')['id']]],
+  'dependents.countDependents': () => ['api_resources', row('api_resources')['id'], sessionBounds(own)],
+  'device_codes.deleteDeviceCodes': () => [{ client_id: row('device_codes')['client_id'] }],
+  'devices.deleteDevices': () => [{ user_id: row('devices')['user_id'] }],
+  'document_clients.verifyListedHosts': () => [['one.example'], now],
+  'environments.storeBaseUrlIssuerUntil': () => [soon],
+  'identities.voidIdentitiesOfUser': () => [row('identities')['user_id'], null],
+  'log_streams.rotateLogStreamSecret': () => [row('log_streams')['id'], nextSecret('log_streams')],
+  'passcode_budgets.noteHalfUsed': () => [1, now],
+  'passcodes.consumePasscode': () => [row('passcodes'), now, null],
+  'passcodes.findBoundPasscode': () => [{ purpose: 'sign_in', user_id: row('users')['id'], bound_digest: digest('bound') }, now],
+  'permissions.listDescribedScopes': () => [[row('api_resources')['identifier']]],
+  'reach.listReachOfApiResource': () => [row('api_resources')['id'], { exchanges: true }],
+  'recovery_codes.insertRecoveryCodes': () => [row('recovery_codes')['authenticator_id'], [digest('another')]],
+  'revocations.revokeGrants': () => [{ client_id: row('refresh_tokens')['client_id'] }, soon],
+  'roles.touchRecord': () => ['roles', row('roles')['id'], now],
+  'sessions.revokeSessions': () => [{ user_id: row('sessions')['user_id'] }, now, 'revoked'],
+  'sign_ins.deleteSignIns': () => [{ user_id: row('sign_ins')['user_id'] }],
+  'webhook_deliveries.insertDelivery': () => [{ ...toStore('webhook_deliveries'), at: now }],
+  'webhooks.rotateWebhookSecret': () => [row('webhooks')['id'], nextSecret('webhooks')],
+};
+
+const proof = { use: { digest: digest('proof'), expires_at: soon }, jkt: 'one' };
+const jwt = () => ({
+  ids: [randomUUID()],
+  user_id: row('users')['id'],
+  session_id: row('sessions')['id'],
+  resource: row('api_resources')['identifier'],
+});
+const ofUser = (table: string) => ({ id: row(table)['id'], user_id: row(table)['user_id'] });
+const nextSecret = (table: string) => ({
+  secret_sealed: row(table)['secret_sealed'], secret_hint: row(table)['secret_hint'], at: now, previous_secret_expires_at: soon,
+}); // prettier-ignore
+
+function argumentsFor({ module, name, parameters }: TableFunction): unknown[] {
+  const given = special[`${module}.${name}`];
+  if (given) return given();
+  return parameters.map((parameter) => {
+    const value = parameter === '{' ? bag(module) : argumentOf(module, parameter);
+    return value === undefined ? bag(module) : value;
+  });
+}
+
+/** What a call that works may end in: the row is there already. */
+const expected = (error: unknown) => error instanceof Duplicate || error instanceof Dangling;
+
+/** Calls it in a transaction of the environment, which is taken back. @returns what hinders the call, or null */
+async function attempt({ module, name, parameters, call }: TableFunction, environment_id: string): Promise<string | null> {
+  const knex = await createScope(service.deps.knex, environment_id).knex.transaction();
+  try {
+    await call(scopeOf({ ...own.scope, knex, lines: undefined }, environment_id), ...argumentsFor({ module, name, parameters, call }));
+    return null;
+  } catch (error) {
+    return expected(error) ? null : `${module}.${name}(${parameters.join(', ')}): ${(error as Error).message.slice(-200)}`;
+  } finally {
+    await knex.rollback();
+  }
+}
+
+// Of two rows alike, whichever is read first: hence both environments ask.
+test('every table function, asked by either of two environments that are alike, comes to no row of the other', async () => {
+  const functions = await tableFunctions();
+  const broken: string[] = [];
+  const reached: string[] = [];
+  for (const one of functions) {
+    const hindered = [await attempt(one, own.environment.id), await attempt(one, mirror_id)];
+    const rows_reached = takeReached();
+    if (rows_reached.length > 0) reached.push(`${one.module}.${one.name}: ${rows_reached.join('; ')}`);
+    else broken.push(...hindered.filter((reason) => reason !== null));
+  }
+  expect(reached).toEqual([]);
+  expect(broken, 'Say in `special` what these are called with.').toEqual([]);
+  expect(functions.length).toBeGreaterThan(295);
+});
