@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Turn } from './turns.js';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly (string | number)[];
@@ -102,4 +103,40 @@ export function parseMeasured<Schema extends z.ZodObject>(schema: Schema, value:
   if (parsed.success && tops.size === 0) return parsed;
   const others = parsed.success ? [] : parsed.error.issues.filter(({ path }) => path.length === 0 || !tops.has(path[0]));
   return { success: false, issues: [...oversized, ...others] };
+}
+
+/** The lists of an object whose items are objects that say nothing of each other: nothing but its length is asked of the list. */
+function listsIn({ shape }: z.ZodObject, value: Record<string, unknown>): [name: string, list: z.ZodType, items: unknown[]][] {
+  return Object.entries(shape as Readonly<Record<string, z.ZodType>>).flatMap(([name, member]) => {
+    let list = member;
+    for (let inner = definitionOf(list).innerType; inner; inner = definitionOf(list).innerType) list = inner;
+    const { type, element } = definitionOf(list);
+    const items = Object.hasOwn(value, name) ? value[name] : undefined;
+    const byItem = type === 'array' && definitionOf(element as z.ZodType).type === 'object';
+    return byItem && Array.isArray(items) && (list._zod.def.checks ?? []).length === Number(lengthOf(list) !== undefined)
+      ? [[name, list, items]]
+      : [];
+  });
+}
+
+/**
+ * What speaks against a value by the schema of an object, measured as `parseMeasured` does, item by item of the lists of objects in it: `turn` is awaited
+ * between them, and no item is looked at once there are as many issues as are told.
+ */
+export async function findIssues(schema: z.ZodObject, value: unknown, turn: Turn): Promise<Issue[]> {
+  if (!isObject(value)) return schema.safeParse(value).error?.issues ?? [];
+  const lists = listsIn(schema, value);
+  const parsed = parseMeasured(schema, { ...value, ...Object.fromEntries(lists.map(([name]) => [name, []])) });
+  const found = parsed.success ? [] : [...parsed.issues];
+  for (const [name, list, items] of lists) {
+    const length = lengthOf(list);
+    if (length && items.length > length.maximum) found.push(tooBig('array', length, [name]));
+    for (const [index, item] of items.entries()) {
+      if (found.length >= mostIssues) return found;
+      await turn();
+      const issues = await findIssues(definitionOf(list).element as z.ZodObject, item, turn);
+      found.push(...issues.map((issue) => ({ ...issue, path: [name, index, ...issue.path] })));
+    }
+  }
+  return found;
 }

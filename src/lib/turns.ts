@@ -3,12 +3,19 @@ import { setImmediate } from 'node:timers/promises';
 /** So many milliseconds work goes on before others have their turn. */
 const longest = 10;
 
+/** Ends when whoever asked last may go on: one piece of work does in each turn of the event loop, however many there are. */
+let line: Promise<void> = Promise.resolve();
+
 /** What long work awaits between its items: nothing, or once in a while that everybody else has had a turn of the event loop. */
-export function turns(): () => Promise<void> | null {
+export type Turn = () => Promise<void> | null;
+
+/** A {@link Turn} of work that begins now. */
+export function turns(): Turn {
   let began = performance.now();
   return () => {
     if (performance.now() - began < longest) return null;
-    return setImmediate().then(() => {
+    line = line.then(() => setImmediate());
+    return line.then(() => {
       began = performance.now();
     });
   };

@@ -173,7 +173,7 @@ function missingRelationships(resource: Resource, related: RelatedRows, document
     });
 }
 
-type Problems = (wellFormed: Row) => readonly Problem[];
+type Problems = (wellFormed: Row) => readonly Problem[] | Promise<readonly Problem[]>;
 
 const topOf = ({ attribute }: Problem) => (typeof attribute === 'string' ? attribute : attribute?.[0]);
 
@@ -181,18 +181,25 @@ const topOf = ({ attribute }: Problem) => (typeof attribute === 'string' ? attri
  * The attributes by their schema and the rules of the resource. All that is wrong is told at once: what the schema refuses, and what the rules
  * say about the rest. @throws {ApiError} 422
  */
-function checkedAttributes(schema: z.ZodObject, sent: Json, problems: Problems, input: Input, missing: readonly ApiErrorObject[]): Row {
+async function checkedAttributes(
+  schema: z.ZodObject,
+  sent: Json,
+  problems: Problems,
+  input: Input,
+  missing: readonly ApiErrorObject[],
+): Promise<Row> {
   const parsed = parseMeasured(schema, sent);
   const malformed = new Set<unknown>(parsed.success ? [] : parsed.issues.map(({ path }) => path[0]));
   const known = Object.entries(sent).filter(([name]) => Object.hasOwn(schema.shape, name) && !malformed.has(name));
-  const ruled = problems(parsed.success ? parsed.data : Object.fromEntries(known)).filter((one) => !malformed.has(topOf(one)));
+  const told = await problems(parsed.success ? parsed.data : Object.fromEntries(known));
+  const ruled = told.filter((one) => !malformed.has(topOf(one)));
   if (parsed.success && ruled.length === 0 && missing.length === 0) return parsed.data;
   const errors = parsed.success ? [] : invalidAttributes(parsed.issues, input.attributes).errors;
   throw new ApiError([...errors, ...fromProblems(ruled, input.document).errors, ...missing].slice(0, maxErrors));
 }
 
 /** The attributes of a creation. @throws {ApiError} 422 */
-function createAttributes(call: Call, resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Row {
+async function createAttributes(call: Call, resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Promise<Row> {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
   return checkedAttributes(create.schema, input.attributes ?? {}, (found) => create.problems?.(call.ctx, found) ?? [], input, missing);
@@ -204,14 +211,14 @@ type New = { readonly attributes: Row; readonly related: RelatedRows };
 export async function readCreation(call: Call, resource: Resource, input: Input): Promise<New> {
   resource.create?.allow?.(call.ctx, call.actor);
   const related = await resolveRelationships(call, resource, input, null);
-  return { attributes: createAttributes(call, resource, input, missingRelationships(resource, related, input.document)), related };
+  return { attributes: await createAttributes(call, resource, input, missingRelationships(resource, related, input.document)), related };
 }
 
 /**
  * The attributes of an update. A read-only attribute may be sent along with its current value, as clients do that send whole
  * records back. @throws {ApiError} 403, 422
  */
-export function updateAttributes(call: Call, resource: Resource, row: Row, input: Input): Row {
+export async function updateAttributes(call: Call, resource: Resource, row: Row, input: Input): Promise<Row> {
   const { update } = resource;
   const schema = update?.schema;
   const sent = { ...input.attributes };

@@ -89,7 +89,7 @@ export async function checkInput(call: Call, resource: Resource, id: string | nu
     if (id === null) return void (await readCreation(call, resource, input));
     const row = await requireRecord(call.ctx, resource, id);
     await resolveRelationships(call, resource, input, row);
-    updateAttributes(call, resource, row, input);
+    await updateAttributes(call, resource, row, input);
   });
 }
 
@@ -157,7 +157,7 @@ export async function updateRecord(
     requireForWrite(call, resource, options, neededByLinks(resource, input));
     return translated(input.document, async () => {
       const related = await resolveRelationships(call, resource, input, seen);
-      const attributes = updateAttributes(call, resource, seen, input);
+      const attributes = await updateAttributes(call, resource, seen, input);
       const prepared = options.prepared ?? (await update.prepare?.(call.ctx, call.actor, seen, attributes, related));
       const outcome = await write(call, {
         entry: { ...entry, target_display: displayOf(resource, seen) },

@@ -101,7 +101,7 @@ export type Create<R, I> = {
   /** A strict object: what isn't listed is refused. No defaults, no transforms. */
   readonly schema: z.ZodObject;
   /** Problems of the attributes that the schema accepts; reported together with those that it refuses. */
-  problems?(ctx: Context, input: Partial<I>): readonly Problem[];
+  problems?(ctx: Context, input: Partial<I>): readonly Problem[] | Promise<readonly Problem[]>;
   prepare?(ctx: Context, actor: Actor, input: I, related: RelatedRows): Promise<unknown>;
   run(tx: Context, actor: Actor, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
   readonly once?: z.ZodObject;
@@ -115,7 +115,7 @@ export type Create<R, I> = {
 export type Update<R, I> = {
   readonly schema: z.ZodObject;
   /** The same as at creation, for the record as it is. */
-  problems?(ctx: Context, input: Partial<I>, row: R): readonly Problem[];
+  problems?(ctx: Context, input: Partial<I>, row: R): readonly Problem[] | Promise<readonly Problem[]>;
   prepare?(ctx: Context, actor: Actor, row: R, input: I, related: RelatedRows): Promise<unknown>;
   run(tx: Context, actor: Actor, row: R, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
 };

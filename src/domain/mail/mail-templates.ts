@@ -58,7 +58,7 @@ export async function renderForEnvironment<Name extends MailName>(
   try {
     // With a parser of HTML, which few environments need.
     const { isUsable } = await import('./template-problems.js');
-    if (isUsable(name, row)) return renderMail(name, model, row, row.locale ?? default_locale);
+    if (await isUsable(name, row)) return renderMail(name, model, row, row.locale ?? default_locale);
     tx.logger.error({ event: 'mail.template_unusable', ...about }, 'a mail template does not fit its mail');
   } catch (error) {
     tx.logger.error({ event: 'mail.template_unusable', ...about, err: error }, 'a mail template failed');

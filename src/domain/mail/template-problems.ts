@@ -1,5 +1,6 @@
 import { nearestName } from '../../lib/nearest.js';
 import { own } from '../../lib/named.js';
+import { turns, type Turn } from '../../lib/turns.js';
 import type { Problem } from '../refusal.js';
 import { findCodeInLink, TooManyForms, wordsOfHtml } from './code-links.js';
 import { findHtmlProblem } from './html-problems.js';
@@ -124,25 +125,38 @@ function findLeak(words: string, variables: Variables): Found | null {
   );
 }
 
-function findProblem(name: MailName, part: Part, template: string): Found | null {
+async function findProblem(name: MailName, part: Part, template: string, turn: Turn): Promise<Found | null> {
   const variables = variablesOf(name);
   const wrong = findTagProblem(template, variables, part);
   if (wrong) return wrong;
   if (part === 'subject') return null;
   const lack = findLack(template, mailSpec(name).needed);
   if (lack) return lack;
+  await turn();
   if (part === 'text') return findLeak(template, variables);
-  const found = findHtmlProblem(template, variables) ?? findLeak(wordsOfHtml(template, false), variables);
-  return found ?? (template.includes('[if') ? findLeak(wordsOfHtml(template, true), variables) : null);
+  const found = findHtmlProblem(template, variables);
+  await turn();
+  const leak = found ?? findLeak(wordsOfHtml(template, false), variables);
+  if (leak || !template.includes('[if')) return leak;
+  await turn();
+  return findLeak(wordsOfHtml(template, true), variables);
 }
 
-/** What speaks against a template, at most one problem for each part; parts that aren't given are not looked at. */
-export function templateProblems(name: MailName, given: Partial<MailText>): Problem[] {
-  return (['subject', 'text', 'html'] as const).flatMap((part) => {
+/**
+ * What speaks against a template, at most one problem for each part; parts that aren't given are not looked at. A long one is read several times, between
+ * which others have their turn.
+ */
+export async function templateProblems(name: MailName, given: Partial<MailText>): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  const turn = turns();
+  for (const part of ['subject', 'text', 'html'] as const) {
     const template = given[part];
-    const found = typeof template === 'string' && template.length <= templateLimits[part] ? findProblem(name, part, template) : null;
-    return found ? [{ status: 422, attribute: part, ...found }] : [];
-  });
+    if (typeof template !== 'string' || template.length > templateLimits[part]) continue;
+    const found = await findProblem(name, part, template, turn);
+    if (found) problems.push({ status: 422, attribute: part, ...found });
+    await turn();
+  }
+  return problems;
 }
 
 /** So many verdicts are remembered: an environment has few templates that mails go out by. */
@@ -153,11 +167,11 @@ const remembered = new Map<string, boolean>();
  * Whether a stored template still fits: a later release may have taken a variable away. Looked at once, not for each mail: a long one takes as long as
  * many mails.
  */
-export function isUsable(name: MailName, template: MailText & { readonly id: string; readonly updated_at: Date }): boolean {
+export async function isUsable(name: MailName, template: MailText & { readonly id: string; readonly updated_at: Date }): Promise<boolean> {
   const key = `${template.id} ${template.updated_at.getTime()}`;
   let usable = remembered.get(key);
   if (usable === undefined) {
-    usable = templateProblems(name, template).length === 0;
+    usable = (await templateProblems(name, template)).length === 0;
     if (remembered.size >= mostRemembered) remembered.clear();
     remembered.set(key, usable);
   }

@@ -95,7 +95,7 @@ export const getConfig = endpoint({
   words: ['config', 'export'],
   async run(call) {
     const live = await readLive(call);
-    return { document: exportDocument(live), state: live.state };
+    return { document: await exportDocument(live), state: live.state };
   },
 });
 

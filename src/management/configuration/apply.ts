@@ -9,13 +9,14 @@ import { turns } from '../../lib/turns.js';
 import { recordWrite } from '../audit.js';
 import { requirePermissions } from '../authorize.js';
 import type { Call } from '../call.js';
-import { insufficientAuthentication, insufficientScope, refuse } from '../problems.js';
+import { insufficientAuthentication, insufficientScope, pointerTo, problem, refuse } from '../problems.js';
 import type { Row } from '../resource.js';
 import { credentialPermissions } from './described-credentials.js';
-import { kindNames, kinds, permissionsToRead, type Kind } from './kinds.js';
+import { kindNames, kinds, permissionsToRead } from './kinds.js';
+import { describesCredentials, kindsIn } from './listed.js';
 import { readLive, recordsNamed, recordsOf, type Live, type LiveRecord } from './live.js';
 import { prune } from './prune.js';
-import { mostProblems, readDocument, type Item, type ReadDocument } from './read-document.js';
+import { documentPath, mostProblems, readDocument, type Item, type ReadDocument } from './read-document.js';
 import { note, type Change, type MadeSecret, type Run, type Warning } from './run.js';
 import { writeItem } from './write-item.js';
 
@@ -113,14 +114,32 @@ function merged(changes: readonly Change[]): Change[] {
   return [...whole, ...changes.filter(({ kind }) => kind !== 'environment')];
 }
 
+/** What has to be left of a request's time to take a transaction back and say why, in milliseconds. */
+const leftForAnswer = 1_000;
+
+/** For a document that can not be written while somebody waits, be it for others or for its own length: only the latter ends in the same way again. */
+const timeIsUp = (seen: number, all: number) =>
+  new ApiError(
+    problem(
+      503,
+      'temporarily_unavailable',
+      `The time of the request was up after ${seen} of the document’s ${all} records, and nothing was changed. Try again shortly; a document that changes thousands of records is to be applied in several, without prune.`,
+      pointerTo(...documentPath),
+    ),
+    { 'Retry-After': '5' },
+  );
+
 /** Makes the environment what the document says, inside a transaction; all that is refused is noted. */
 async function writeDocument(run: Run, read: ReadDocument, application: Application, prepared: unknown): Promise<void> {
   const [environment] = read.items.filter(({ kind }) => kind.type === 'environment');
   const finish = environment ? await writeEnvironment(run, environment, prepared) : null;
   const turn = turns();
+  let seen = 0;
   for (const type of kindNames.filter((one) => one !== 'environment')) {
     for (const item of read.items.filter(({ kind }) => kind.type === type)) {
       await turn();
+      if (run.call.ctx.scope.deadline.left() < leftForAnswer) throw timeIsUp(seen, read.items.length);
+      seen += 1;
       const found = findRecord(run, item);
       if (found !== undefined) await writeItem(run, item, found);
     }
@@ -155,11 +174,6 @@ async function keep(run: Run, application: Application, changes: readonly Change
   await recordWrite(call, { action: 'applied', ...target, changes: { ...Object.fromEntries(counts), pruned: [null, pruned] } });
 }
 
-/** The kinds of record that a document describes, or may delete. */
-function kindsIn({ items, listed }: ReadDocument): Set<Kind> {
-  return new Set([...items.map(({ kind }) => kind), ...listed.map(({ kind }) => kind)]);
-}
-
 /** What the environment's own change has to make outside of the transaction: keys for signing algorithms that are added. */
 async function prepareEnvironment(call: Call, read: ReadDocument): Promise<unknown> {
   const [item] = read.items.filter(({ kind }) => kind.type === 'environment');
@@ -192,12 +206,9 @@ const runOf = (call: Call, live: Live, read: ReadDocument, application: Applicat
  * @throws {ApiError} 401, 403, 409 `state_changed`, 422 with all problems
  */
 export async function applyDocument(call: Call, application: Application, how: 'plan' | 'apply'): Promise<Applied> {
-  const read = readDocument(application.document, call.ctx.environment.slug);
-  requirePermissions(
-    call,
-    ...permissionsToRead(kindsIn(read)),
-    ...(read.items.some((item) => item.federated_credentials) ? credentialPermissions : []),
-  );
+  const { document } = application;
+  requirePermissions(call, ...permissionsToRead(kindsIn(document)), ...(describesCredentials(document) ? credentialPermissions : []));
+  const read = await readDocument(document, call.ctx.environment.slug);
   refuseHopeless(read);
   const prepared = await prepareEnvironment(call, read);
   try {

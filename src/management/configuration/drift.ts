@@ -1,13 +1,14 @@
-import { groupedBy } from '../../lib/grouped.js';
 import { isDeepStrictEqual } from 'node:util';
 import { listChangesSince, type RecordedChange } from '../../db/tables/audit_logs.js';
 import { findConfiguration, type ConfigurationRow, type ManagedRecord } from '../../db/tables/configurations.js';
+import { groupedBy } from '../../lib/grouped.js';
+import { turns } from '../../lib/turns.js';
 import type { Call } from '../call.js';
-import { isKindName, kindNames, kinds } from './kinds.js';
-import { readLive, recordsOf, type Live, type LiveRecord } from './live.js';
-import { collectionsOf } from './prune.js';
 import { nameOf } from './keys.js';
-import { readDocument } from './read-document.js';
+import { isKindName, kinds } from './kinds.js';
+import { allRecords, readLive, type Live, type LiveRecord } from './live.js';
+import { collectionsOf } from './prune.js';
+import { listedIn } from './listed.js';
 import { secretMark, type Change } from './run.js';
 
 /** Who did something, when. */
@@ -64,33 +65,43 @@ function compared(record: ManagedRecord, live: LiveRecord | undefined, entries: 
 }
 
 /** Records that were not there when the document was applied and what it didn't have was deleted. */
-function added(live: Live, { document, pruned, records }: ConfigurationRow, environment: string): LiveRecord[] {
+function added(live: Live, { document, pruned, records }: ConfigurationRow): LiveRecord[] {
   if (!pruned) return [];
-  const { listed } = readDocument(document, environment);
   const known = new Set(records.map(({ type, id }) => `${type} ${id}`));
-  const collectionOf = collectionsOf(listed, live.identifiers);
+  const collectionOf = collectionsOf(listedIn(document), live.identifiers);
   const isNew = (one: LiveRecord) => !one.foreign && !known.has(`${one.kind.type} ${one.id}`) && collectionOf(one) !== undefined;
-  return kindNames.flatMap((type) => recordsOf(live, type).filter(isNew));
+  return allRecords(live).filter(isNew);
 }
 
 /** How the environment differs from the document that was last applied, and who made it so. */
 export async function driftOf(call: Call): Promise<Drift> {
-  const { scope, environment } = call.ctx;
+  const { scope } = call.ctx;
   const [row, live] = [await findConfiguration(scope), await readLive(call)];
   if (!row) return { applied: null, changes: [], state: live.state };
-  const byId = new Map(kindNames.flatMap((type) => recordsOf(live, type).map((one): [string, LiveRecord] => [`${type} ${one.id}`, one])));
-  const others = added(live, row, environment.slug);
+  const turn = turns();
+  const byId = new Map(allRecords(live).map((one): [string, LiveRecord] => [`${one.kind.type} ${one.id}`, one]));
+  await turn();
+  const others = added(live, row);
+  await turn();
   const ids = [...new Set([...row.records, ...others].map(({ id }) => id))];
   const found = await listChangesSince(scope, { since: row.applied_at, ids, without: row.request_id, limit: mostEntries });
   const entries = groupedBy(found, ({ target_type, target_id }) => `${target_type} ${target_id}`);
-  const changed = row.records.flatMap((record) => compared(record, byId.get(`${record.type} ${record.id}`), entries) ?? []);
-  const made = others.map(({ kind, id, key }): Drifted => {
+  const changed: Drifted[] = [];
+  for (const record of row.records) {
+    await turn();
+    const found = compared(record, byId.get(`${record.type} ${record.id}`), entries);
+    if (found) changed.push(found);
+  }
+  for (const { kind, id, key } of others) {
+    await turn();
     const [author] = entriesOf(entries, kind.type, id).slice(-1);
-    return { action: 'create', kind: kind.type, key, attributes: {}, changed: author ? authorOf(author) : null };
-  });
+    changed.push({ action: 'create', kind: kind.type, key, attributes: {}, changed: author ? authorOf(author) : null });
+  }
   const { applied_at, actor_kind, actor_id, actor_display, request_id } = row;
   const applied = { at: applied_at.toISOString(), actor_kind, actor_id, display: actor_display, request_id };
-  return { applied, changes: [...changed, ...made].sort(byName), state: live.state };
+  await turn();
+  const byName = groupedBy(changed, ({ kind, key }) => nameOf(kind, key));
+  const sorted = [...byName.keys()].sort();
+  await turn();
+  return { applied, changes: sorted.flatMap((name) => byName.get(name) ?? []), state: live.state };
 }
-
-const byName = (one: Change, other: Change) => (nameOf(one.kind, one.key) < nameOf(other.kind, other.key) ? -1 : 1);

@@ -1,4 +1,5 @@
 import { groupedBy } from '../../lib/grouped.js';
+import { turns } from '../../lib/turns.js';
 import type { Row } from '../resource.js';
 import type { SecretReference } from './document.js';
 import { collectionNames, collections, kinds, type KindName } from './kinds.js';
@@ -23,8 +24,9 @@ function secretNames(): (record: LiveRecord, attribute: string) => SecretReferen
   };
 }
 
-/** The environment as a document that describes all of it, but for what comes with the service. */
-export function exportDocument(live: Live): Row {
+/** The environment as a document that describes all of it, but for what comes with the service; others have their turn between its records. */
+export async function exportDocument(live: Live): Promise<Row> {
+  const turn = turns();
   const referenceTo = secretNames();
   const described = (type: KindName) => recordsOf(live, type).filter(({ foreign }) => !foreign);
   const within = (type: KindName, column: string) => {
@@ -47,9 +49,14 @@ export function exportDocument(live: Live): Row {
   };
   const [environment] = recordsOf(live, 'environment');
   const settings = Object.entries(environment?.attributes ?? {}).filter(([name]) => !ownToEnvironment.has(name));
-  return {
-    version: 1,
-    environment: Object.fromEntries(settings),
-    ...Object.fromEntries(collectionNames.map((name) => [name, described(kinds[collections[name]].type).map(complete)])),
-  };
+  const document: Row = { version: 1, environment: Object.fromEntries(settings) };
+  for (const name of collectionNames) {
+    const records: Row[] = [];
+    for (const record of described(kinds[collections[name]].type)) {
+      await turn();
+      records.push(complete(record));
+    }
+    document[name] = records;
+  }
+  return document;
 }

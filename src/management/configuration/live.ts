@@ -7,7 +7,7 @@ import { matches } from '../../db/conditions.js';
 import { findLinks, findRows, listAll, type LinkTable } from '../../db/list.js';
 import type { Condition } from '../../db/list-source.js';
 import { groupedBy } from '../../lib/grouped.js';
-import { turns } from '../../lib/turns.js';
+import { turns, type Turn } from '../../lib/turns.js';
 import type { Call } from '../call.js';
 import { attributesOf } from '../documents.js';
 import { refuse } from '../problems.js';
@@ -43,6 +43,8 @@ export type Live = {
 
 /** A configuration of more records of one kind is refused. */
 const mostRecords = 20_000;
+/** So many are read by one statement: its answer is read in one turn of the event loop. */
+const readAtOnce = 2_000;
 
 const rolePermissionLinks: LinkTable = { table: 'role_permissions', near: 'role_id', far: 'permission_id' };
 const clientConnectionLinks: LinkTable = { table: 'client_connections', near: 'client_id', far: 'connection_id' };
@@ -85,7 +87,14 @@ const configured: Partial<Readonly<Record<KindName, Condition>>> = {
 
 /** @throws {ApiError} 409 when there are more than a document holds */
 async function allOf(call: Call, { source, path }: Resource, condition?: Condition): Promise<Row[]> {
-  const rows = await listAll(call.ctx.scope, source, condition ? [condition] : [], mostRecords + 1);
+  const rows: Row[] = [];
+  let page: Row[];
+  do {
+    const last = rows.at(-1)?.[source.key];
+    const beyond = last === undefined ? [] : [matches(`${source.table}.${source.key} > ?::${source.keyType}`, [last])];
+    page = await listAll(call.ctx.scope, source, [...(condition ? [condition] : []), ...beyond], readAtOnce);
+    rows.push(...page);
+  } while (page.length === readAtOnce && rows.length <= mostRecords);
   if (rows.length <= mostRecords) return rows;
   throw refuse(409, 'too_many', `The environment has more than ${mostRecords} ${path}: that is more than a document holds.`);
 }
@@ -169,9 +178,13 @@ function namings(
 }
 
 /** A digest of what is there: every record with its version, and what links them. Ids in it are nobody's to guess. */
-function digestOf(rows: Rows, links: Links, credentials: readonly Row[]): string {
+async function digestOf(rows: Rows, links: Links, credentials: readonly Row[], turn: Turn): Promise<string> {
   const hash = createHash('sha256');
-  for (const type of kindNames) for (const row of rows[type]) hash.update(`${type} ${idOf(kinds[type].resource, row)} ${versionOf(row)}\n`);
+  for (const type of kindNames)
+    for (const row of rows[type]) {
+      await turn();
+      hash.update(`${type} ${idOf(kinds[type].resource, row)} ${versionOf(row)}\n`);
+    }
   for (const row of credentials) hash.update(`federated_credential ${String(row['id'])} ${versionOf(row)}\n`);
   for (const { near, far } of [...links].sort((one, other) => compare(`${one.near} ${one.far}`, `${other.near} ${other.far}`)))
     hash.update(`${near} ${far}\n`);
@@ -206,12 +219,17 @@ export async function readLive(call: Call): Promise<Live> {
     }
     records.set(type, byKey);
   }
-  return { records, identifiers, credentials, state: digestOf(rows, [...roleLinks, ...clientLinks], credentialRows) };
+  return { records, identifiers, credentials, state: await digestOf(rows, [...roleLinks, ...clientLinks], credentialRows, turn) };
 }
 
 /** The records of a kind and key: more than one where names aren't unique. */
 export const recordsNamed = (live: Live, type: KindName, key: string): readonly LiveRecord[] => live.records.get(type)?.get(key) ?? [];
 
+/** All records, kind by kind. */
+export const allRecords = (live: Live): LiveRecord[] => [...live.records.values()].flatMap((byKey) => [...byKey.values()].flat());
+
 /** All records of a kind, by key. */
-export const recordsOf = (live: Live, type: KindName): LiveRecord[] =>
-  [...(live.records.get(type) ?? new Map<string, LiveRecord[]>()).values()].flat().sort((one, other) => compare(one.key, other.key));
+export function recordsOf(live: Live, type: KindName): LiveRecord[] {
+  const byKey = live.records.get(type) ?? new Map<string, LiveRecord[]>();
+  return [...byKey.keys()].sort().flatMap((key) => byKey.get(key) ?? []);
+}

@@ -2,7 +2,7 @@ import { deleteRecord } from '../operations.js';
 import type { Kind, KindName } from './kinds.js';
 import { recordsOf, type LiveRecord } from './live.js';
 import { nameOf } from './keys.js';
-import { type Listed } from './read-document.js';
+import type { Listed } from './listed.js';
 import { attemptAt, forget, placeOf, type Run } from './run.js';
 
 /** What names others goes before them. */

@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import type { ApiErrorObject } from '../../errors.js';
+import { findIssues } from '../../lib/measured.js';
 import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
+import { turns, type Turn } from '../../lib/turns.js';
+import { isObject, listedIn, objectsIn, textIn, type Listed } from './listed.js';
 import { grantKey, nameOf, permissionKey, wordsKey } from './keys.js';
 import { fromIssue, maxErrors, pointerTo, problem } from '../problems.js';
 import type { Row } from '../resource.js';
@@ -42,9 +45,6 @@ export type Item = {
   readonly client_id?: string;
 };
 
-/** A collection that the document has, so that what isn't in it may be deleted: all records of a kind, or those of one record. */
-export type Listed = { readonly kind: Kind; readonly path: Path; readonly of: string | null };
-
 /** A document taken apart. Items that have problems of their own are left out of `items`; `declared` has their names too. */
 export type ReadDocument = {
   readonly items: readonly Item[];
@@ -52,11 +52,6 @@ export type ReadDocument = {
   readonly declared: ReadonlySet<string>;
   readonly problems: readonly ApiErrorObject[];
 };
-
-const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectsIn = (value: unknown): [Row, number][] =>
-  Array.isArray(value) ? value.flatMap((one, index): [Row, number][] => (isObject(one) ? [[one, index]] : [])) : [];
-const textIn = (record: Row, name: string): string | null => (typeof own(record, name) === 'string' ? (own(record, name) as string) : null);
 
 function attributesIn(kind: Kind, record: Row): Row {
   return Object.fromEntries(
@@ -112,22 +107,6 @@ function itemsOf(collection: CollectionName, record: Row, index: number): Item[]
   if (kind.type === 'role') return roleItems(record, key, path);
   if (kind.type === 'mail_template' || kind.type === 'page_text') return [itemOf(kind, wordsKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];
-}
-
-/** The collections of a document whose absent records may be deleted. */
-function listedIn(document: Row): Listed[] {
-  return collectionNames.flatMap((collection): Listed[] => {
-    const list = own(document, collection);
-    if (!Array.isArray(list)) return [];
-    const kind = kinds[collections[collection]];
-    const inner = ({ api_resource: 'permissions', client: 'grants' } as const)[kind.type as 'client'] as string | undefined;
-    const nested = objectsIn(list).flatMap(([record, index]): Listed[] => {
-      const key = textIn(record, kind.key as string);
-      if (inner === undefined || key === null || !Array.isArray(own(record, inner))) return [];
-      return [{ kind: kind.type === 'client' ? kinds.client_grant : kinds.permission, path: [collection, index, inner], of: key }];
-    });
-    return [{ kind, path: [collection], of: null }, ...nested];
-  });
 }
 
 /** Names that the document gives to two records. */
@@ -189,9 +168,8 @@ function errorsOf(issue: z.core.$ZodIssue, document: unknown, left: number): Api
 }
 
 /** What is wrong with a document by its schema: where, and as errors. */
-function schemaProblems(document: unknown): { paths: Path[]; errors: ApiErrorObject[] } {
-  const parsed = documentSchema.safeParse(document);
-  const issues = parsed.success ? [] : parsed.error.issues;
+async function schemaProblems(document: unknown, turn: Turn): Promise<{ paths: Path[]; errors: ApiErrorObject[] }> {
+  const issues = await findIssues(documentSchema, document, turn);
   const errors: ApiErrorObject[] = [];
   for (const issue of issues) {
     if (errors.length >= mostProblems) break;
@@ -221,17 +199,30 @@ const reserved = (items: readonly Item[]): { item: Item; error: ApiErrorObject }
       return { item, error: problem(409, 'system_record', detail, pointerTo(...documentPath, ...item.path, 'identifier')) };
     });
 
-/** Takes a document apart and says all that is wrong with it by itself, without asking what is there. */
-export function readDocument(document: unknown, environmentKey: string): ReadDocument {
-  const found = schemaProblems(document);
+/** The records that a document describes, those that have problems among them. */
+async function itemsIn(document: Row, environmentKey: string, turn: Turn): Promise<Item[]> {
+  const environment = own(document, 'environment');
+  const items = isObject(environment) ? [itemOf(kinds.environment, environmentKey, ['environment'], environment)] : [];
+  for (const name of collectionNames)
+    for (const [record, index] of objectsIn(own(document, name))) {
+      await turn();
+      items.push(...itemsOf(name, record, index));
+    }
+  return items;
+}
+
+/**
+ * Takes a document apart and says what is wrong with it by itself, without asking what is there; others have their turn between its records. What has as
+ * many problems as are told isn't looked at to its end.
+ */
+export async function readDocument(document: unknown, environmentKey: string): Promise<ReadDocument> {
+  const turn = turns();
+  const found = await schemaProblems(document, turn);
   const content = isObject(document) ? document : {};
-  const environment = own(content, 'environment');
-  const items = [
-    ...(isObject(environment) ? [itemOf(kinds.environment, environmentKey, ['environment'], environment)] : []),
-    ...collectionNames.flatMap((name) => objectsIn(own(content, name)).flatMap(([record, index]) => itemsOf(name, record, index))),
-  ];
+  const items = await itemsIn(content, environmentKey, turn);
   const ambiguous = [...repeated(items), ...reserved(items)];
   const broken = new Set<Item | undefined>([...ambiguous.map(({ item }) => item), ...found.paths.map(owners(items))]);
+  await turn();
   return {
     items: items.filter((item) => !broken.has(item)),
     listed: listedIn(content),

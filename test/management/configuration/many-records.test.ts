@@ -1,8 +1,11 @@
 // A document with thousands of records.
 import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../../src/domain/context.js';
+import { managementPermissions } from '../../../src/domain/api-resources/management-permissions.js';
+import { createContext, type Context } from '../../../src/domain/context.js';
+import { applyDocument } from '../../../src/management/configuration/apply.js';
+import { registry } from '../../../src/management/resources/index.js';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
-import { longestTurn } from '../../support/cost/event-loop.js';
+import { longestTurn, mostHeld } from '../../support/cost/event-loop.js';
 import { link, manage, type Api, type Document } from '../../support/management.js';
 import type {} from '../../support/service.js';
 import { sharedManagedService } from '../../support/shared-service.js';
@@ -49,16 +52,60 @@ test('a document of a thousand clients that changes one of them asks nothing of 
   expect([answer.status, told(answer)]).toEqual([200, ['update client many-999']]);
 }, 120_000);
 
-test('an environment of thousands of permissions is exported without holding the event loop, whatever their number squared is (attack 18.1041)', async () => {
+/** What a part of the test may hold the event loop for: what others take of the machine comes once. @returns the answer */
+async function held<T>(name: string, work: () => Promise<T>): Promise<T> {
+  let least = await longestTurn(work);
+  for (let attempt = 1; attempt < 3 && least.ms > mostHeld; attempt += 1) {
+    const again = await longestTurn(work);
+    if (again.ms < least.ms) least = again;
+  }
+  expect.soft(least.ms, name).toBeLessThan(mostHeld);
+  return least.result;
+}
+
+test('an environment of thousands of permissions is exported, compared and left alone without holding the event loop (attack 18.1041)', async () => {
   const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://many.example', name: 'Many' });
   await api.create('permissions', 'permission', { name: 'zero' }, { api_resource: link('api_resource', resource['id']) });
+  const { version } = await exported(api);
+  await applied(
+    api,
+    { version, api_resources: [{ identifier: 'https://many.example', name: 'Many', permissions: [{ name: 'zero' }] }] },
+    { prune: true },
+  );
   const copies = `insert into permissions select r.* from (select to_jsonb(p) j from permissions p where name = 'zero') one, generate_series(1, 15000) n,
     lateral jsonb_populate_record(null::permissions, one.j || jsonb_build_object('id', gen_random_uuid(), 'name', 'p' || n)) r`;
   await ctx.knex.raw(copies);
-  await exported(api);
-  const { result, ms } = await longestTurn(() => exported(api));
-  const described = (result['api_resources'] as Document[]).find(({ identifier }) => identifier === 'https://many.example');
+  const document = await held('export', () => exported(api));
+  const described = (document['api_resources'] as Document[]).find(({ identifier }) => identifier === 'https://many.example');
   expect(described?.['permissions']).toHaveLength(15_001);
-  // It took over a second; what is left is the sorting and writing of a megabyte.
-  expect(ms).toBeLessThan(250);
+  const drift = await held('drift', () => api.get('/config/drift'));
+  expect(drift.body['meta'].summary).toEqual({ create: 15_000, update: 0, delete: 0 });
+  expect(told(await held('plan', () => plan(api, { version: 1, roles: [] })))).toEqual([]);
 }, 120_000);
+
+test('documents of long mails, and of thousands of records that are wrong, do not hold the event loop (attack 18.1077)', async () => {
+  const html = `<p>{{code}}</p>${'<p>Some words, <b>and</b> a <a href="https://a.example/x">link</a></p>\n'.repeat(1_300)}`;
+  const locales = ['de', 'fr', 'es', 'it', 'pl', 'nl', 'pt', 'sv', 'da'];
+  const mails = locales.map((locale) => ({ name: 'register_code', locale, subject: 'Code', text: '{{code}}', html }));
+  expect(told(await held('mails', () => plan(api, { version: 1, mail_templates: mails })))).toHaveLength(9);
+  const clients = Array.from({ length: 2_500 }, () => ({ client_id: 'x', name: '', nome: 1 }));
+  expect(problemsOf(await held('clients', () => plan(api, { version: 1, clients })))).toHaveLength(20);
+  const permissions = Array.from({ length: 5_000 }, () => ({ name: ' ' }));
+  const within = { version: 1, api_resources: [{ identifier: 'https://wrong.example', name: 'Wrong', permissions }] };
+  expect(problemsOf(await held('permissions', () => plan(api, within)))).toHaveLength(20);
+}, 120_000);
+
+test('a document that changes more than there is time for is told so, and changes nothing', async () => {
+  const short = createContext(service.deps, ctx.environment, { left: () => 900 });
+  const actor = { actor_kind: 'system', actor_id: null, display: 'test', permissions: new Set(managementPermissions) } as const;
+  const call = { ctx: short, actor, registry, request_id: 'r', ip_address: null, user_agent: null };
+  const roles = [{ name: 'late' }, { name: 'later' }];
+  const application = { document: { version: 1, roles }, secrets: {}, prune: false, expected_state: null };
+  await expect(applyDocument(call, application, 'apply')).rejects.toMatchObject({
+    headers: { 'Retry-After': '5' },
+    errors: [
+      { status: 503, code: 'temporarily_unavailable', detail: expect.stringContaining('after 0 of the document’s 2 records') as string },
+    ],
+  });
+  expect(await ctx.knex('roles').where({ name: 'late' })).toEqual([]);
+});

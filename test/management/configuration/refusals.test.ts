@@ -46,13 +46,13 @@ test('unknown members are refused with the nearest name, wherever they stand, an
   expect(problemsOf(answer)).toEqual([
     `unknown_member ${at}/environment/session_lifetim`,
     `unknown_member ${at}/environment/constructor`,
+    `unknown_member ${at}/client`,
     `unknown_member ${at}/roles/0/permissions/0/valueOf`,
     `unknown_member ${at}/clients/0/redirect_uri`,
     `unknown_member ${at}/clients/0/toString`,
-    `unknown_member ${at}/client`,
   ]);
   const nearest = (answer.body['errors'] as Document[]).map(({ meta }) => (meta as Document | undefined)?.['nearest']);
-  expect(nearest).toEqual(['session_lifetime', undefined, undefined, 'redirect_uris', undefined, 'clients']);
+  expect(nearest).toEqual(['session_lifetime', undefined, 'clients', undefined, 'redirect_uris', undefined]);
   expect(answer.body['errors'][0].detail).toContain('Did you mean "session_lifetime"?');
   const polluted = await api.request('POST', '/config/plan', {
     raw: '{"meta":{"document":{"version":1,"roles":[{"name":"x","__proto__":{"is_default":true}}]}}}',

@@ -140,7 +140,7 @@ function addValidate(config: Command, shell: Shell): void {
     .option('-f, --file <file>', 'the document; further ones are laid over it by key', collect)
     .action(async ({ file = [] }: { file?: string[] }) => {
       const document = await readFiles(file);
-      const { problems } = readDocument(plainOf(document), 'environment');
+      const { problems } = await readDocument(plainOf(document), 'environment');
       if (problems.length > 0) refuseAll(document, problems as readonly ServiceError[], shell);
       shell.print('the document is well-formed');
     });
