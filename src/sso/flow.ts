@@ -9,6 +9,8 @@ import type { Freshness } from './freshness.js';
 /** A pending login at a provider. */
 export type Flow = {
   readonly connection_id: string;
+  /** Where the provider takes codes, as it was when the browser was sent there: the code goes nowhere else (RFC 9700 4.4). */
+  readonly token_endpoint: string;
   /** `connect` ties the account to the signed-in user; `test` shows what would happen. */
   readonly purpose: 'login' | 'connect' | 'test';
   readonly nonce: string;
@@ -52,7 +54,7 @@ export function isBrowserMark(req: Request, mark: string): boolean {
 export async function beginFlow(
   req: Request,
   res: Response,
-  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'demand' | 'tells_people'>,
+  begin: Pick<Flow, 'connection_id' | 'token_endpoint' | 'purpose' | 'return_to' | 'session_id' | 'demand' | 'tells_people'>,
 ): Promise<Flow & { state: string }> {
   const { ctx } = req;
   const secret = browserSecret(req) ?? randomToken('');

@@ -46,10 +46,11 @@ async function destination(
   const opened = await asked(about, async () => {
     const provider = openProvider(req.ctx, connection, memory);
     if (!provider) throw ssoRefusal('not_found');
-    refuseMixUp(connection, await inTime(req.ctx, () => provider.strategy.server(provider.provider)), others);
-    return provider;
+    const server = await inTime(req.ctx, () => provider.strategy.server(provider.provider));
+    refuseMixUp(connection, server, others);
+    return { ...provider, token_endpoint: server.token_endpoint };
   });
-  const flow = await beginFlow(req, res, { connection_id: connection.id, ...begin });
+  const flow = await beginFlow(req, res, { connection_id: connection.id, token_endpoint: opened.token_endpoint, ...begin });
   const request = {
     state: flow.state,
     nonce: flow.nonce,

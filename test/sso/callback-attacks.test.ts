@@ -156,6 +156,30 @@ describe('mix-up', () => {
     expect([response.status, response.headers.get('location')]).toEqual([502, null]);
   });
 
+  test('a provider that takes codes elsewhere once the browser has left for the other one gets none (attack 14.1086)', async () => {
+    const malicious = await addConnection(ctx, { issuer: evil.url });
+    const authorization_endpoint = `${honest.url}/authorize`;
+    evil.metadata = { authorization_endpoint, token_endpoint: `${honest.url}/token` };
+    const victims = await throughProvider(await startAt(browser, malicious));
+    // A sign-in that fails makes the service read the metadata anew.
+    const accomplice = new Browser(service.url);
+    const own = await startAt(accomplice, malicious);
+    evil.metadata = { authorization_endpoint };
+    await callback({ state: own.searchParams.get('state') as string, error: 'server_error' }, accomplice);
+    await expectRefused(() => goBack(victims), 400, 'sso_state_mismatch');
+    expect([...evil.asked('/token'), ...honest.asked('/token')]).toEqual([]);
+  });
+
+  test('a connection that is led elsewhere while the person is at its provider sends no code there (attack 14.1086)', async () => {
+    const endpoints = { authorization_endpoint: `${honest.url}/authorize`, jwks_uri: `${honest.url}/jwks` };
+    const led = await addConnection(ctx, { issuer: honest.url, ...endpoints, token_endpoint: `${honest.url}/token` });
+    const back = await throughProvider(await startAt(browser, led));
+    await update<ConnectionRow>(ctx.scope, 'connections', { id: led.id }, { token_endpoint: `${evil.url}/token` });
+    ctx.cache.invalidate(ctx.environment.id, 'connections');
+    await expectRefused(() => goBack(back), 400, 'sso_state_mismatch');
+    expect([...evil.asked('/token'), ...honest.asked('/token')]).toEqual([]);
+  });
+
   test("a discovery document that claims the other's issuer is refused (attack 14.151)", async () => {
     evil.metadata = { issuer: honest.url };
     const malicious = await addConnection(ctx, { issuer: evil.url });
