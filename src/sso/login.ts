@@ -18,7 +18,7 @@ import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
-import { providerTrust } from './provider-trust.js';
+import { trustFor } from './provider-trust.js';
 import { decide, type Decision } from './linking.js';
 import { accountOf, type Profile, type ProfileAttributes } from './profile.js';
 
@@ -115,7 +115,8 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
     try {
       const user = await settle(req.ctx, connection, profile, decision, clientOfFlow(req, flow.return_to));
       // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
-      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time, providerTrust(connection, authentication))];
+      const trust = await trustFor(req.ctx, connection, user, authentication);
+      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time, trust)];
       const account = accountOf(connection, profile);
       const linking = decision.kind === 'link' ? { account, provider: connection.display_name, by_word: true } : null;
       const step = { user, proofs, method: 'sso', provider: authentication, linking, return_to: flow.return_to } as const;

@@ -1,4 +1,6 @@
-import type { Connection } from '../domain/connections/connections.js';
+import { speaksFor } from '../domain/connections/address-owner.js';
+import { domainOfEmail, type Connection } from '../domain/connections/connections.js';
+import type { Context } from '../domain/context.js';
 import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 
 /** What a provider's word is worth here: the class that it is trusted for, and whether anything is asked after it. */
@@ -18,4 +20,17 @@ export function providerTrust(connection: Pick<Connection, 'second_factor' | 'tr
   const trusted = said.acr !== null && connection.trusted_acr_values.includes(said.acr);
   if (trusted && phishingResistant.includes(said.acr ?? '')) return { asserted: 'phr', suffices: false };
   return { asserted: trusted || said.amr.includes('mfa') ? '2' : null, suffices: false };
+}
+
+/** What its word is worth of one person: a second step of those for whose addresses it speaks, of anybody else a first step alone. */
+export async function trustFor(
+  ctx: Context,
+  connection: Connection,
+  { email }: { readonly email: string },
+  said: ProviderSignIn,
+): Promise<ProviderTrust> {
+  const none = { asserted: null, suffices: false };
+  if (connection.second_factor === 'own') return none;
+  const domain = domainOfEmail(email);
+  return domain !== null && (await speaksFor(ctx, connection, domain)) === 'own' ? providerTrust(connection, said) : none;
 }

@@ -104,6 +104,20 @@ test('a connection that nobody trusts neither verifies its own domain nor links 
   expect(await listIdentities(ctx, known.id)).toEqual([]);
 });
 
+test('a domain stays that of its connection while that is disabled: no other one speaks for it (attack 14.1087)', async () => {
+  const owner = await addConnection(ctx, { issuer: upstream.url, domains: ['bigbank.example'], status: 'disabled' });
+  const general = await addConnection(ctx, { issuer: upstream.url });
+  says('ceo@bigbank.example');
+  const refused = await loginThrough(browser, general);
+  expect([refused.status, await codeOf(refused)]).toEqual([403, 'sso_domain_not_allowed']);
+  const known = await addUser(ctx, { email: 'cfo@bigbank.example' });
+  says(known.email);
+  expect((await (await loginThrough(browser, general)).text()).includes('id="link-account"')).toBe(true);
+  expect(await listIdentities(ctx, known.id)).toEqual([]);
+  await set(owner, { domains: [] });
+  expect(await registered(general, 'ceo@bigbank.example')).toMatchObject({ email_verified: true });
+});
+
 test.each<[string, Partial<ConnectionRow>]>([
   ['the trust', { trusted: false }],
   ['the domain', { domains: ['other.example'] }],

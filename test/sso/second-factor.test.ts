@@ -5,7 +5,7 @@ import { listIdentities, linkIdentity } from '../../src/domain/connections/ident
 import { acrOf } from '../../src/domain/sessions/authentication-context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findSession } from '../../src/db/tables/sessions.js';
-import type { UserRow } from '../../src/db/tables/users.js';
+import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { digest } from '../../src/lib/digest.js';
 import { findSessionByToken } from '../../src/db/tables/sessions.js';
 import { providerTrust } from '../../src/sso/provider-trust.js';
@@ -98,6 +98,30 @@ describe('what a connection makes of the provider’s word', () => {
     });
   });
 });
+
+test.each(['asserted', 'provider'] as const)(
+  '%s: of somebody whose address is not the provider’s it is a first step alone (attack 25.1088)',
+  async (second_factor) => {
+    const own = { issuer: upstream.url, second_factor, trusted_acr_values: ['phr'] };
+    connections['limited'] = await addConnection(ctx, { ...own, domains: ['customer.example'] });
+    connections['any'] = await addConnection(ctx, own);
+    const says = { acr: 'phr', amr: ['mfa'] };
+    for (const [through, domain, expected] of [
+      ['limited', 'example.com', '/login/verify'],
+      ['any', 'customer.example', '/login/verify'],
+      ['limited', 'customer.example', '/account'],
+      ['any', 'example.com', '/account'],
+    ] as const) {
+      const user = await linked('totp');
+      const email = `${user.id}@${domain}`;
+      await updateUser(ctx.scope, user.id, { email, email_key: email });
+      expect([through, domain, (await comeIn({ ...user, email }, through, says)).to]).toEqual([through, domain, expected]);
+    }
+    for (const name of ['limited', 'any']) delete connections[name];
+    await ctx.knex('connections').whereRaw(`domains <> '{}'`).update({ domains: [] });
+    ctx.cache.invalidate(ctx.environment.id, 'connections');
+  },
+);
 
 test('own: whoever has two-step on takes it after the provider too, whatever that says (attack 25.591)', async () => {
   const user = await linked('totp');

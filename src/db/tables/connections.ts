@@ -49,6 +49,12 @@ export async function listEnabledConnections(scope: Scope): Promise<ConnectionRo
     .orderBy('display_name');
 }
 
+/** The domains that connections list, disabled ones too. */
+export async function listConnectionDomains(scope: Scope): Promise<Pick<ConnectionRow, 'id' | 'domains'>[]> {
+  const rows = table<ConnectionRow>(scope, 'connections').whereRaw(`domains <> '{}'`);
+  return (await rows.select('id', 'domains')) as Pick<ConnectionRow, 'id' | 'domains'>[];
+}
+
 /** The connection of the id, whatever its status, or null. */
 export async function findConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
   return (

@@ -1,17 +1,18 @@
-import { domainOfEmail, enabledConnections, namesDomain, type Connection } from './connections.js';
-import type { Context } from '../context.js';
+import { listConnectionDomains } from '../../db/tables/connections.js';
+import { remembered, type Context } from '../context.js';
+import { domainOfEmail, namesDomain, type Connection } from './connections.js';
 
 /** What a provider says of an address. */
 export type AssertedAddress = { readonly email: string | null; readonly email_verified: boolean };
 
 /**
  * Whether the connection speaks for a domain: `own` when it lists it, or lists none; `foreign` when the domain belongs to another
- * connection; `open` when it is nobody's. What a connection says of addresses that aren't its own proves nothing.
+ * connection, a disabled one too; `open` when it is nobody's. What a connection says of addresses that aren't its own proves nothing.
  */
 export async function speaksFor(ctx: Context, connection: Connection, domain: string): Promise<'own' | 'open' | 'foreign'> {
   if (namesDomain(connection.domains, domain)) return 'own';
-  const others = (await enabledConnections(ctx)).some((other) => other.id !== connection.id && namesDomain(other.domains, domain));
-  if (others) return 'foreign';
+  const listed = (await remembered(ctx, 'connections', 'domains', ({ scope }) => listConnectionDomains(scope))) ?? [];
+  if (listed.some((other) => other.id !== connection.id && namesDomain(other.domains, domain))) return 'foreign';
   return connection.domains.length === 0 ? 'own' : 'open';
 }
 

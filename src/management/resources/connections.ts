@@ -32,7 +32,7 @@ const trusted = z.boolean().meta({
 });
 const secondFactor = z.enum(connectionSecondFactors).meta({
   description:
-    'What follows a sign-in through it: `own`: the second step that would follow a password; `asserted`: none where the provider says that it took one (`mfa` in `amr`, or an `acr` of `trusted_acr_values`); `provider`: never one, and the sign-in is of the lowest class. Anything but `own`, and every change from there, takes every Management permission.',
+    'What follows a sign-in through it: `own`: the second step that would follow a password; `asserted`: none where the provider says that it took one (`mfa` in `amr`, or an `acr` of `trusted_acr_values`); `provider`: never one, and the sign-in is of the lowest class. For people whose address is in its `domains` or, without any, in none that another connection lists; for anybody else it is `own`. Anything but `own`, and every change from there, takes every Management permission.',
 });
 const trustedAcrs = uniqueTexts(boundedText(255), 50).meta({
   description:
