@@ -116,6 +116,17 @@ test('a verified domain is looked up daily; a failure of DNS or a week-end witho
   expect(await attributesOf(id)).toMatchObject({ status: 'verified', failure_reason: null, missing_since: null });
 });
 
+test('custom_domains:write deletes no domain that has failed while tokens of it are taken, for they end with it (attack 22.1091)', async () => {
+  const ctx = await service.context();
+  const { id } = await verified('login.earlier.example');
+  const issuer_until = new Date(service.clock.now().getTime() + day);
+  await ctx.knex('custom_domains').where({ id }).update({ status: 'failed', issuer_until });
+  const refused = await (await manage(service.url, 'custom_domains:write')).delete(`/custom_domains/${id}`);
+  expect([refused.status, refused.body['errors']?.[0]?.code]).toEqual([403, 'scope_escalation']);
+  service.clock.advance(day + 1000);
+  expect((await (await manage(service.url, 'custom_domains:write')).delete(`/custom_domains/${id}`)).status).toBe(204);
+});
+
 test('after a week without its record a domain has failed, is primary no more, is logged, recorded and told to administrators', async () => {
   const ctx = await service.context();
   const administrator = await addUser(ctx);

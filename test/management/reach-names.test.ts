@@ -40,6 +40,16 @@ test('roles:write takes no name from a role that gives more, to give it to a def
   expect((await change(await only('roles:write', 'credentials:write'), 'roles', 'role', role, { name: 'Till' })).status).toBe(200);
 });
 
+test('roles:write makes no role of a name that there is in another spelling, for applications that read it in any case (attack 22.1092)', async () => {
+  const caller = await only('roles:write');
+  const make = (name: string) => caller.post('/roles', { data: { type: 'role', attributes: { name, is_default: true } } });
+  for (const name of ['till', 'TILL', 'tILL']) expect([name, (await make(name)).status]).toEqual([name, 409]);
+  for (const name of ['Till ', '\u00a0Till', 'Ti\u200bll']) expect([name, (await make(name)).status]).toEqual([name, 422]);
+  const own = await caller.create('roles', 'role', { name: 'Till clerk' });
+  expect(verdict(await change(caller, 'roles', 'role', own, { name: 'tiLL' }))).toEqual([409, 'already_exists', undefined]);
+  expect((await change(caller, 'roles', 'role', own, { name: 'TILL clerk' })).status).toBe(200);
+});
+
 test('users:write takes no external id from somebody who holds more, to bear it at other systems (attack 22.1047)', async () => {
   const caller = await only('users:write');
   const plain = await caller.create('users', 'user', { email: 'plain@example.com', external_id: 'staff-8' });
@@ -63,6 +73,43 @@ test('clients:write alone lowers no limit of a client that reaches more (attack 
     expect(verdict(await change(caller, 'clients', 'client', charging, { token_rate_limit }))).toEqual(refused(refund));
   const holder = await only('clients:write', 'credentials:write');
   expect((await change(holder, 'clients', 'client', charging, { token_rate_limit: 6000 })).status).toBe(200);
+});
+
+test('clients:write alone gives no other name, link or logo to a client that reaches more, to speak on our pages for it (attack 22.1089)', async () => {
+  const caller = await only('clients:write');
+  const own = await caller.create('clients', 'client', { name: 'Own', redirect_uris: ['https://own.example/cb'] });
+  const faces: Document[] = [
+    { name: 'Lottery' }, { client_uri: 'https://evil.example' }, { logo_uri: 'https://evil.example/x.png' }, { policy_uri: 'https://evil.example' },
+    { tos_uri: 'https://evil.example' }, { contacts: ['help@evil.example'] },
+  ]; // prettier-ignore
+  for (const face of faces) {
+    expect([face, verdict(await change(caller, 'clients', 'client', charging, face))]).toEqual([face, refused(refund)]);
+    expect((await change(caller, 'clients', 'client', own, face)).status).toBe(200);
+  }
+  expect((await change(caller, 'clients', 'client', charging, { description: 'Takes money.' })).status).toBe(200);
+  const holder = await only('clients:write', 'credentials:write');
+  expect((await change(holder, 'clients', 'client', charging, { name: 'Charging 2' })).status).toBe(200);
+});
+
+test('api_resources:write alone gives no other name to an API whose permissions it lacks: people read it before they agree (attack 22.1089)', async () => {
+  const [payments] = (await api.get('/api_resources?filter[identifier]=https://payments.example')).body['data'] as [Document];
+  const caller = await only('api_resources:write');
+  expect(verdict(await change(caller, 'api_resources', 'api_resource', payments, { name: 'Weather' }))).toEqual(refused(refund));
+  const own = await caller.create('api_resources', 'api_resource', { identifier: 'https://own.example', name: 'Own' });
+  expect((await change(caller, 'api_resources', 'api_resource', own, { name: 'Weather' })).status).toBe(200);
+});
+
+test('environments:write alone verifies no clients by their host, and keeps none out that were let in by it (attack 22.1090)', async () => {
+  const [environment] = (await api.get('/environments')).body['data'] as [Document];
+  const caller = await only('environments:write');
+  const settings: Document[] = [
+    { client_id_metadata_documents: 'open' }, { client_id_metadata_documents: 'allow_list' }, { client_id_metadata_hosts: ['evil.example'] },
+  ]; // prettier-ignore
+  for (const one of settings) {
+    const { status, body } = await change(caller, 'environments', 'environment', environment, one);
+    expect([one, status, body['errors']?.[0]?.code]).toEqual([one, 403, 'scope_escalation']);
+    expect((await change(api, 'environments', 'environment', environment, one)).status).toBe(200);
+  }
 });
 
 test('signing_keys:write rotates no further than ten published keys, which every verifier can read (attack 22.1051)', async () => {

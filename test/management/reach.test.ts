@@ -155,7 +155,7 @@ describe('clients', () => {
     );
     await expectRefused(patch(caller, 'clients', 'client', ours['id'], { grant_types: ['authorization_code', 'refresh_token'] }));
     await expectRefused(caller.patch(`/clients/${ours['id']}/rotate_secret`));
-    expect((await patch(caller, 'clients', 'client', ours['id'], { name: 'Renamed' })).status).toBe(200);
+    expect((await patch(caller, 'clients', 'client', ours['id'], { description: 'Ours.' })).status).toBe(200);
   });
 });
 

@@ -45,6 +45,7 @@ describe('names without control, invisible and turning characters or stacks of m
   const doors: [string, string, string, (name: string) => Document][] = [
     ['clients', 'client', 'name', (name) => ({ name, redirect_uris: callback })],
     ['api_resources', 'api_resource', 'name', (name) => ({ name, identifier: 'https://names.example' })],
+    ['roles', 'role', 'name', (name) => ({ name })],
     ['environments', 'environment', 'name', (name) => ({ name, slug: 'names', kind: 'staging' })],
     ['connections', 'connection', 'display_name', (display_name) => ({ name: 'acme', display_name, strategy: 'oidc', provider_client_id: 'x', issuer: 'https://acme.example' })],
   ]; // prettier-ignore

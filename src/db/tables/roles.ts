@@ -21,6 +21,12 @@ export async function findRoleByName(scope: Scope, name: string, options: { lock
   return (await (options.lock ? query.forUpdate() : query)) ?? null;
 }
 
+/** A role whose name differs from this one in nothing but case, or spaces around it; null when there is none. */
+export async function findRoleOfSpelling(scope: Scope, name: string): Promise<RoleRow | null> {
+  const query = table<RoleRow>(scope, 'roles').whereRaw('lower(btrim(name)) = lower(?)', [name]);
+  return ((await query.whereNot({ name }).first()) as RoleRow | undefined) ?? null;
+}
+
 /** How many users have the role. */
 export async function countRoleMembers(scope: Scope, role_id: string): Promise<number> {
   const rows = await table<{ role_id: string }>(scope, 'user_roles')

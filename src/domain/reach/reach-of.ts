@@ -135,8 +135,12 @@ export async function reachOfConnection(
 export const removedWithConnection = async (tx: Tx, { id }: Pick<ConnectionRow, 'id'>): Promise<Reach> =>
   reachOfClients(tx, await listClientsOfConnection(tx.scope, id));
 
-/** A custom domain: once it is verified people sign in there, and whoever holds its DNS decides what they see. One that waits is nothing yet. */
-export const reachOfCustomDomain = ({ status }: Pick<CustomDomainRow, 'status'>): Reach => (status === 'verified' ? fullReach : noReach);
+/**
+ * A custom domain: once it is verified people sign in there, and whoever holds its DNS decides what they see. While it is an earlier issuer, everybody's tokens of
+ * it go with it, though its record is gone. One that waits is nothing yet.
+ */
+export const reachOfCustomDomain = (now: Date, { status, issuer_until }: Pick<CustomDomainRow, 'status' | 'issuer_until'>): Reach =>
+  status === 'verified' || (issuer_until !== null && issuer_until > now) ? fullReach : noReach;
 
 /**
  * An environment by whom it takes in: an open one gives default roles to whoever comes. That its kind shows or hides all mails is not counted here:

@@ -1,6 +1,6 @@
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import {
-  addRolePermissions, countRoleHolders, deleteRole, insertRole, listPermissionIdsOfRole, listPermissionNamesOfRoles, removeRolePermissions, updateRole, type RoleRow,
+  addRolePermissions, countRoleHolders, deleteRole, findRoleOfSpelling, insertRole, listPermissionIdsOfRole, listPermissionNamesOfRoles, removeRolePermissions, updateRole, type RoleRow,
 } from '../../db/tables/roles.js'; // prettier-ignore
 import { uuidv7 } from '../../lib/random.js';
 import { previousAttributes } from '../changes.js';
@@ -30,8 +30,17 @@ const refuseSystem = (role: RoleRow) => {
   if (role.is_system) throw systemRecord('The role is part of the service and can not be changed.');
 };
 
+/** Applications that are told roles may read them in any case: one of a name that differs in nothing else would be taken for it. @throws {Refusal} 409 */
+async function refuseSameName(tx: Context, { name }: RoleInput, id: string | null = null): Promise<void> {
+  const same = name === undefined ? null : await findRoleOfSpelling(tx.scope, name);
+  if (!same || same.id === id) return;
+  const detail = `There is the role ${same.name} already, which is the same name in another spelling.`;
+  throw new Refusal({ status: 409, code: 'already_exists', detail, attribute: 'name' });
+}
+
 /** Makes a role with the given permissions; emits `role.created`. @throws {Refusal} 409 */
 export async function createRole(tx: Context, input: RoleInput, permissions: readonly PermissionRow[]): Promise<RoleRow> {
+  await refuseSameName(tx, input);
   const now = tx.clock.now();
   const role = await refuseDuplicates(duplicates, () =>
     insertRole(tx.scope, { ...input, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
@@ -49,6 +58,7 @@ export async function changeRole(
   change: { add: readonly PermissionRow[]; remove: readonly PermissionRow[] } = { add: [], remove: [] },
 ): Promise<RoleRow> {
   refuseSystem(role);
+  await refuseSameName(tx, input, role.id);
   const held = new Set(await listPermissionIdsOfRole(tx.scope, role.id));
   const added = change.add.filter((permission) => !held.has(permission.id));
   const removed = change.remove.filter((permission) => held.has(permission.id));

@@ -117,7 +117,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     // The identifier is set at creation only, when it is nobody's.
     attributes: {
       identifier: 'plain',
-      name: 'plain',
+      // What people read when they are asked for its permissions.
+      name: 'control',
       token_format: 'control',
       access_token_lifetime: 'control',
       user_access: 'control',

@@ -80,7 +80,8 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
   reach: {
     of: reachOfClient,
     attributes: {
-      name: 'plain',
+      // What people read beside what the client asks for, and where its links lead them.
+      name: 'control',
       description: 'plain',
       application_type: 'control',
       client_id_metadata_uri: 'control',
@@ -120,12 +121,12 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       // What guards its people’s sign-in.
       required_acr: 'control',
       max_authentication_age: 'control',
-      client_uri: 'plain',
-      logo_uri: 'plain',
-      policy_uri: 'plain',
-      tos_uri: 'plain',
-      contacts: 'plain',
-      // Speaks on our pages in the application's name: whom people are told to write to, too.
+      // They speak on our pages in the application's name: whom people are told to write to, too.
+      client_uri: 'control',
+      logo_uri: 'control',
+      policy_uri: 'control',
+      tos_uri: 'control',
+      contacts: 'control',
       branding: 'control',
       status: 'control',
     },

@@ -56,7 +56,7 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, Doma
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },
-  reach: { of: (_tx, row) => reachOfCustomDomain(row), attributes: purposes },
+  reach: { of: (tx, row) => reachOfCustomDomain(tx.clock.now(), row), attributes: purposes },
   relationships: { environment: environmentLink },
   filters: {
     domain: equalTo('domain', z.string().min(1).max(253), 'The exact name.'),

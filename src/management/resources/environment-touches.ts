@@ -28,8 +28,9 @@ export const environmentTouches = {
   self_registered_client_limit: 'plain',
   // Shorter, it removes clients, which takes `clients:write` by hand.
   unused_client_lifetime: 'everything',
-  client_id_metadata_documents: 'plain',
-  client_id_metadata_hosts: 'plain',
+  // They verify clients, and keep out those that were let in, which takes `clients:write` and what the clients reach by hand.
+  client_id_metadata_documents: 'everything',
+  client_id_metadata_hosts: 'everything',
   // Refuses requests, and lets none in that was refused.
   require_pushed_authorization_requests: 'everything',
   // Optional, a stolen proof that was not used yet is good for its minute.

@@ -7,11 +7,11 @@ import { findRows } from '../../db/list.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { listPermissionIdsOfRole, type RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
-import { equalTo, flag, searchFilter, stamps, stampSorts, boundedText, textSort } from '../fields.js';
+import { equalTo, flag, searchFilter, stamps, stampSorts, boundedText, shownName, textSort } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
-const name = boundedText(100);
+const name = shownName(100).refine((text) => text.trim() === text, 'must not begin or end with spaces');
 const settable = { description: boundedText(500, 0).nullable().optional(), is_default: z.boolean().optional() };
 
 /** What must be added and removed so that the role has exactly the permissions that the document names. */
@@ -86,7 +86,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
     environment: environmentLink,
   },
   filters: {
-    name: equalTo('name', name, 'The exact name.'),
+    name: equalTo('name', boundedText(100), 'The exact name.'),
     is_default: flag('is_default', 'Whether new users get it.'),
     search: searchFilter(['lower(roles.name)'], 'The name begins with this.'),
   },
