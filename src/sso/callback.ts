@@ -82,7 +82,9 @@ async function exchange(
       }
       // RFC 9700 4.4: what the metadata or the connection say by now may be another's doing.
       if (server.token_endpoint !== flow.token_endpoint)
-        throw ssoRefusal('sso_state_mismatch', { cause: new ProviderFailure('the token endpoint is another one than when the sign-in began') });
+        throw ssoRefusal('sso_state_mismatch', {
+          cause: new ProviderFailure('the token endpoint is another one than when the sign-in began'),
+        });
       const { error, code, state = '' } = answer;
       if (error)
         throw declined.has(error) ? ssoRefusal('sso_access_denied') : new ProviderFailure(`the provider answered ${error.slice(0, 64)}`);
