@@ -93,6 +93,24 @@ describe('a client that is known by its document', () => {
     expect(fetches(other)).toHaveLength(0);
   });
 
+  test('holds nothing while such as it are let in no longer, and what it held when they are again (attack 30.1093)', async () => {
+    const client = documents.publish(fresh());
+    let { body } = await tokens(client);
+    const resourceServer = await addClient(await service.context(), { introspection_allowed: true });
+    const isActive = async () =>
+      (await oauthPost(service.url, '/oauth/introspect', resourceServer, { token: body.access_token })).body['active'];
+    for (const policy of ['off', 'allow_list'] as const) {
+      await setEnvironment(service, { client_id_metadata_documents: policy, client_id_metadata_hosts: ['other.example'] });
+      expect([policy, (await refresh(client, body.refresh_token)).body.error, await isActive()]).toEqual([policy, 'invalid_client', false]);
+      await setEnvironment(service, { client_id_metadata_documents: 'allow_list', client_id_metadata_hosts: ['client.example'] });
+      expect(await isActive()).toBe(true);
+      ({ body } = await refresh(client, body.refresh_token));
+    }
+    await service.deps.knex('clients').where({ id: client.id }).update({ verified: true });
+    await setEnvironment(service, { client_id_metadata_documents: 'off' });
+    expect([(await refresh(client, body.refresh_token)).status, await isActive()]).toEqual([200, true]);
+  });
+
   test('is unknown where documents are off, which discovery does not name then', async () => {
     const discovery = async () =>
       (await (await fetch(`${service.url}/.well-known/oauth-authorization-server`)).json()) as Record<string, unknown>;

@@ -11,6 +11,7 @@ import { digest, equalDigests } from '../../lib/digest.js';
 import { isUuid } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { mayAgain } from '../cache/pause.js';
+import { mayStay } from './admission.js';
 import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../tokens/scopes.js';
 import { takesTokensOf } from './profile.js';
@@ -40,10 +41,10 @@ export function clientOf(ctx: Context, client_id: string): Promise<Client | null
 export const lastKnownClient = (ctx: Pick<Context, 'cache' | 'environment'>, client_id: string): Client | undefined =>
   ctx.cache.recallPublic<Client>(ctx.environment.id, 'clients', client_id, Infinity)?.value;
 
-/** The client if it is enabled, and there is still a document that describes it where it comes from one; else null. */
+/** The client if it is enabled and, where it came by a document, there still is one that describes it, and such may be here; else null. */
 export async function enabledClient(ctx: Context, client_id: string): Promise<Client | null> {
   const client = await clientOf(ctx, client_id);
-  return client?.status === 'enabled' && client.document_ended_at === null ? client : null;
+  return client?.status === 'enabled' && client.document_ended_at === null && mayStay(ctx.environment, client) ? client : null;
 }
 
 /** The resource with the names of its permissions. */

@@ -1,29 +1,18 @@
 import { findClient, insertClientIfMissing, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { endDocument, noteDocumentRead, verifyListedHosts } from '../../db/tables/document_clients.js';
 import { digest } from '../../lib/digest.js';
-import { documentIdProblem, isListedHost } from '../../lib/document-client-id.js';
+import { documentIdProblem } from '../../lib/document-client-id.js';
 import { afterCommit, transaction, type Context } from '../context.js';
 import { ownOrigins, type Environment } from '../environments/environment.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
+import { isListed, listedHosts } from './admission.js';
 import type { MetadataDocument } from './metadata-documents.js';
 import { chosenIdProblems } from './names.js';
 import { noOrigin } from '../origin.js';
 import { refuseIfAny } from '../refusal.js';
 import { emitUpdated } from './registration.js';
 import { recordOwnChange } from './trail.js';
-
-/** The hosts whose documents are verified now. */
-const listedHosts = (environment: Pick<Environment, 'client_id_metadata_documents' | 'client_id_metadata_hosts'>): readonly string[] =>
-  environment.client_id_metadata_documents === 'off' ? [] : environment.client_id_metadata_hosts;
-
-/** Whether the host of the document is listed, which verifies its clients. */
-export const isListed = (environment: Environment, client_id: string): boolean =>
-  isListedHost(listedHosts(environment), new URL(client_id).hostname);
-
-/** Whether a client that is known by its document alone may come. */
-export const isAdmitted = (environment: Environment, client_id: string): boolean =>
-  environment.client_id_metadata_documents === 'open' || isListed(environment, client_id);
 
 /** What is wrong with the address of a client's metadata document, which is its `client_id`; null when nothing is. */
 export const documentAddressProblem = ({ config, environment }: Pick<Context, 'config' | 'environment'>, url: string): string | null =>

@@ -1,12 +1,7 @@
 import type { Request } from 'express';
 import { clientOf, type Client } from '../../domain/clients/clients.js';
-import {
-  documentAddressProblem,
-  endDocumentClient,
-  isAdmitted,
-  keepDocument,
-  mirrorDocument,
-} from '../../domain/clients/document-clients.js';
+import { isAdmitted } from '../../domain/clients/admission.js';
+import { documentAddressProblem, endDocumentClient, keepDocument, mirrorDocument } from '../../domain/clients/document-clients.js';
 import { clientIdProblem } from '../../domain/clients/names.js';
 import type { DocumentFailure, MetadataDocument } from '../../domain/clients/metadata-documents.js';
 import type { Context } from '../../domain/context.js';

@@ -1,4 +1,5 @@
-import { isListed, readingOf } from '../../domain/clients/document-clients.js';
+import { isListed } from '../../domain/clients/admission.js';
+import { readingOf } from '../../domain/clients/document-clients.js';
 import type { MetadataDocument } from '../../domain/clients/metadata-documents.js';
 import { openGrants } from '../../domain/clients/registration-tokens.js';
 import type { Context } from '../../domain/context.js';
