@@ -1,6 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { generatedPages } from './docs/pages.js';
+import { Command } from 'commander';
 
+new Command('docs').description('Writes the pages of docs/ that follow from the source.').parse();
+
+const { generatedPages } = await import('./docs/pages.js');
 for (const [path, text] of Object.entries(generatedPages())) {
   await writeFile(path, text);
   console.log(`wrote ${path}`);

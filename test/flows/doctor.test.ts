@@ -10,7 +10,7 @@ import { request } from 'undici';
 import { afterEach, expect, test, vi } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { createLogStream } from '../../src/domain/log-streams/log-streams.js';
-import type { CheckId } from '../../src/domain/diagnostics/checks/index.js';
+import type { CheckId } from '../../src/domain/diagnostics/check-ids.js';
 import type { CheckResult } from '../../src/domain/diagnostics/diagnose.js';
 import { pathOf, needs } from '../support/programs.js';
 import { programArguments } from '../support/compiled.js';

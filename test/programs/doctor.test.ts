@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { checkIds } from '../../src/domain/diagnostics/check-ids.js';
 import { checks } from '../../src/domain/diagnostics/checks/index.js';
 import { shellWord } from '../../src/lib/shell-word.js';
 import type { CheckResult, Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
@@ -80,6 +81,7 @@ test('every fault says what follows and what mends it, in the project’s own na
       expect(why).toMatch(/[.)]$/);
     }
   expect(Object.entries(checks).every(([name, { id }]) => name === id)).toBe(true);
+  expect(Object.keys(checks)).toEqual(checkIds);
 });
 
 test('attributes on the command line: numbers, lists value by value, null, and a word that is none', () => {

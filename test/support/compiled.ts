@@ -28,7 +28,7 @@ export function setup(project: TestProject): () => void {
  * compiled by the first test that asks: it starts in less than half the time. Scripts run the sources.
  */
 export async function programArguments(
-  name: 'main' | `programs/${'backup' | 'cli' | 'doctor' | 'migrate' | 'rekey' | 'restore'}`,
+  name: 'main' | `programs/${'backup' | 'cli' | 'demo' | 'docs' | 'doctor' | 'migrate' | 'rekey' | 'restore' | 'sbom' | 'seed'}`,
 ): Promise<string[]> {
   if (process.env['VITEST'] === undefined) return ['--import', 'tsx', `src/${name}.ts`];
   return ['--enable-source-maps', join(await compiled(inject('compiled')), `${name}.js`)];

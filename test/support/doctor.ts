@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CheckId } from '../../src/domain/diagnostics/checks/index.js';
+import type { CheckId } from '../../src/domain/diagnostics/check-ids.js';
 import { diagnose, type Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
 import { openInstallation } from '../../src/process/look-at-installation.js';
 import { exitCodeOf } from '../../src/programs/doctor/report.js';

@@ -3,7 +3,8 @@ import type { Knex } from 'knex';
 import { look as lookOnly } from '../../db/look.js';
 import { looks } from '../../lib/remedies.js';
 import { fileVariable } from '../../lib/variable-files.js';
-import { checks, type CheckId } from './checks/index.js';
+import type { CheckId } from './check-ids.js';
+import { checks } from './checks/index.js';
 import type { Check, Found, Level, Look } from './check.js';
 import { isOpen, type Installation } from './installation.js';
 

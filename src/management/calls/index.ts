@@ -11,7 +11,7 @@ export const endpointGroups: Readonly<Record<string, string>> = named({
   diagnostics: 'What is wrong with the installation, and what mends it.',
 });
 
-/** What of the Management API concerns no single record. Routes, OpenAPI, the reference page and the command line follow from this list. */
+/** What of the Management API concerns no single record. Routes, OpenAPI, the reference page and the command line follow from this list; the first word of a command stands in `programs/cli/on-demand.ts` too. */
 export const endpoints: readonly Endpoint[] = [getConfig, planConfig, applyConfig, getConfigDrift, diagnostics, token_preview];
 
 /** The endpoints of one address, by method. */

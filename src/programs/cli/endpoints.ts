@@ -31,8 +31,8 @@ function optionOf(name: string, { type, enum: values, description = '' }: Schema
 
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
 
-function addEndpoint(parent: Command, word: string, endpoint: Endpoint, { options, print }: Shell): void {
-  const command = parent.command(word).description(endpoint.summary);
+function fill(command: Command, endpoint: Endpoint, { options, print }: Shell): void {
+  command.description(endpoint.summary);
   const schema = z.toJSONSchema(endpoint.input ?? z.object({}), { io: 'input', unrepresentable: 'any' });
   const members = (schema.properties ?? {}) as Record<string, Schema>;
   for (const [name, member] of Object.entries(members)) command.addOption(optionOf(name, member, schema.required?.includes(name) ?? false));
@@ -44,13 +44,12 @@ function addEndpoint(parent: Command, word: string, endpoint: Endpoint, { option
   });
 }
 
-/** A command for each endpoint of the Management API that has none of its own: what it takes are its options, what it answers is printed as JSON. */
-export function addEndpoints(program: Command, shell: Shell): void {
-  const own = new Set(program.commands.map((command) => command.name()));
-  for (const endpoint of endpoints.filter(({ words }) => !own.has(words[0]))) {
-    const within = endpoint.words.slice(0, -1).reduce((parent, word) => {
+/** The endpoints of the Management API that begin with the command's name: what they take are its options, what they answer is printed as JSON. */
+export function addEndpoints(command: Command, shell: Shell): void {
+  for (const endpoint of endpoints.filter(({ words }) => words[0] === command.name())) {
+    const own = endpoint.words.slice(1).reduce((parent, word) => {
       return parent.commands.find((one) => one.name() === word) ?? parent.command(word);
-    }, program);
-    addEndpoint(within, endpoint.words.at(-1) as string, endpoint, shell);
+    }, command);
+    fill(own, endpoint, shell);
   }
 }

@@ -1,8 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { callApi, type Access, type ResourceObject } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
-import { addConfig } from './config/commands.js';
-import { addEndpoints } from './endpoints.js';
+import { addOnDemand } from './on-demand.js';
 import { addRecordCommands } from './records.js';
 import { columns, one, present, type Print, type Shell } from './shell.js';
 
@@ -147,8 +146,7 @@ export function createProgram(print: Print, surroundings: Surroundings = nowhere
     addResetAuthenticators,
     addImportAuthenticators,
     addRecordCommands,
-    addConfig,
-    addEndpoints,
+    addOnDemand,
   ];
   for (const add of commands) add(program, { options, show, print, ...surroundings });
   return program;

@@ -1,8 +1,5 @@
 import { worstFirst, type CheckResult, type Diagnosis } from '../../domain/diagnostics/diagnose.js';
-
-/** From which level on the exit code isn't 0. */
-export const failLevels = ['notice', 'warning', 'problem'] as const;
-export type FailLevel = (typeof failLevels)[number];
+import { failLevels, type FailLevel } from './fail-levels.js';
 
 /** 1 with a problem; 2 with something less that counts, by `failOn`; else 0. */
 export function exitCodeOf({ checks }: Diagnosis, failOn: FailLevel): 0 | 1 | 2 {

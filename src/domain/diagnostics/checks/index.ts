@@ -1,4 +1,5 @@
 import type { Check } from '../check.js';
+import type { CheckId } from '../check-ids.js';
 import { administrators } from './administrators.js';
 import { clients } from './clients.js';
 import { clock } from './clock.js';
@@ -44,10 +45,4 @@ export const checks = {
   settings,
   administrators,
   versions,
-} as const satisfies Record<string, Check>;
-
-/** The name of a check. */
-export type CheckId = keyof typeof checks;
-
-/** Whether the text names a check. */
-export const isCheckId = (text: string): text is CheckId => Object.hasOwn(checks, text);
+} as const satisfies Record<CheckId, Check>;

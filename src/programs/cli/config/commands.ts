@@ -147,7 +147,6 @@ function addValidate(config: Command, shell: Shell): void {
 }
 
 /** `config export|plan|apply|drift|validate` */
-export function addConfig(program: Command, shell: Shell): void {
-  const config = program.command('config').description('an environment as one document: configuration as code');
+export function addConfig(config: Command, shell: Shell): void {
   for (const add of [addExport, addPlan, addApply, addDrift, addValidate]) add(config, shell);
 }

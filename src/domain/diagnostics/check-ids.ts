@@ -1,0 +1,27 @@
+/** The names of the checks, apart from what they look with: the doctor’s help loads none of it. */
+export const checkIds = [
+  'config',
+  'database',
+  'migrations',
+  'secret_key',
+  'issuer',
+  'proxy',
+  'tls',
+  'cookies',
+  'clock',
+  'disk',
+  'signing_keys',
+  'mail',
+  'outbox',
+  'loops',
+  'webhooks',
+  'connections',
+  'log_streams',
+  'clients',
+  'settings',
+  'administrators',
+  'versions',
+] as const;
+
+/** The name of a check. */
+export type CheckId = (typeof checkIds)[number];
