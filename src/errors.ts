@@ -145,7 +145,7 @@ export class ApiError extends Error {
 export class RateLimitedError extends Error {
   constructor(
     readonly retry_after: number,
-    /** What raises the limit, for whoever may do that. */
+    /** What raises the limit, for whoever may do that, or what to do meanwhile. */
     readonly remedy: string | null = null,
   ) {
     super('too many requests');

@@ -1,11 +1,12 @@
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { RateLimit } from '../config.js';
+import { isLinkToken } from '../domain/passwords/reset.js';
 import { isKnownTo } from '../domain/sessions/known-browsers.js';
 import { findUserByEmailKey } from '../db/tables/users.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { findClaimant } from '../http/auth/claimant.js';
 import { deviceOf } from '../http/auth/device-cookie.js';
-import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
+import { limitBy, limitByAddress, setRateLimitHeaders } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { own } from '../lib/named.js';
@@ -20,15 +21,24 @@ const identifierOf = (req: Request, name: string): string | null => {
   return name === 'email' ? (normalizeEmail(value)?.email_key ?? value.trim().toLowerCase().slice(0, 320)) : value.slice(0, 320);
 };
 
-/** Two limits: per client address, and per submitted identifier wherever it comes from (specification 10.1). Needs a parsed body before. */
-export function limitAttempts(web: Web, name: string, limit: RateLimit, field: string): RequestHandler[] {
+/**
+ * Two limits: per client address, and per submitted identifier wherever it comes from (specification 10.1), where that is a guess. Needs a parsed body
+ * before.
+ */
+export function limitAttempts(
+  web: Web,
+  name: string,
+  limit: RateLimit,
+  field: string,
+  isGuess: (req: Request) => boolean = () => true,
+): RequestHandler[] {
   return [
     limitByAddress(web, { name, limit, key: inEnvironment }),
     limitBy(web, {
       name: `${name}_${field}`,
       limit,
       key: (req) => {
-        const identifier = identifierOf(req, field);
+        const identifier = isGuess(req) ? identifierOf(req, field) : null;
         return identifier === null ? null : `${req.ctx.environment.id} ${identifier}`;
       },
     }),
@@ -52,18 +62,43 @@ const emailKey =
   };
 
 /**
- * The limits of a sign-in or a recovery: per client address, and per submitted email wherever it comes from. A browser that has signed in to that account
+ * The limits of a sign-in: per client address, and per submitted email wherever it comes from. A browser that has signed in to that account
  * before has a window of its own there: strangers who use theirs up don't keep it out. Needs a parsed body before.
  */
-export function limitEmail(web: Web, name: string): RequestHandler[] {
+export function limitEmail(web: Web): RequestHandler[] {
   if (!web.limiter.enabled) return [];
   const limit = web.deps.config.rateLimits.login;
   return [
-    limitByAddress(web, { name, limit, key: inEnvironment }),
+    limitByAddress(web, { name: 'login', limit, key: inEnvironment }),
     recognise,
-    limitBy(web, { name: `${name}_email`, limit, key: emailKey(false) }),
-    limitBy(web, { name: `${name}_known`, limit, key: emailKey(true) }),
+    limitBy(web, { name: 'login_email', limit, key: emailKey(false) }),
+    limitBy(web, { name: 'login_known', limit, key: emailKey(true) }),
   ];
+}
+
+/** The limit of a recovery's first step, per client address; {@link countRecoveryMail} comes after it. Needs a parsed body before. */
+export function limitRecovery(web: Web): RequestHandler[] {
+  if (!web.limiter.enabled) return [];
+  return [limitByAddress(web, { name: 'password', limit: web.deps.config.rateLimits.login, key: inEnvironment }), recognise];
+}
+
+/**
+ * Counts the mail of a recovery by the address that it goes to: one for each minute that a mail is good for, in that time. Whoever is refused has therefore
+ * been sent one that still works, in any browser, and strangers who ask for more keep nobody from recovering (specification 10.1.9). A browser that the
+ * account knows has a window of its own. @returns seconds until another may go; null: it may
+ */
+export async function countRecoveryMail({ limiter }: Web, req: Request, res: Response, email_key: string): Promise<number | null> {
+  const { id, otp_lifetime } = req.ctx.environment;
+  const key = JSON.stringify(['recovery_mail', req.knownBrowser ?? false, id, email_key]);
+  const verdict = await limiter.take(key, { limit: Math.ceil(otp_lifetime / 60), windowSeconds: otp_lifetime });
+  if (limiter.enabled) setRateLimitHeaders(res, verdict);
+  return verdict.allowed ? null : verdict.retry_after;
+}
+
+/** The limits of a recovery's second step: per client address, and per reset. The link's token isn't counted by the reset: nobody guesses it. */
+export function limitReset(web: Web): RequestHandler[] {
+  const limit = web.deps.config.rateLimits.login;
+  return limitAttempts(web, 'password', limit, 'reset_id', (req) => !isLinkToken(own(req.body as Record<string, unknown>, 'code')));
 }
 
 /**
@@ -105,7 +140,7 @@ export function limitCredential(web: Web): RequestHandler {
   });
 }
 
-/** How much mail strangers may have sent to one address. */
+/** How much mail strangers may have sent to one address, for a registration or a sign-in. */
 const mailLimit: RateLimit = { limit: 30, windowSeconds: 3600 };
 
 /**

@@ -8,8 +8,12 @@ import { originOf } from '../http/pages/mail-origin.js';
 import { basePage } from '../http/pages/pages.js';
 import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
+import { RateLimitedError } from '../errors.js';
 import { normalizeEmail } from '../lib/email-address.js';
+import { inEnglish } from '../lib/languages/english.js';
+import { message, waitMessage } from '../lib/languages/messages.js';
 import { bodyReturnTo, bodyText } from './fields.js';
+import { countRecoveryMail } from './limits.js';
 import { pendingClient } from './login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { answerReset } from './password-review.js';
@@ -49,7 +53,7 @@ export function forgotPage(web: Web) {
   };
 }
 
-/** POST /password/forgot (specification 4.3): the same answer for any address. */
+/** POST /password/forgot (specification 4.3): the same answer for any address. @throws {RateLimitedError} */
 export function forgot(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const typed = bodyText(req, 'email');
@@ -60,6 +64,14 @@ export function forgot(web: Web) {
       const refusal: StepRefusal = { status: 422, code: 'invalid_email', fields: { email: [code] } };
       if (wantsJson(req)) throw refusalError(refusal);
       return renderForgot(web, req, res, { email: typed.slice(0, 254), return_to, refusal });
+    }
+    const wait = await countRecoveryMail(web, req, res, address.email_key);
+    if (wait !== null) {
+      const mailed = message('refusal.recovery_mailed');
+      if (wantsJson(req)) throw new RateLimitedError(wait, inEnglish(mailed));
+      const text = message('common.sentences', { first: waitMessage('requests', wait), second: mailed });
+      res.set('Retry-After', String(wait));
+      return renderForgot(web, req, res, { email: address.email, return_to, refusal: { status: 429, code: 'rate_limited', text } });
     }
     const reset = await requestPasswordReset(req.ctx, address, originOf(req));
     if (!wantsJson(req)) return res.redirect(303, withReturnTo('/password/reset', { reset_id: reset.reset_id }, return_to));

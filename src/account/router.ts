@@ -23,7 +23,7 @@ import {
   switchOwnTwoStep,
 } from './authenticators.js';
 import { confirm, confirmOptions, confirmPage } from './confirm.js';
-import { limitAttempts, limitEmail, limitMails, limitOptions, limitSignedIn } from './limits.js';
+import { limitAttempts, limitMails, limitOptions, limitRecovery, limitReset, limitSignedIn } from './limits.js';
 import { logout, logoutPage } from './logout.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
 import { review, reviewPage } from './password-review.js';
@@ -56,22 +56,22 @@ function registrationRoutes(router: Router, web: Web): void {
   step(router, '/register/complete', { post: [...checks('registration_token'), complete(web)] });
 }
 
-/** Recovery: counted by address, by submitted email, a known browser by itself, and by the reset whose code is tried. */
+/** Recovery: counted by address, by the mails to the submitted one, a known browser by itself, and by the reset whose code is tried. */
 function passwordRoutes(router: Router, web: Web): void {
-  const limits = (field: string) => limitAttempts(web, 'password', web.deps.config.rateLimits.login, field);
+  const reviewLimits = limitAttempts(web, 'password', web.deps.config.rateLimits.login, 'review_token');
   step(router, '/password/forgot', {
     get: [browserSession, forgotPage(web)],
     head: true,
-    post: [formOrJson, ...limitEmail(web, 'password'), ...limitMails(web, 'password'), browserSession, csrf, forgot(web)],
+    post: [formOrJson, ...limitRecovery(web), browserSession, csrf, forgot(web)],
   });
   step(router, '/password/reset', {
     get: [browserSession, resetPage(web)],
     head: true,
-    post: [formOrJson, ...limits('reset_id'), browserSession, csrf, reset(web)],
+    post: [formOrJson, ...limitReset(web), browserSession, csrf, reset(web)],
   });
   step(router, '/password/reset/review', {
     get: [browserSession, reviewPage(web)],
-    post: [formOrJson, ...limits('review_token'), browserSession, csrf, review],
+    post: [formOrJson, ...reviewLimits, browserSession, csrf, review],
   });
 }
 

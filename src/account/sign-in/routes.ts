@@ -26,7 +26,7 @@ function firstSteps(router: Router, web: Web): void {
   step(router, '/login', {
     get: [browserSession, loginPage(web)],
     head: true,
-    post: [formOrJson, ...limitEmail(web, 'login'), browserSession, csrf, login(web)],
+    post: [formOrJson, ...limitEmail(web), browserSession, csrf, login(web)],
   });
   const byAddress = limitAttempts(web, 'login', web.deps.config.rateLimits.login, 'sign_in_id');
   const [perAddress] = byAddress as [RequestHandler];
@@ -37,7 +37,7 @@ function firstSteps(router: Router, web: Web): void {
   step(router, '/login/code', {
     get: [emailCodesOpen, browserSession, codePage(web)],
     head: true,
-    post: [formOrJson, ...limitEmail(web, 'login'), emailCodesOpen, ...limitMails(web, 'login'), browserSession, csrf, startCode(web)],
+    post: [formOrJson, ...limitEmail(web), emailCodesOpen, ...limitMails(web, 'login'), browserSession, csrf, startCode(web)],
   });
   step(router, '/login/code/verify', {
     get: [emailCodesOpen, browserSession, codeVerifyPage(web)],

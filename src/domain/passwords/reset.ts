@@ -106,7 +106,8 @@ export type ResetVerdict =
   | { readonly outcome: 'refused'; readonly problems: PasswordProblem[] }
   | Exclude<CodeVerdict, { outcome: 'right' }>;
 
-const linkToken = /^[\w-]{43}$/;
+/** Whether it is the token of a recovery mail's link, by its form, rather than a code that was typed. */
+export const isLinkToken = (text: unknown): boolean => typeof text === 'string' && /^[\w-]{43}$/.test(text.trim());
 
 /** The token of the mail's link takes no try: it can't be guessed, so strangers who use up the code's tries keep nobody out. */
 async function tryLink(ctx: Context, id: string, token: string): Promise<CodeVerdict> {
@@ -178,7 +179,7 @@ async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]
   const min_length = ctx.environment.password_min_length;
   const plain = passwordProblems(password, { min_length });
   if (plain.length > 0) return { outcome: 'refused', problems: plain };
-  const byLink = linkToken.test(code);
+  const byLink = isLinkToken(code);
   const verdict = byLink ? await tryLink(ctx, reset_id, code) : await tryCode(ctx, 'password_reset', reset_id, code);
   if (verdict.outcome !== 'right') return verdict;
   const { passcode } = verdict;

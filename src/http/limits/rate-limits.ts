@@ -88,7 +88,7 @@ export type NamedLimit = { readonly name: string; readonly limit: RateLimit };
  * Tells the caller the state of the window: `RateLimit-Limit`, `-Remaining`, `-Reset` (seconds) and `-Policy`
  * (draft-ietf-httpapi-ratelimit-headers-06). When several limits count one request, the one with the least left is shown.
  */
-function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'retry_after'>): void {
+export function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'retry_after'>): void {
   const shown = res.getHeader('RateLimit-Remaining');
   if (res.headersSent || (shown !== undefined && verdict.allowed && Number(shown) <= verdict.remaining)) return;
   res.setHeader('RateLimit-Policy', `${verdict.limit};w=${verdict.window_seconds}`);
