@@ -271,3 +271,41 @@ test('a client of a metadata document that was removed because nobody used it ma
   await browser.login((await addUser(ctx)).email, password);
   expect((await ask(client)).html).toContain('Let Notes Helper use your account?');
 });
+
+describe('no client has the issuer or an endpoint of this service as its id (attack 8.1069)', () => {
+  /** The token of the others has run out by now. */
+  const admin: Api = shared(() => manage(service.url));
+  const own = ['', '/', '/oauth/token', '/oauth/userinfo/', '/api', '/.well-known/openid-configuration?x=1'];
+
+  test('neither by a configuration document nor by MANAGEMENT_CLIENT_ID', async () => {
+    const upper = service.url.replace(/^http:..[^:]+/, (start) => start.toUpperCase());
+    const item = { name: 'Mine', application_type: 'machine' };
+    for (const client_id of own.flatMap((path) => [service.url + path, upper + path])) {
+      const refused = await apply(admin, { version: 1, clients: [{ client_id, ...item }] });
+      expect([client_id, refused.status, problemsOf(refused).join()]).toEqual([client_id, 422, expect.stringContaining('reserved_name')]);
+      expect(refused.text).toContain(`${client_id} is an address of this service`);
+      const wanted = { client_id, client_secret: randomBytes(32).toString('hex'), name: 'Management client' };
+      await expect(ensureMachineClient(ctx, wanted)).rejects.toThrow('is an address of this service');
+    }
+    // Beside them it may be.
+    for (const client_id of [`${service.url}/apis`, 'api', 'urn:example:token'])
+      expect([client_id, (await apply(admin, { version: 1, clients: [{ client_id, ...item }] })).status]).toEqual([client_id, 200]);
+  });
+
+  test('nor as a metadata document, which is not read: invalid_client at /oauth/par, 422 when an administrator registers it', async () => {
+    const anybody = await addClient(ctx);
+    for (const path of own.slice(1)) {
+      const id = service.url + path;
+      const asked = await ask({ ...anybody, id });
+      expect([path, asked.status, asked.html.includes('is an address of this service')]).toEqual([path, 400, true]);
+      const pushed = await fetch(`${service.url}/oauth/par`, {
+        method: 'POST',
+        body: new URLSearchParams({ client_id: id, response_type: 'code', redirect_uri: 'https://app.example/cb' }),
+      });
+      expect([path, pushed.status, await pushed.json()]).toEqual([path, 401, expect.objectContaining({ error: 'invalid_client' })]);
+      const registering = { data: { type: 'client', attributes: { client_id_metadata_uri: id } } };
+      expect(errorsOf(await admin.post('/clients', registering))).toEqual([422, 'invalid_url /data/attributes/client_id_metadata_uri']);
+      expect(await ctx.knex('clients').where({ id })).toEqual([]);
+    }
+  });
+});

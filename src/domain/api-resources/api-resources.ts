@@ -15,7 +15,7 @@ import { uuidv7 } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { namesakeProblems } from '../clients/names.js';
 import type { Context } from '../context.js';
-import { ownOrigins } from '../environments/environment.js';
+import { isOwnAddress } from '../environments/environment.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
@@ -31,16 +31,9 @@ export type ApiResourceInput = Partial<
 
 type Surroundings = Pick<Context, 'environment'>;
 
-/** Paths that are this service's own at each of its addresses. */
-const ownPath = /^\/?$|^\/(api|oauth|\.well-known)(\/|$)/i;
-
-/**
- * Its own addresses are the audience of its own endpoints (userinfo, the token endpoint for assertions, the Management API): a token for an API that
- * bears one would be taken for theirs. Compared as clients may write it: host in any case, with or without a slash at the end.
- */
+/** Its own addresses are the audience of its own endpoints: a token for an API that bears one would be taken for theirs. */
 function identifierProblems({ environment }: Surroundings, identifier: string): Problem[] {
-  const { origin, pathname } = new URL(identifier);
-  if (identifier === environment.management_audience || !ownOrigins(environment).includes(origin) || !ownPath.test(pathname)) return [];
+  if (identifier === environment.management_audience || !isOwnAddress(environment, identifier)) return [];
   const detail = `${identifier} is an address of this service, and tokens for it are for this service: choose an identifier of the API's own.`;
   return [{ status: 422, code: 'reserved_name', detail, attribute: 'identifier' }];
 }

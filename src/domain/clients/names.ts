@@ -3,6 +3,7 @@ import { findClientIdUse } from '../../db/tables/deleted_names.js';
 import { holdLock } from '../../db/scope.js';
 import { canonicalResource, isResourceIdentifier } from '../../lib/resource-identifier.js';
 import type { Context } from '../context.js';
+import { isOwnAddress } from '../environments/environment.js';
 import type { Problem } from '../refusal.js';
 
 /** Who gives a name that can be of a client and of an API resource waits for the others: neither sees what the other is about to store. */
@@ -10,6 +11,8 @@ const holdNames = (tx: Context) => holdLock(tx.scope, 'client ids and identifier
 
 /** Why no client may have the id; null when one may. */
 export async function clientIdProblem(ctx: Context, client_id: string): Promise<string | null> {
+  if (isOwnAddress(ctx.environment, client_id))
+    return 'is an address of this service, whose tokens and those for the client would have the same aud';
   const { deleted, identifier } = await findClientIdUse(ctx.scope, client_id, canonicalResource(client_id));
   if (identifier) return 'is the identifier of an API resource, whose tokens and those for the client would have the same aud';
   return deleted ? 'was of a client that was deleted, and is never used again' : null;

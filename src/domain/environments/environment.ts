@@ -33,6 +33,19 @@ export const ownOrigins = ({ origins, issuer, earlier_issuers }: Environment): s
   ...new Set([issuer, ...origins, ...earlier_issuers.map((earlier) => earlier.issuer)]),
 ];
 
+/** Paths that are this service's own at each of its addresses. */
+const ownPath = /^\/?$|^\/(api|oauth|\.well-known)(\/|$)/i;
+
+/**
+ * Whether the URI is the issuer or an endpoint of the environment, which tokens of its own have as `aud`: userinfo, the token endpoint for assertions, the
+ * Management API. Compared as clients may write it: host in any case, with or without a slash at the end.
+ */
+export function isOwnAddress(environment: Environment, uri: string): boolean {
+  if (!URL.canParse(uri)) return false;
+  const { origin, pathname } = new URL(uri);
+  return ownOrigins(environment).includes(origin) && ownPath.test(pathname);
+}
+
 /** The origin of a host that the environment answers at; null for every other host. */
 export function originOfHost({ origins }: Pick<Environment, 'origins'>, host: string | undefined): string | null {
   const name = `//${(host ?? '').toLowerCase()}`;
