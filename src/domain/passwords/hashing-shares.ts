@@ -54,16 +54,16 @@ export class HashingShares {
     this.#clockMs = share.used;
   }
 
-  /** A task has ended. Environments with nothing to do that are owed nothing are forgotten, as all are when nothing runs. */
+  /** A task has ended. Environments with nothing to do that owe nothing are forgotten, as all are when none has anything to do. */
   end(share: Share, tookMs: number): void {
     share.running -= 1;
     share.used += tookMs;
     share.averageMs += (tookMs - share.averageMs) / 16;
     this.#averageMs += (tookMs - this.#averageMs) / 16;
-    const idle = ({ running }: Share) => running === 0;
-    const nothingRuns = this.all().every(idle);
+    const idle = (one: Share) => one.running === 0 && lengthOf(one) === 0;
+    const over = this.all().every(idle);
     for (const [environment_id, other] of this.#shares)
-      if (idle(other) && lengthOf(other) === 0 && (nothingRuns || other.used <= this.#clockMs)) this.#shares.delete(environment_id);
+      if (idle(other) && (over || other.used <= this.#clockMs)) this.#shares.delete(environment_id);
   }
 
   /** Whoever is next leaves the line: of the environment that has had the least time, the known before strangers. Null when nobody waits. */

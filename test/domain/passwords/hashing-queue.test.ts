@@ -1,4 +1,5 @@
 // Who is served first when passwords wait to be hashed, and how long anybody waits.
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { deadlineIn } from '../../../src/lib/deadline.js';
 import { createHashingQueue, OverloadedError } from '../../../src/domain/passwords/hashing-queue.js';
@@ -92,7 +93,7 @@ test('who has waited before has that much less patience', async () => {
 
 describe('environments', () => {
   /** A queue of one turn at a time, whose tasks take as long as they say, by a clock that nothing else moves. @returns who ran, in order */
-  function lineOf(options: { queueMax?: number } = {}) {
+  function lineOf(options: { queueMax?: number; maxWaitMs?: number } = {}) {
     let now = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     const queue = createHashingQueue({ concurrency: 1, queueMax: 200, maxWaitMs: 60_000, ...options });
@@ -145,6 +146,64 @@ describe('environments', () => {
     await Promise.all(refused);
     expect(await settled(ask('calm'))).toBe('done');
     expect(queue.state().length).toBe(0);
+  });
+
+  test('who comes waits for its own time, and as much of every other’s, however much they have to do (attack 10.990)', async () => {
+    // Works are taken to last 50 ms: of two floods one has a line of 1,050 ms, the other one of 550, where nobody waits longer than 1,000.
+    const { queue, ask, end, started } = queueOf({ maxWaitMs: 1_000 });
+    const waiting: Promise<unknown>[] = [];
+    const line = async (environment_id: string) => {
+      const before = queue.state().length;
+      for (let i = 0; i < 40; i++) waiting.push(settled(ask('stranger', `${environment_id} ${i}`, environment_id)));
+      return queue.state().length - before;
+    };
+    const first = ask('stranger', 'running', 'first');
+    expect([await line('first'), await line('second')]).toEqual([21, 11]);
+    // Each of its own counts three times: for itself, and for as much of the two others.
+    expect(await line('calm')).toBe(7);
+    expect(started).toEqual(['running']);
+    const over = Promise.all([first, ...waiting]).then(() => true);
+    while (!(await Promise.race([over, setImmediate(false)]))) started.forEach(end);
+    expect(started).toHaveLength(1 + 21 + 11 + 7);
+  });
+
+  test('one that has gone owes what it has had: it is not next when it comes back (attack 10.990)', async () => {
+    const { order, ask, many } = lineOf();
+    const dear = ask('dear', 1_000);
+    const cheap = many(40, 'cheap', 10);
+    await dear;
+    await Promise.all([ask('dear', 1_000), ...cheap]);
+    expect(order).toEqual(['dear', ...Array.from({ length: 40 }, () => 'cheap'), 'dear']);
+  });
+
+  test('one that was idle while others were served has saved nothing up, and takes no more than its share (attack 10.990)', async () => {
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const { ask, end, started } = queueOf({ concurrency: 2, maxWaitMs: 60_000 });
+    const all = [ask('stranger', 'a1', 'busy'), ask('stranger', 'a2', 'busy')];
+    const ended = async (name: string, ms: number) => {
+      now += ms;
+      end(name);
+      await all[names.indexOf(name)];
+    };
+    const names = ['a1', 'a2'];
+    const come = (name: string, environment_id: string) => {
+      names.push(name);
+      all.push(ask('stranger', name, environment_id));
+    };
+    await ended('a1', 1_000);
+    come('c1', 'idle');
+    await ended('c1', 1);
+    come('a3', 'busy');
+    for (const at of [4, 5, 6, 7]) come(`a${at}`, 'busy');
+    for (const at of [2, 3, 4, 5]) come(`c${at}`, 'idle');
+    await ended('a3', 10);
+    for (let i = 0; i < 6; i++) await ended(started.at(-1) as string, 10);
+    const next = started.slice(4, 10).map((name) => name[0]);
+    expect([next.filter((name) => name === 'a').length, next.filter((name) => name === 'c').length]).toEqual([3, 3]);
+    await expect.poll(() => (started.forEach(end), started.length)).toBe(names.length);
+    started.forEach(end);
+    await Promise.all(all);
   });
 
   test('one that comes back has saved nothing up', async () => {

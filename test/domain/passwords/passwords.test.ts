@@ -128,6 +128,19 @@ describe('imported hashes', () => {
     expect(await heldUntil(null, 1e9)).toBeGreaterThan(4_900);
   });
 
+  test('where all that was imported is cheaper than ours, a refusal is held back as long as ours takes (attack 10.264)', async () => {
+    const pauses: number[] = [];
+    const passwords = createPasswordHasher({ pause: async (ms) => void pauses.push(ms) });
+    const cheap = '$2b$04$' + 'c'.repeat(53);
+    // The first check of bcrypt starts its thread.
+    await passwords.check(cheap, 'wrong');
+    const checked = await passwords.check(cheap, 'wrong');
+    const asked = performance.now();
+    await passwords.hold(checked, passwordHashWork(cheap));
+    // A hash of ours is taken to need 50 ms until some have run, twice that with the margin; one of bcrypt at this cost a twentieth.
+    expect(asked - checked.began + (pauses[0] ?? 0)).toBeGreaterThan(95);
+  });
+
   test('the work of a hash is that of its parameters, in any order', () => {
     expect(
       [

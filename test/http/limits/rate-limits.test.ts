@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { RateLimitedError } from '../../../src/errors.js';
 import { createMemoryStore, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter, type Limiter } from '../../../src/http/limits/rate-limiter.js';
-import { addressKey, limitBy, limitByAddress, networkKey } from '../../../src/http/limits/rate-limits.js';
+import { addressKey, addressWindows, limitBy, limitByAddress, networkKey } from '../../../src/http/limits/rate-limits.js';
 import { createTokenLimit, type TokenCaller } from '../../../src/http/limits/token-limit.js';
 
 function fakeClock() {
@@ -154,6 +154,15 @@ describe('callers', () => {
     expect(networkKey(ip)).toBe(key);
   });
 
+  test('an IPv6 address has a window of its network beside its own, ten times as wide; an IPv4 address has none (attack 19.997)', () => {
+    const limit = { limit: 3, windowSeconds: 60 };
+    expect(addressWindows('2001:db8:1:2::9', limit)).toEqual([
+      { key: '2001:db8:1:2::/64', limit },
+      { key: '2001:db8:1::/48', limit: { limit: 30, windowSeconds: 60 } },
+    ]);
+    expect(addressWindows('192.0.2.7', limit)).toEqual([{ key: '192.0.2.7', limit }]);
+  });
+
   test('nothing in the source counts by an address without its network (attack 19.997)', async () => {
     const names = (await readdir('src', { recursive: true })).filter((name) => name.endsWith('.ts'));
     const found = await Promise.all(
@@ -276,6 +285,14 @@ describe('the token endpoint', () => {
     expect(await appOf(limiter, { ...plain, ip: '192.0.2.2' })('right')).toBe('200');
     expect(await appOf(limiter, { ...plain, environment_id: 'f' })('right')).toBe('200');
     expect(await appOf(limiter, { ...plain, ip: '::ffff:192.0.2.1' })('right')).toBe('429 60');
+  });
+
+  test('who has a /48 has ten times what a /64 has, whatever it presents (attack 19.997)', async () => {
+    const limiter = limiterOf(countedStore().store);
+    const statuses: string[] = [];
+    for (let i = 0; i < 31; i++) statuses.push(await appOf(limiter, { ...plain, ip: `2001:db8:1:${i}::1` })('right'));
+    expect(statuses).toEqual([...Array.from({ length: 30 }, () => '200'), '429 60']);
+    expect(await appOf(limiter, { ...plain, ip: '2001:db8:2::1' })('right')).toBe('200');
   });
 
   test('a raised limit counts what has authenticated', async () => {
