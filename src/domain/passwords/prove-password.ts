@@ -52,10 +52,10 @@ async function countTry(ctx: Context, holder: UserRow | null, browser_digest: Bu
 /**
  * Whether it is the password of the user, who may be nobody. The try is counted first, and of a locked account nothing is looked at. Every refusal costs one
  * check, of the account's own hash or of a decoy of ours, in the same place of the same queue, the same statements, and the time of the dearest
- * imported hash of the environment, which is waited for and not computed: nothing tells who has an account here, or where it came from. Wrong passwords
- * are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the right password too. Recovery and live sessions go
- * on meanwhile, and so does a browser that has signed in to the account before: only its own wrong passwords lock it, and it goes before strangers where
- * passwords wait to be hashed. What finds no place there is no try.
+ * imported hash of the environment, which is waited for and not computed: no answer tells who has an account here, or where it came from (what those behind
+ * it in the queue may measure: specification 4.6.3). Wrong passwords are counted per account; from `lockout_threshold` on it is locked for
+ * `lockout_lifetime` seconds, for the right password too. Recovery and live sessions go on meanwhile, and so does a browser that has signed in to the
+ * account before: only its own wrong passwords lock it, and it goes before strangers where passwords wait to be hashed. What finds no place there is no try.
  * @throws {OverloadedError}
  */
 export async function checkPassword(ctx: Context, user: UserRow | null, password: string, { origin, device }: Proving): Promise<boolean> {
