@@ -41,6 +41,7 @@ function kindOf(schema: z.ZodType): FieldKind {
   if (schema instanceof z.ZodBoolean) return 'checkbox';
   if (schema instanceof z.ZodNumber) return durations.has(schema) ? 'duration' : 'number';
   if (schema instanceof z.ZodEnum) return 'select';
+  if (schema instanceof z.ZodISODateTime) return 'datetime-local';
   if (schema instanceof z.ZodArray) return schema.element instanceof z.ZodEnum ? 'checks' : 'lines';
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'json';
   return 'text';
@@ -78,10 +79,12 @@ const member = (attributes: Readonly<Record<string, unknown>>, name: string): un
   return inner === undefined ? outer : own(outer as Record<string, unknown> | null | undefined, inner);
 };
 
-function textOf(kind: FieldKind, value: unknown, line?: LineSpec): string {
+/** The text of a value in a field. Times are in UTC, to the minute. */
+export function textOf(kind: FieldKind, value: unknown, line?: LineSpec): string {
   if (value === null || value === undefined) return '';
   if (kind === 'checkbox') return value === true ? 'on' : '';
   if (kind === 'lines') return Array.isArray(value) ? (line ? value.map((one) => line.show(one)) : value).join('\n') : '';
+  if (kind === 'datetime-local') return String(value).slice(0, 'yyyy-mm-ddThh:mm'.length);
   if (kind === 'json') return JSON.stringify(value, null, 2);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

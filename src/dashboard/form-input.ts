@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiError } from '../errors.js';
 import { readInput, type Input } from '../management/input.js';
 import type { Resource } from '../management/resource.js';
-import type { BoundField, Entries } from './form-fields.js';
+import { textOf, type BoundField, type Entries } from './form-fields.js';
 import type { ResourceObject } from '../management/documents.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
@@ -47,6 +47,10 @@ function valueOf({ kind, core, spec }: BoundField, entries: Entries, name: strin
       return text === '' && core?.nullable ? null : text.replaceAll('\r\n', '\n');
     case 'textarea':
       return text === '' && core?.nullable ? null : text.replaceAll('\r\n', ' ');
+    case 'datetime-local': {
+      const at = new Date(`${text}Z`);
+      return text === '' ? null : Number.isNaN(at.getTime()) ? text : at.toISOString();
+    }
     default: {
       const trimmed = text.trim();
       if (trimmed !== '') return trimmed;
@@ -96,7 +100,10 @@ export function readForm(resource: Resource, fields: readonly BoundField[], entr
       else if (linkage[0]) relationships[name] = { data: linkage[0] };
       continue;
     }
-    const given = valueOf(field, entries, name);
+    const was = current?.attributes[name];
+    // A time that stands as it was shown, to the minute, is the one that it was.
+    const isAsShown = field.kind === 'datetime-local' && entries.texts[name] === textOf(field.kind, was);
+    const given = isAsShown ? was : valueOf(field, entries, name);
     // A field that was emptied in a change is sent as null; the operation refuses it where that isn't allowed.
     const value = given === undefined && current && !name.includes('.') && Boolean(current.attributes[name]) ? '' : given;
     if (value === unreadable) errors[name] = field.spec.line?.wrong ?? sentences.this_is_not_valid_json;

@@ -9,6 +9,7 @@ export type FieldKind =
   | 'password'
   | 'number'
   | 'duration'
+  | 'datetime-local'
   | 'color'
   | 'textarea'
   | 'source'

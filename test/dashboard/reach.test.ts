@@ -83,3 +83,28 @@ test('making a domain the primary one asks whoever signed in long ago for the pa
   expect((await browser.post(path, { ...form, current_password: password })).status).toBe(303);
   expect((await row()).is_primary).toBe(true);
 });
+
+test('until when tokens of an earlier issuer are accepted is a time of day in UTC; one that stands as it was shown stays to the millisecond', async () => {
+  const issuer_until = new Date('2026-12-24T18:30:12.345Z');
+  const domain: Document = await api.create('custom_domains', 'custom_domain', { domain: 'old.example.com' });
+  await service.deps
+    .knex('custom_domains')
+    .where({ id: domain['id'] })
+    .update({ status: 'verified', verified_at: new Date(), issuer_until });
+  const browser = await signedInWith(service, ...managementPermissions);
+  const path = `/dashboard/custom_domains/${domain['id']}`;
+  const row = () => service.deps.knex('custom_domains').where({ id: domain['id'] }).first();
+  const save = async (fields: Record<string, string>) => {
+    const html = await (await browser.get(`${path}/edit`)).text();
+    return browser.post(path, { _csrf: csrfOf(html), _version: versionIn(html), ...fields });
+  };
+  expect(await (await browser.get(`${path}/edit`)).text()).toMatch(/type="datetime-local" value="2026-12-24T18:30"/);
+  expect((await save({ issuer_until: '2026-12-24T18:30', accepts_passkeys: 'on' })).status).toBe(303);
+  expect(await row()).toMatchObject({ issuer_until, accepts_passkeys: true });
+  const refused = await save({ issuer_until: 'next week', accepts_passkeys: 'on' });
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('value="next week"')]);
+  expect((await save({ issuer_until: '2026-12-25T06:00', accepts_passkeys: 'on' })).status).toBe(303);
+  expect((await row()).issuer_until).toEqual(new Date('2026-12-25T06:00:00.000Z'));
+  expect((await save({ issuer_until: '', accepts_passkeys: 'on' })).status).toBe(303);
+  expect((await row()).issuer_until).toBe(null);
+});

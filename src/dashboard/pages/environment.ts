@@ -108,6 +108,7 @@ export const custom_domains: Presentation = {
       on: 'update',
     },
     { name: 'accepts_passkeys', label: terms.passkeys, hint: hints.accepts_passkeys, on: 'update' },
+    { name: 'issuer_until', label: terms.tokens_accepted_until_utc, hint: hints.issuer_until, on: 'update' },
   ],
   edit: { guarded: true },
   create: { label: terms.add_domain, title: terms.add_a_custom_domain },
