@@ -123,7 +123,7 @@ test('the numbers are those of the record, of each kind', async () => {
   expect(told((await page('sessions', 'revoke', id)).html)).toEqual({ 'Ends at once': ['sign-in at 1 client'] });
   expect(told((await page('environments')).html)).toEqual({ 'Deleted with it': ['1 user', '1 role', '1 webhook'] });
   const consent = idOf('consents');
-  expect(told((await page('consents', 'delete', consent)).html)).toEqual({ 'Nothing that is counted depends on it at the moment.': [] });
+  expect(told((await page('consents', 'delete', consent)).html)).toEqual({ 'Nothing else depends on it at the moment.': [] });
 });
 
 test('a long tail is told as "at least", and what would take too long to find as not counted', async () => {
