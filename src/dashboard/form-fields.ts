@@ -84,7 +84,7 @@ export function textOf(kind: FieldKind, value: unknown, line?: LineSpec): string
   if (value === null || value === undefined) return '';
   if (kind === 'checkbox') return value === true ? 'on' : '';
   if (kind === 'lines') return Array.isArray(value) ? (line ? value.map((one) => line.show(one)) : value).join('\n') : '';
-  if (kind === 'datetime-local') return String(value).slice(0, 'yyyy-mm-ddThh:mm'.length);
+  if (kind === 'datetime-local' && typeof value === 'string') return value.slice(0, 'yyyy-mm-ddThh:mm'.length);
   if (kind === 'json') return JSON.stringify(value, null, 2);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
