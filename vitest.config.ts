@@ -37,7 +37,7 @@ const slow = [
   'test/db/postgres/embedded-postgres.test.ts',
   'test/docs/{configuration,webhooks}-guide.test.ts',
   'test/flows/{behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,read-replica,secret-key-rotations}.test.ts',
-  'test/invariants/{cost-of-forms,cost-of-requests,reach,reach-documents,replicas,two-processes}.test.ts',
+  'test/invariants/{cost-of-addresses,cost-of-forms,cost-of-requests,reach,reach-documents,replicas,two-processes}.test.ts',
   'test/management/fuzz.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',

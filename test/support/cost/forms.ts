@@ -12,14 +12,16 @@ import { mailboxRouter } from '../../../src/outbox/mail/mailbox.js';
 import { ssoRouter } from '../../../src/sso/router.js';
 import type { TestService } from '../service.js';
 
-/** What takes a body of a page's form, a JSON step or an OAuth request. */
-export type Door = { readonly method: 'POST' | 'PUT' | 'DELETE'; readonly path: string };
+/** What takes a body of a page's form, a JSON step or an OAuth request, or is read. */
+export type Door = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonly path: string };
+
+const withBody = ['POST', 'PUT', 'DELETE'] as const;
 
 /** What app.ts mounts; what isn't walked here has a walk of its own, or nothing to read. */
 const mounted = 'accountRouter addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter ssoRouter'; // prettier-ignore
 
-/** Every address of the pages and of OAuth that takes a body, from the routers themselves; `:names` are still in it. @throws for a router that isn't known */
-export async function doorsOf(service: TestService): Promise<Door[]> {
+/** Every address of the pages and of OAuth that takes a body, or any of the methods, from the routers themselves; `:names` are still in it. @throws for a router that isn't known */
+export async function doorsOf(service: TestService, wanted: readonly Door['method'][] = withBody): Promise<Door[]> {
   const source = readFileSync('src/app.ts', 'utf8');
   const names = new Set([...source.matchAll(/\b(?<name>\w+Router|add\w+Routes)\(/g)].map(({ groups }) => groups?.['name'] ?? ''));
   if ([...names].sort().join(' ') !== mounted)
@@ -28,7 +30,7 @@ export async function doorsOf(service: TestService): Promise<Door[]> {
   await close();
   const doors: Door[] = [];
   const note = (path: string, methods: readonly string[]) => {
-    for (const method of ['POST', 'PUT', 'DELETE'] as const) if (methods.includes(method.toLowerCase())) doors.push({ method, path });
+    for (const method of wanted) if (methods.includes(method.toLowerCase())) doors.push({ method, path });
   };
   const list = { add: (path: string, methods: Methods) => note(path, Object.keys(methods)) };
   addOauthRoutes(list, web);
