@@ -14,7 +14,7 @@ declare module 'vitest' {
 }
 
 /** The project beside the compiled files: what they look for, by their place in it. */
-const beside = ['data', 'docs', 'migrations', 'node_modules', 'package.json', 'public', 'views'];
+export const beside = ['data', 'docs', 'migrations', 'node_modules', 'package.json', 'public', 'views'];
 
 /** A directory of this run; it is empty until a test wants a process. */
 export function setup(project: TestProject): () => void {
