@@ -1,4 +1,5 @@
 // Enrolment at sign-in: while the policy demands a factor, nobody without one gets in, save in the grace time.
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findUser } from '../../src/db/tables/users.js';
 import { permit } from '../support/administrators.js';
@@ -305,6 +306,35 @@ test('an enrolment that the browser breaks off is no error in the log, and nothi
   await vi.waitFor(() => expect(told()).toContainEqual(expect.objectContaining({ aborted: true })));
   await blocking.rollback();
   expect((await startTotp(browser)).secret).toBeTruthy();
-  expect(told().filter(({ level }) => level >= 40)).toEqual([]);
+  expect(
+    lines()
+      .slice(before)
+      .filter(({ level }) => level >= 40),
+  ).toEqual([]);
   expect(await knex('authenticators').where({ user_id: user.id })).toHaveLength(1);
+});
+
+test('a passkey that is half sent when the browser leaves is no error in the log, and can be made anew', async () => {
+  await setEnvironment(service, { second_factor_policy: 'required' });
+  const { user, browser } = await enrolling();
+  const lines = () => service.log.map((line) => JSON.parse(line) as { level: number; path?: string; aborted?: boolean });
+  const before = service.log.length;
+  const told = () => lines().slice(before).filter(({ path }) => path === '/login/enroll/passkey'); // prettier-ignore
+  const credential = new SoftwareAuthenticator().create(await creationOptionsAt(browser, '/login/enroll/passkey/options'), home());
+  const text = Buffer.from(JSON.stringify({ credential }));
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  socket.write(
+    `POST /login/enroll/passkey HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nOrigin: ${new URL(service.url).origin}\r\nContent-Type: application/json\r\nCookie: ${cookie}\r\nContent-Length: ${text.length}\r\n\r\n`,
+  );
+  socket.write(text.subarray(0, text.length >> 1), () => socket.resetAndDestroy());
+  await vi.waitFor(() => expect(told()).toContainEqual(expect.objectContaining({ aborted: true })));
+  expect(
+    lines()
+      .slice(before)
+      .filter(({ level }) => level >= 40),
+  ).toEqual([]);
+  expect(await service.deps.knex('authenticators').where({ user_id: user.id, status: 'active' })).toEqual([]);
+  const again = new SoftwareAuthenticator().create(await creationOptionsAt(browser, '/login/enroll/passkey/options'), home());
+  expect((await browser.postJson('/login/enroll/passkey', { credential: again })).status).toBe(200);
 });
