@@ -42,9 +42,6 @@ export type WebhookDeliveryRow = {
   attempt_count: number;
   /** Triggers keep `webhook_queue` in step with it. */
   next_attempt_at: Date | null;
-  /** Written by processes of the release before only: leases are in `webhook_queue`. */
-  lease_id: string | null;
-  leased_until: Date | null;
   last_response_status: number | null;
   completed_at: Date | null;
   created_at: Date;
@@ -144,7 +141,7 @@ export async function insertRedeliveries(
 
 /** What ends a delivery whose webhook was disabled, as the changes of an UPDATE; `at` is the parameter with the time. */
 export const failedAsDisabledSql = (at: `$${number}`): string => `
-  status = 'failed', failure_reason = 'webhook_disabled', next_attempt_at = null, lease_id = null, leased_until = null,
+  status = 'failed', failure_reason = 'webhook_disabled', next_attempt_at = null,
   completed_at = ${at}, updated_at = ${at}, version = version + 1`;
 
 /** Fails pending deliveries of a disabled webhook (specification 7.4.3), up to `limit`; leased ones end with their attempt. @returns how many */

@@ -81,7 +81,6 @@ const recordText = `
         failure_reason = case when r.retry_in_ms is not null and r.is_over then 'webhook_disabled' else r.failure_reason end,
         last_response_status = r.response_status,
         next_attempt_at = case when not r.is_over then now() + make_interval(secs => r.retry_in_ms / 1000) end,
-        lease_id = null, leased_until = null,
         completed_at = case when r.retry_in_ms is null or r.is_over then r.ended_at end, updated_at = r.ended_at, version = d.version + 1
     from held r
     where d.environment_id = r.environment_id and d.id = r.id

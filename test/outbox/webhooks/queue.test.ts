@@ -108,20 +108,3 @@ test('what was taken over, or given back, is not recorded', async () => {
   );
   expect((await waiting()).map((row) => row.lease_id).sort()).toEqual([other, null].sort());
 });
-
-test('beside a process of the release before: each sees what the other holds, and what it has ended', async () => {
-  await emitRoles(ctx, 2);
-  const old = randomUUID();
-  const { rows } = await ctx.knex.raw<{ rows: { id: string }[] }>(
-    `select id from claim_webhook_deliveries(array[?::uuid], array[?::uuid], array['-infinity'::timestamptz], array[1], ?, 60000)`,
-    [environment_id(), webhook_id, old],
-  );
-  const [held] = rows;
-  const own = await claim(ctx.knex, randomUUID());
-  expect([rows.length, own.length, own[0]?.id === held?.id]).toEqual([1, 1, false]);
-  // As that release records an attempt.
-  const recorded = await history()
-    .where({ id: held?.id, lease_id: old })
-    .update({ status: 'succeeded', next_attempt_at: null, lease_id: null, leased_until: null });
-  expect([recorded, (await waiting()).map((row) => row.delivery_id)]).toEqual([1, [own[0]?.id]]);
-});
