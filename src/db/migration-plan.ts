@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Knex } from 'knex';
-import { migrationDirectory, pendingMigrations } from './migrate.js';
+import { appliedMigrations, migrationNames, readMigration } from './migrate.js';
 
 /**
  * What a migration may do beside the release before: `expand` only adds to what that uses, `contract` takes away what only releases before that one used.
@@ -17,7 +15,7 @@ export type TableLock = {
   readonly work: 'reads' | 'rewrites' | null;
 };
 
-/** What a migration's first lines say of it; null where it has none, as the first ones have. */
+/** What a migration's first lines say of it; null where they don't, as in the baseline. */
 export type MigrationHeader = { readonly phase: Phase | null; readonly locks: readonly TableLock[] | null };
 
 const lockLine = /^(\w+) (share|share row exclusive|exclusive|access exclusive)(?:, (reads|rewrites) its rows)?$/;
@@ -43,12 +41,12 @@ export function readHeader(sql: string): MigrationHeader {
 }
 
 /** A migration that waits, with the rows that each table has by PostgreSQL's estimate; null for a table that is made only by then, or was never analyzed. */
-export type PlannedMigration = Omit<MigrationHeader, 'locks'> & {
+export type PlannedMigration = Pick<MigrationHeader, 'phase'> & {
   readonly name: string;
-  readonly locks: readonly (TableLock & { readonly rows: number | null })[] | null;
+  readonly locks: readonly (TableLock & { readonly rows: number | null })[];
 };
 
-/** The migrations that the database lacks, without running any. */
+/** The migrations that the database lacks, without running any. @throws {OutdatedSchema} */
 export async function planMigrations(knex: Knex): Promise<PlannedMigration[]> {
   const { rows } = await knex.raw<{ rows: { name: string; rows: number }[] }>(
     `select relname as name, reltuples as rows from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')`,
@@ -58,10 +56,12 @@ export async function planMigrations(knex: Knex): Promise<PlannedMigration[]> {
     const estimate = estimates.get(table) ?? -1;
     return estimate < 0 ? null : estimate;
   };
+  const applied = new Set(await appliedMigrations(knex));
+  const pending = (await migrationNames()).filter((name) => !applied.has(name));
   return Promise.all(
-    (await pendingMigrations(knex)).map(async (name) => {
-      const { phase, locks } = readHeader(await readFile(join(migrationDirectory, `${name}.sql`), 'utf8'));
-      return { name, phase, locks: locks && locks.map((lock) => ({ ...lock, rows: rowsOf(lock.table) })) };
+    pending.map(async (name) => {
+      const { phase, locks } = readHeader(await readMigration(name));
+      return { name, phase, locks: (locks ?? []).map((lock) => ({ ...lock, rows: rowsOf(lock.table) })) };
     }),
   );
 }

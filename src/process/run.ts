@@ -1,5 +1,6 @@
 import { ConfigError, readConfig, type Config } from '../config.js';
 import { BackupRefusal } from '../db/backup/refusal.js';
+import { OutdatedSchema } from '../db/baseline.js';
 import { DataDirectoryError, EmbeddedPostgresError } from '../db/postgres/embedded/embedded-postgres.js';
 import { createLogger, type Logger } from '../platform/log/logger.js';
 import { createStops, onSignals, type ShutdownHooks } from './startup.js';
@@ -20,9 +21,9 @@ export function runProgram(program: (config: Config, logger: Logger, stops: Shut
     await program(config, logger, stops);
   };
   start().catch(async (error: unknown) => {
-    const known = error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof BackupRefusal;
+    const known = [ConfigError, EmbeddedPostgresError, BackupRefusal, OutdatedSchema].some((kind) => error instanceof kind);
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.stderr.write(known ? `${error.message}\n` : `the service could not start: ${cause}\n`);
+    process.stderr.write(known ? `${(error as Error).message}\n` : `the service could not start: ${cause}\n`);
     await stops.run().catch(() => undefined);
     process.exit(error instanceof ConfigError || error instanceof DataDirectoryError ? badConfiguration : 1);
   });

@@ -160,7 +160,9 @@ describe('what is stored', () => {
     const columns = pages
       .filter(({ path }) => path.startsWith('migrations/'))
       .flatMap(({ path, text }) =>
-        [...text.matchAll(/^ {2}(\w*(?:digest|digests|sealed|fingerprint|_hash)) (?:bytea|text)/gm)].map((match) => `${path}: ${match[1]}`),
+        [...text.matchAll(/(?:^ {2}|\badd column )(\w*(?:digest|digests|sealed|fingerprint|_hash)) (?:bytea|text)/gm)].map(
+          (match) => `${path}: ${match[1]}`,
+        ),
       );
     expect(columns.length).toBeGreaterThan(15);
     const storage = pageOf('docs/security.md').split('## Data at rest')[1]?.split('\n## ')[0] ?? '';

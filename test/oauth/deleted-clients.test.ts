@@ -1,5 +1,4 @@
 // Clients that are deleted, and ids that are never used again; what ends when a client's tokens are revoked; names of clients that are names of APIs.
-import { readFile } from 'node:fs/promises';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ensureMachineClient } from '../../src/domain/environments/bootstrap.js';
@@ -218,45 +217,6 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
     await ctx.knex('clients').where({ id: client.id }).update({ tokens_not_before: service.clock.now() });
     expect(await use()).toBeNull();
   });
-});
-
-test('an upgrade takes away what named clients and API resources that were deleted before', async () => {
-  const { environment_id } = ctx.scope;
-  const user = await addUser(ctx);
-  const [client, resource] = [await addClient(ctx), await addResource(ctx, { identifier: `https://kept.example/${randomUUID()}` })];
-  const old = 'https://gone.example';
-  const at = ctx.clock.now();
-  await ctx.knex('consents').insert({
-    environment_id, id: randomUUID(), user_id: user.id, client_id: client.id, granted_at: at, updated_at: at,
-    scopes: ['openid', 'read', 'gone'], resources: [old, resource.identifier],
-    resource_scopes: JSON.stringify({ '': ['openid'], [old]: ['gone'], [resource.identifier]: ['read'] }),
-  }); // prettier-ignore
-  const token = (client_id: string, name: string | null) => ({
-    environment_id, digest: randomBytes(32), grant_id: randomUUID(), client_id, user_id: user.id, session_id: randomUUID(), scope: 'openid', resource: name,
-    amr: [], issued_at: at, expires_at: at, grant_expires_at: at,
-  }); // prettier-ignore
-  const tokens = [token(client.id, null), token(client.id, resource.identifier), token(client.id, old), token('gone', null)];
-  await ctx.knex('refresh_tokens').insert(tokens);
-  await addGrant(ctx, client, resource, ['read', 'gone'], 'user', {
-    token_exchange: 'delegation',
-    subject_audiences: [old, resource.identifier],
-  });
-  await ctx.knex.raw(await readFile(new URL('../../migrations/0371_names_without_record.sql', import.meta.url), 'utf8'));
-  const [consent] = await ctx.knex('consents').where({ client_id: client.id });
-  expect({ ...consent, scopes: consent.scopes.toSorted() }).toMatchObject({
-    scopes: ['openid', 'read'],
-    resources: [resource.identifier],
-    resource_scopes: { '': ['openid'], [resource.identifier]: ['read'] },
-  });
-  const left = await ctx.knex('refresh_tokens').where({ user_id: user.id });
-  expect(left.map(({ digest }) => digest.toString('hex')).toSorted()).toEqual(
-    tokens
-      .slice(0, 2)
-      .map(({ digest }) => digest.toString('hex'))
-      .toSorted(),
-  );
-  const [grant] = await ctx.knex('client_grants').where({ client_id: client.id });
-  expect(grant).toMatchObject({ scopes: ['read'], subject_audiences: [resource.identifier] });
 });
 
 // Last: the others’ tokens end by the clock.

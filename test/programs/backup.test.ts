@@ -19,6 +19,7 @@ import { takeBackup } from '../../src/process/backup/take.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addResource, addUser, password } from '../support/data.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.js';
+import { earlierMigrations } from '../support/earlier-release.js';
 import { managementClient, startManagedService } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { runProgram } from '../support/program.js';
@@ -264,6 +265,19 @@ const withManifest = (members: Member[], change: (manifest: Manifest) => Manifes
     if (member.name === memberNames.manifest) return { ...member, data: Buffer.from(signed.text) };
     return member.name === memberNames.mac && key !== null ? { ...member, data: Buffer.from(signed.mac) } : member;
   });
+
+test('of the last schema before the baseline can be restored and taken over, of an older one is refused', async () => {
+  const earlier = earlierMigrations();
+  const of = (name: string, migrations: string[]) =>
+    changed(name, (members) => withManifest(members, (manifest) => ({ ...manifest, migrations }), secretKey));
+  const [target, same] = [await emptyDatabase(), await emptyDatabase()];
+  await restore(await of('earlier', earlier), target, true);
+  await restore(file, same, true);
+  expect(await tableContents(target)).toEqual(await tableContents(same));
+  await expect(checkBackup(await of('older', earlier.slice(0, -1)), createSealer(secretKey))).rejects.toThrow(
+    `Check out the last commit that has migrations/${earlier.at(-1)}.sql`,
+  );
+});
 
 describe('refused with a word that helps, and nothing is written (specification 15.6.4)', () => {
   const whole = () => readFile(file);

@@ -2,6 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { earlier } from '../../src/db/baseline.js';
+
+/** As many names as there were migrations before the baseline, ending with the last of them: a database knows no more of them. */
+export const earlierMigrations = (): string[] => [
+  ...Array.from({ length: earlier.count - 1 }, (_, i) => `${String(i + 1).padStart(4, '0')}_earlier`),
+  earlier.last,
+];
 
 const git = (...words: string[]): string | null => {
   try {
@@ -11,7 +18,7 @@ const git = (...words: string[]): string | null => {
   }
 };
 
-const migrationsOf = (commit: string): string[] => git('ls-tree', '-r', '--name-only', commit, 'migrations/')?.split('\n') ?? [];
+const migrationsOf = (commit: string): string[] => git('ls-tree', '--name-only', commit, 'migrations/')?.split('\n') ?? [];
 
 /**
  * The commit of the release before: the newest tag, and while there is none, the last commit that lacks some of the present migrations.
@@ -21,12 +28,10 @@ export function earlierRelease(): string | null {
   if (git('rev-parse', '--is-shallow-repository') !== 'false') return null;
   const tag = git('describe', '--tags', '--abbrev=0', 'HEAD^');
   if (tag !== null) return git('rev-parse', `${tag}^{commit}`);
-  const present = readdirSync('migrations').length;
+  const present = readdirSync('migrations').map((name) => `migrations/${name}`);
   const changes = git('log', '--first-parent', '--format=%H', '--', 'migrations')?.split('\n') ?? [];
-  return (
-    changes.map((commit) => git('rev-parse', `${commit}^`)).find((commit) => commit !== null && migrationsOf(commit).length < present) ??
-    null
-  );
+  const lacksSome = (commit: string | null) => commit !== null && !present.every((name) => migrationsOf(commit).includes(name));
+  return ['HEAD', ...changes.map((commit) => `${commit}^`)].map((name) => git('rev-parse', name)).find(lacksSome) ?? null;
 }
 
 /**

@@ -3,9 +3,9 @@ import type { Knex } from 'knex';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { createKnex } from '../knex.js';
-import { migrationNames } from '../migrate.js';
+import { appliedMigrations, migrationNames } from '../migrate.js';
 import { BackupRefusal } from './refusal.js';
-import { listSequences, listTables, migrationsTable, quoted, type SequenceState, type TableShape } from './tables.js';
+import { listSequences, listTables, quoted, type SequenceState, type TableShape } from './tables.js';
 
 /** The database as it was at one moment. */
 export type Snapshot = {
@@ -27,16 +27,15 @@ export const connectionOf = (trx: Knex.Transaction): Promise<Client> =>
 /** The list of a table's columns, for COPY. */
 export const copyTarget = ({ name, columns }: TableShape): string => `${quoted(name)} (${columns.map(quoted).join(', ')})`;
 
-async function appliedMigrations(knex: Knex): Promise<string[]> {
-  const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>('select to_regclass(?) is not null as exists', [migrationsTable]);
-  if (!rows[0]?.exists)
-    throw new BackupRefusal('the database holds nothing of this service: look whether DATABASE_URL or DATA_DIR is the right one.');
-  return knex(migrationsTable).orderBy('id').pluck<string[]>('name');
+async function requireMigrations(knex: Knex): Promise<readonly string[]> {
+  const applied = await appliedMigrations(knex);
+  if (applied) return applied;
+  throw new BackupRefusal('the database holds nothing of this service: look whether DATABASE_URL or DATA_DIR is the right one.');
 }
 
 async function refuseNewer(knex: Knex): Promise<void> {
   const known = new Set(await migrationNames());
-  const newer = (await appliedMigrations(knex)).filter((name) => !known.has(name));
+  const newer = (await requireMigrations(knex)).filter((name) => !known.has(name));
   if (newer.length === 0) return;
   throw new BackupRefusal(`the database was migrated by a newer release (${newer.join(', ')}): back it up with that release.`);
 }
@@ -44,7 +43,7 @@ async function refuseNewer(knex: Knex): Promise<void> {
 /**
  * Runs `work` on one snapshot of the database (repeatable read), beside whatever goes on there. Its tables are locked against migrations alone
  * (ACCESS SHARE) until `work` ends.
- * @throws {BackupRefusal}
+ * @throws {BackupRefusal | OutdatedSchema}
  */
 export async function withSnapshot<T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   const knex = createKnex({ url, poolMax: 1, unlimited: true });
@@ -56,7 +55,7 @@ export async function withSnapshot<T>(url: string, work: (snapshot: Snapshot) =>
         // Locks come before the first look, which is the snapshot's moment: nothing is altered between the two.
         const names = tables.map(({ name }) => quoted(name)).join(', ');
         await trx.raw(`set local lock_timeout = '10s'; lock table ${names} in access share mode`);
-        const migrations = await appliedMigrations(trx);
+        const migrations = await requireMigrations(trx);
         if (JSON.stringify(await listTables(trx)) !== JSON.stringify(tables))
           throw new BackupRefusal('the database was being migrated: do it again when that is over.');
         return work({

@@ -1,16 +1,12 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Knex } from 'knex';
-import { migrationDirectory } from '../migrate.js';
+import { migrationsTable } from '../baseline.js';
+import { migrationNames, readMigration } from '../migrate.js';
 
 /** A table and those of its columns that hold what was stored, not what PostgreSQL computes of it. */
 export type TableShape = { readonly name: string; readonly columns: readonly string[] };
 
 /** Where a sequence stands; `is_called` false: its next value is `last_value` itself. */
 export type SequenceState = { readonly name: string; readonly last_value: string; readonly is_called: boolean };
-
-/** Knex's own list of migrations. */
-export const migrationsTable = 'knex_migrations';
 
 /** What processes tell each other while they run. None of them is there after a restore. */
 const ofProcesses = new Set(['cache_changes', 'secret_key_holders', 'processes', 'knex_migrations_lock']);
@@ -19,8 +15,7 @@ const created = /^create\s+table\s+(?:if\s+not\s+exists\s+)?(\w+)/gim;
 
 /** The tables that the migrations make, without unlogged ones, whose content a crash would take too. What else lies in the schema isn't the service's. */
 export async function ownTables(): Promise<ReadonlySet<string>> {
-  const files = (await readdir(migrationDirectory)).filter((file) => file.endsWith('.sql'));
-  const texts = await Promise.all(files.map((file) => readFile(join(migrationDirectory, file), 'utf8')));
+  const texts = await Promise.all((await migrationNames()).map(readMigration));
   const names = texts.flatMap((text) => [...text.matchAll(created)].map((match) => match[1] as string));
   return new Set([migrationsTable, ...names].filter((name) => !ofProcesses.has(name)));
 }

@@ -27,7 +27,7 @@ export type IdentityWithConnection = KnownIdentity & {
   connection_status: 'enabled' | 'disabled';
 };
 
-/** The function of migration 0113, which alone decides. */
+/** The function of the database, which alone decides. */
 const proven = 'is_proven(identities) as proven';
 
 /** All identities of the environment, with whether they are proven: the rows of the API's list. */

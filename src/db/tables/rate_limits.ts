@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** One question to `take_rate_limit` (migrations/0020_rate_limits.sql) and to the other stores, which answer alike; times in milliseconds. */
+/** One question to `take_rate_limit` (migrations/0001_baseline/16_processes.sql) and to the other stores, which answer alike; times in milliseconds. */
 export type RateLimitDemand = {
   readonly limit: number;
   readonly window_ms: number;

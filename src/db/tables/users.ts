@@ -43,9 +43,9 @@ export type UserRow = {
   login_count: number;
   failed_login_count: number;
   locked_until: Date | null;
-  /** The kinds of the active authenticators, sorted; kept by a trigger (migration 0160). */
+  /** The kinds of the active authenticators, sorted; kept by a trigger of authenticators. */
   authenticator_kinds: AuthenticatorKind[];
-  /** How many recovery codes are not spent; kept by the same trigger (migration 0185). */
+  /** How many recovery codes are not spent; kept by the same trigger. */
   recovery_codes_left: number;
   /** Whether one factor isn't enough to sign in. */
   two_step_enabled: boolean;
@@ -172,7 +172,7 @@ export async function recordLogin(scope: Scope, id: string, at: Date): Promise<v
   );
 }
 
-/** The work of the dearest imported password hash that the environment still holds (migration 0385); null without any, as mostly. */
+/** The work of the dearest imported password hash that the environment still holds; null without any, as mostly. */
 export async function findDearestImportedHash(scope: Scope): Promise<number | null> {
   const [row] = await run<{ work: number | null }>(
     scope,

@@ -93,7 +93,7 @@ export async function oldestDueSeconds(knex: Knex): Promise<number> {
 
 /**
  * Claims due deliveries, the oldest of each webhook first: `room` of them, from `due_at` on. The claim is a lease of `leaseMs` under `lease_id`
- * (the fencing token); rows that another replica is claiming are skipped. (Function of migrations/0286.)
+ * (the fencing token); rows that another replica is claiming are skipped. (A function of the database.)
  */
 export async function claimDeliveries(
   knex: Knex,

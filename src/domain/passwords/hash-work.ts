@@ -12,7 +12,7 @@ const ownWork = workOf(ownCost);
 const bcryptWork = 114;
 
 /**
- * The work of a check of a stored hash, on one scale for both algorithms: KiB times passes. The database's `password_hash_work` (migration 0385) says the
+ * The work of a check of a stored hash, on one scale for both algorithms: KiB times passes. The database's `password_hash_work` says the
  * same of imported hashes. Null for what can't be read.
  */
 export function passwordHashWork(phc: string): number | null {

@@ -3,7 +3,7 @@ import { UnavailableError } from '../../errors.js';
 import type { RateLimitDemand as Demand, RateLimitGrant as Grant } from '../../db/tables/rate_limits.js';
 import type { ProofUses, RateLimitStore } from './rate-limit-stores.js';
 
-// The rules of take_rate_limit (migrations/0020_rate_limits.sql), by the clock of the Redis server.
+// The rules of take_rate_limit (migrations/0001_baseline/16_processes.sql), by the clock of the Redis server.
 const script = `
 local limit, window, cost, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local lease, refund, refund_at = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { BackupRefusal } from '../../db/backup/refusal.js';
+import { sinceBaseline } from '../../db/baseline.js';
 import { migrationNames } from '../../db/migrate.js';
 import { packageRoot } from '../../lib/package-root.js';
 import type { Sealer } from '../../lib/seal.js';
@@ -81,10 +82,10 @@ export function verifiedManifest(text: string, mac: string, sealer: Sealer): Man
   return manifest;
 }
 
-/** @throws {BackupRefusal} when the backup has a schema that this release doesn't know */
+/** @throws {BackupRefusal | OutdatedSchema} when the backup has a schema that this release doesn't know */
 export async function refuseNewerSchema({ migrations, release: madeBy }: Manifest): Promise<void> {
   const known = new Set(await migrationNames());
-  const newer = migrations.filter((name) => !known.has(name));
+  const newer = sinceBaseline(migrations).filter((name) => !known.has(name));
   if (newer.length === 0) return;
   throw new BackupRefusal(
     `the backup was made by a newer release (${madeBy}; this one lacks ${newer.join(', ')}): restore it with that release, or a later one.`,

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { loadInto } from '../../db/backup/load.js';
+import { sinceBaseline } from '../../db/baseline.js';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import { listEnvironments } from '../../db/tables/environments.js';
 import { revokeAllSessions } from '../../db/tables/sessions.js';
@@ -71,7 +72,7 @@ export async function restoreBackup(
 ): Promise<void> {
   const { migrations, tables, sequences } = manifest;
   await loadInto(url, {
-    migrations,
+    migrations: sinceBaseline(migrations),
     tables,
     sequences,
     without: keepSessions ? new Set() : lettingIn,

@@ -13,7 +13,6 @@ const stops = (lock: string) => (lock === 'access exclusive' ? 'nobody reads or 
 
 function described({ name, phase, locks }: PlannedMigration): string {
   const head = `${name}${phase === null ? '' : ` (${phase})`}`;
-  if (locks === null) return `${head}\n  its locks are not recorded\n`;
   if (locks.length === 0) return `${head}\n  locks no table that is there\n`;
   const lines = locks.map(({ table, lock, work, rows }) => {
     const size = rows === null ? 'of unknown size' : `about ${rows} rows`;
