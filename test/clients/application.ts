@@ -1,8 +1,7 @@
 // A guide's application, as a reader gets it: its files in a folder, its variables, its start.sh.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { cp, mkdir, readFile } from 'node:fs/promises';
+import { cp, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '../support/webhooks.js';
 import { person } from './service.js';
@@ -38,16 +37,16 @@ async function start(name: string, cache: string, variables: Readonly<Record<str
   await mkdir(directory, { recursive: true });
   await cp(join('examples/clients', name), directory, { recursive: true });
   const log = join(cache, `${name}.log`);
-  const output = createWriteStream(log);
+  const output = await open(log, 'w');
   // At low priority, one compilation at a time: a build must not starve the service beside it.
   const child = spawn('nice', ['sh', '-e', 'start.sh'], {
     cwd: directory,
     detached: true,
     env: { ...process.env, CARGO_BUILD_JOBS: '1', SESSION_SECRET: randomBytes(32).toString('hex'), ...variables },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // By itself: all that it said is there when it has ended.
+    stdio: ['ignore', output.fd, output.fd],
   });
-  child.stdout.pipe(output);
-  child.stderr.pipe(output);
+  await output.close();
   const group = child.pid as number;
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     if (!isOver(group)) process.kill(-group, signal);
@@ -107,8 +106,9 @@ export async function runCommand(
   try {
     const said = (pattern: RegExp) =>
       eventually(async () => {
+        const hasEnded = isEnded(started);
         const found = pattern.exec(await readFile(started.log, 'utf8').catch(() => ''));
-        if (!found && isEnded(started)) throw new Error(`${name} ended:\n${await lastLines(started)}`);
+        if (!found && hasEnded) throw new Error(`${name} ended:\n${await lastLines(started)}`);
         return found;
       }, upWithinMs, 100); // prettier-ignore
     await open((await said(/^Open (\S+)$/m))[1] as string);
