@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import { afterAll, expect } from 'vitest';
 import { createKnex } from '../../src/db/knex.js';
-import { migrate, migrationNames, pendingMigrations } from '../../src/db/migrate.js';
+import { migrationNames, pendingMigrations } from '../../src/db/migrate.js';
 import { Browser } from '../support/browser.js';
 import type { TestClient } from '../support/data.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
@@ -16,7 +16,7 @@ import { needsHistory } from '../support/programs.js';
 import { startReceiver, type Receiver } from '../support/receiver.js';
 import { killReplicas, startReplica, type Replica } from '../support/replica.js';
 import { freePort } from '../support/service.js';
-import { schemaOf } from '../support/table-contents.js';
+import { migratedSchema, schemaOf } from '../support/table-contents.js';
 
 const test = needsHistory();
 
@@ -48,14 +48,6 @@ type State = {
 
 const ownToken = (url: string, base: string) =>
   tokenRequest(url, managementClient, { grant_type: 'client_credentials', resource: `${base}/api` });
-
-/** What the migrations make of an empty database. */
-async function madeSchema(): Promise<string[]> {
-  const made = await createEmptyDatabase();
-  const knex = createKnex({ url: made.url, poolMax: 1 });
-  await migrate(knex).finally(() => knex.destroy());
-  return schemaOf(made.url).finally(made.drop);
-}
 
 /** Everything once, each step at another process than the one before. */
 async function round(state: State): Promise<void> {
@@ -155,7 +147,7 @@ test('an upgrade under load and the way back: both releases serve on the newer s
   const current = await startReplica(url, secretKey, settings);
   expect(await pendingMigrations(knex)).toEqual([]);
   expect(await knex('knex_migrations').orderBy('id').pluck('name')).toEqual(await migrationNames());
-  expect(await schemaOf(url)).toEqual(await madeSchema());
+  expect(await schemaOf(url)).toEqual(await migratedSchema());
   state.targets = [old, current];
   await moreRounds(state, 1);
   await takeOut(state, old);

@@ -1,5 +1,8 @@
 import pg from 'pg';
 import { ownTables } from '../../src/db/backup/tables.js';
+import { createKnex } from '../../src/db/knex.js';
+import { migrate } from '../../src/db/migrate.js';
+import { createEmptyDatabase } from './database.js';
 
 async function ask<Row extends object>(url: string, text: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
@@ -39,6 +42,14 @@ export async function schemaOf(url: string): Promise<string[]> {
      ) as lines order by line`,
   );
   return rows.map(({ line }) => line);
+}
+
+/** {@link schemaOf} what the migrations make of an empty database; the template of the tests has a function and policies of its own besides. */
+export async function migratedSchema(): Promise<string[]> {
+  const made = await createEmptyDatabase();
+  const knex = createKnex({ url: made.url, poolMax: 1 });
+  await migrate(knex).finally(() => knex.destroy());
+  return schemaOf(made.url).finally(made.drop);
 }
 
 /** How many tables the schema has. */
