@@ -40,6 +40,9 @@ async function ledgerIsBound({ issuer }: Service, variables: Readonly<Record<str
   assert.deepEqual(JSON.parse(stdout), { token_type: 'dpop', status: 200, orders, without_proof: 401 });
 }
 
+/** Somebody who gets a second factor, for which every sign-in asks from then on. */
+const cautious = { email: 'grace@example.com', password: person.password };
+
 /** The person's role, which the API server gets as a group. */
 async function makeEditor({ create, personId }: Service): Promise<void> {
   const { id } = await create('/roles', { data: { type: 'role', attributes: { name: 'editor' } } });
@@ -169,8 +172,9 @@ export const trials: readonly Trial[] = [
     visit: null,
     prepare: async (service) => {
       await service.create('/api_resources', JSON.parse(await readFile('examples/clients/step-up/api_resource.json', 'utf8')));
+      await service.create('/users', { data: { type: 'user', attributes: { ...cautious, email_verified: true } } });
     },
-    check: ({ issuer }) => stepUpIsAsked(issuer, 'http://localhost:3005/', person),
+    check: ({ issuer }) => stepUpIsAsked(issuer, 'http://localhost:3005/', cautious),
     version: fromPackage('openid-client'),
     shows: 'an API asks for a second factor, the person gives it, nothing else is asked',
   },
