@@ -14,6 +14,7 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
        npm run bench -- --locked [--quick] [--rounds N] [--json FILE]
        npm run bench -- --sign-ins N [--quick] [--rounds N] [--json FILE]
        npm run bench -- --grown [ROWS] [--quick] [--rounds N] [--seconds N]
+       npm run bench -- --lists [ROWS]
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
        npm run bench -- --tail [--quick] [--seconds N] [--rate N] [--json FILE]
        npm run bench -- --start [--quick] [--rounds N] [--json FILE]
@@ -26,8 +27,9 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --only   of product, ceiling, oidc-provider and, for webhook, pg-boss, graphile-worker, separated by commas;
            the first is compared with the others
   --before another checkout of the service (built, with its packages): compares the product with that one alone, or as \`before\` of --only
-  --grown  what the hot statements cost with ten thousand rows and with a million (or ROWS) in tokens, sessions, users and deliveries, every
-           list of theirs, and the janitor, instead; ten million take 35 GB of disk and half an hour
+  --grown  what the hot statements cost with ten thousand rows and with a million (or ROWS) in tokens, sessions, users and deliveries,
+           and the janitor, instead; ten million take 35 GB of disk and half an hour
+  --lists  every list that the dashboard offers of a million (or ROWS) users, sessions and deliveries, instead
   --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
   --events       how many deliveries the webhook scenario queues (10000)
   --workers      one process against two workers on two processors, instead
@@ -50,12 +52,15 @@ const extras = ['logins', 'webhook'];
 /** What the command line asks for. @throws {Error} for what it can't mean */
 export function readArguments(argv: readonly string[]) {
   const { values, positionals } = parseArgs({
-    // `--grown` alone: a million.
-    args: argv.flatMap((one, index) => (one === '--grown' && !/^\d+$/.test(argv[index + 1] ?? '') ? [one, '1000000'] : [one])),
+    // `--grown` or `--lists` alone: a million.
+    args: argv.flatMap((one, index) =>
+      ['--grown', '--lists'].includes(one) && !/^\d+$/.test(argv[index + 1] ?? '') ? [one, '1000000'] : [one],
+    ),
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
       grown: { type: 'string' },
+      lists: { type: 'string' },
       help: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
@@ -96,6 +101,7 @@ export function readArguments(argv: readonly string[]) {
     plan,
     help: values.help,
     grown: values.grown === undefined ? null : number(values.grown, 1_000_000),
+    lists: values.lists === undefined ? null : number(values.lists, 1_000_000),
     concurrency: number(values.concurrency, 1),
     json: values.json ?? null,
     profile: values.profile ?? null,

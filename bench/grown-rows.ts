@@ -108,10 +108,10 @@ export async function connectTo(url: string): Promise<pg.Client> {
 
 /**
  * Fills the emptied tables with so many rows each, as many tables at once as there are `sessions`, its secondary
- * indexes built at the end. Statistics and visibility are
+ * indexes built at the end. `only`: these tables alone. Statistics and visibility are
  * brought to where autovacuum brings a table that has grown over years.
  */
-export async function fillTables({ ctx }: Product, url: string, size: number, sessions: number): Promise<void> {
+export async function fillTables({ ctx }: Product, url: string, size: number, sessions: number, only?: readonly string[]): Promise<void> {
   const first = await connectTo(url);
   const at = ctx.clock.now();
   // People who were there before (the bench's own) stay.
@@ -129,7 +129,7 @@ export async function fillTables({ ctx }: Product, url: string, size: number, se
   // The foreign key would look up a user for every session, whose users are right by construction.
   await first.query('alter table sessions drop constraint if exists sessions_environment_id_user_id_fkey');
   const started = performance.now();
-  const waiting = [...tables];
+  const waiting = tables.filter(({ table }) => only?.includes(table) ?? true);
   const fill = async (client: pg.Client, { table, share, sql }: Filled) => {
     const indexes = await client.query<{ name: string; text: string }>(
       `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as text from pg_index where indrelid = $1::regclass and not indisunique`,

@@ -1,6 +1,5 @@
 import { hotPlans } from './grown-plans.js';
 import { measureJanitor } from './grown-janitor.js';
-import { measureLists } from './grown-lists.js';
 import { connectTo, fillTables, readIndexes, tableSizes } from './grown-rows.js';
 import { hotOperations, type HotOperation } from './grown-statements.js';
 import type { Context } from '../src/domain/context.js';
@@ -66,7 +65,7 @@ export function hotText(found: ReadonlyMap<string, readonly number[]>, sizes: re
 }
 
 /** Roles for a tenth of the people, and for fifty of them. */
-async function addRoles({ ctx }: Product): Promise<void> {
+export async function addRoles({ ctx }: Product): Promise<void> {
   await ctx.knex.raw(
     `insert into roles (environment_id, id, name, created_at, updated_at)
      select ?, gen_random_uuid(), name, now(), now() from unnest(array['Everybody', 'Rare']) name`,
@@ -75,7 +74,7 @@ async function addRoles({ ctx }: Product): Promise<void> {
 }
 
 /** On a connection of its own, which may take its time. */
-async function giveRoles({ ctx }: Product, url: string, size: number): Promise<void> {
+export async function giveRoles({ ctx }: Product, url: string, size: number): Promise<void> {
   const client = await connectTo(url);
   for (const [name, most] of [
     ['Rare', 50],
@@ -96,7 +95,7 @@ async function giveRoles({ ctx }: Product, url: string, size: number): Promise<v
 export type GrownService = { readonly product: Product; readonly databaseUrl: string };
 
 /**
- * The hot statements with ten thousand rows in each of the tables that grow and, taking turns, with `size` of them; every list then; the janitor beside a
+ * The hot statements with ten thousand rows in each of the tables that grow and, taking turns, with `size` of them; the janitor beside a
  * steady load; and how the hot statements find their rows. Text.
  */
 export async function measureGrowth(few: GrownService, many: GrownService, size: number, plan: Plan, postgres: number): Promise<string> {
@@ -106,7 +105,6 @@ export async function measureGrowth(few: GrownService, many: GrownService, size:
     for (const line of some) console.error(line);
     lines.push(...some);
   };
-  await addRoles(many.product);
   await fillTables(few.product, few.databaseUrl, small, 1);
   const began = performance.now();
   await fillTables(many.product, many.databaseUrl, size, 2);
@@ -116,8 +114,6 @@ export async function measureGrowth(few: GrownService, many: GrownService, size:
     { ctx, url: many.databaseUrl, size },
   ];
   tell(...hotText(await measureHot(databases, plan, postgres), [small, size]));
-  await giveRoles(many.product, many.databaseUrl, size);
-  tell(...(await measureLists(many.product, size, administrator)));
   const insert = (await hotOperations(ctx, size)).find(({ name }) => name === 'token, opaque');
   if (insert) tell(...(await measureJanitor(ctx, insert.run, Math.min(size, 300_000), postgres)));
   tell(...(await hotPlans(ctx)));

@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer, type BenchServer } from './database.js';
 import { administrator, measureGrowth } from './grown.js';
+import { measureLists } from './lists.js';
 import { lockedText, measureLocked } from './locked.js';
 import { manyText, measureMany } from './many.js';
 import { measureLogins, measureSignIns, signInsText } from './logins.js';
@@ -94,7 +95,7 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     writeResults(asked.json ?? join(results, `${name}.json`), { machine: machine(server.version), plan: asked.plan, ...found });
     return true;
   };
-  if (asked.grown !== null) {
+  if (asked.grown !== null || asked.lists !== null) {
     const env = {
       RATE_LIMIT_API: '100000000/60',
       MANAGEMENT_CLIENT_ID: manager.id,
@@ -102,9 +103,13 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
       ADMIN_EMAIL: administrator.email,
       ADMIN_PASSWORD: administrator.password,
     };
+    if (asked.lists !== null) {
+      console.log(await measureLists(await alone('lists', false, env), asked.lists, server.pid));
+      return true;
+    }
     const few = await alone('grown_few', false, env);
     const many = await alone('grown', false, env);
-    console.log(await measureGrowth(few, many, asked.grown, asked.plan, server.pid));
+    console.log(await measureGrowth(few, many, asked.grown ?? 0, asked.plan, server.pid));
     return true;
   }
   if (asked.replicas !== null) {

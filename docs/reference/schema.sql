@@ -1065,7 +1065,6 @@ CREATE INDEX sessions_expires_at ON sessions USING btree (expires_at);
 CREATE INDEX sessions_ip_address ON sessions USING btree (environment_id, ip_address, created_at, id);
 CREATE INDEX sessions_last_activity_at ON sessions USING btree (environment_id, last_activity_at, id);
 CREATE INDEX sessions_lifetime ON sessions USING btree (environment_id, ((expires_at - created_at)));
-CREATE INDEX sessions_renewed ON sessions USING btree (environment_id, created_at, id) WHERE (signed_in_at > created_at);
 CREATE INDEX sessions_revoked ON sessions USING btree (environment_id, created_at, id) WHERE (revoked_at IS NOT NULL);
 CREATE UNIQUE INDEX sessions_token ON sessions USING btree (environment_id, token_digest);
 CREATE INDEX sessions_updated_at ON sessions USING btree (environment_id, updated_at, id);
@@ -1225,19 +1224,19 @@ create table users (
   constraint users_status_check CHECK ((status = ANY (ARRAY['active'::text, 'blocked'::text]))),
   constraint users_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
-CREATE INDEX users_blocked_sorted ON users USING btree (environment_id, created_at, id) INCLUDE (updated_at, email_key, last_name, last_login_at, email_verified) WHERE (status = 'blocked'::text);
+CREATE INDEX users_blocked ON users USING btree (environment_id, created_at, id) WHERE (status = 'blocked'::text);
 CREATE INDEX users_created_at ON users USING btree (environment_id, created_at, id);
 CREATE UNIQUE INDEX users_email ON users USING btree (environment_id, email_key);
 CREATE INDEX users_email_order ON users USING btree (environment_id, email_key, id);
-CREATE INDEX users_email_search ON users USING btree (environment_id, email_key text_pattern_ops) INCLUDE (id, created_at, updated_at, first_name, last_name, last_login_at);
+CREATE INDEX users_email_prefix ON users USING btree (environment_id, email_key text_pattern_ops);
 CREATE UNIQUE INDEX users_external_id ON users USING btree (environment_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX users_first_name_search ON users USING btree (environment_id, lower(first_name) text_pattern_ops) INCLUDE (id, created_at, updated_at, email_key, first_name, last_name, last_login_at);
+CREATE INDEX users_first_name_prefix ON users USING btree (environment_id, lower(first_name) text_pattern_ops);
 CREATE INDEX users_imported_work ON users USING btree (environment_id, password_hash_work(password_hash)) WHERE (password_hash_work(password_hash) IS NOT NULL);
 CREATE INDEX users_last_login_at ON users USING btree (environment_id, COALESCE(last_login_at, '-infinity'::timestamp with time zone), id);
 CREATE INDEX users_last_name ON users USING btree (environment_id, COALESCE(lower(last_name), ''::text), id);
-CREATE INDEX users_last_name_search ON users USING btree (environment_id, lower(last_name) text_pattern_ops) INCLUDE (id, created_at, updated_at, email_key, first_name, last_name, last_login_at);
+CREATE INDEX users_last_name_prefix ON users USING btree (environment_id, lower(last_name) text_pattern_ops);
 CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id) WHERE two_step_enabled;
-CREATE INDEX users_unverified_sorted ON users USING btree (environment_id, created_at, id) INCLUDE (updated_at, email_key, last_name, last_login_at, status) WHERE (NOT email_verified);
+CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);
 
 create table webhook_deliveries (

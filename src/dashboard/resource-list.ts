@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
+import { offeredOrders, type Orders } from './list-orders.js';
 import { keepPlace } from './list-place.js';
 import type { Render } from './render.js';
 import { managedIds } from './managed-notice.js';
@@ -73,9 +74,9 @@ const address = (path: string, state: ListState, changes: Readonly<Record<string
   return query === '' ? path : `${path}?${query}`;
 };
 
-function columnsOf(specs: readonly ColumnSpec[], path: string, state: ListState, defaultSort: string): Column[] {
+function columnsOf(specs: readonly ColumnSpec[], path: string, state: ListState, defaultSort: string, orders: Orders): Column[] {
   return specs.map(({ label, sort, numeric }) => {
-    if (sort === undefined) return { label, numeric };
+    if (sort === undefined || orders?.(sort) === false) return { label, numeric };
     const descending = state.sort === `-${sort}`;
     const direction = descending ? ('descending' as const) : state.sort === sort ? ('ascending' as const) : null;
     const next = direction === null ? (sort.endsWith('_at') ? `-${sort}` : sort) : descending ? sort : `-${sort}`;
@@ -106,6 +107,7 @@ export type TableSpec = {
   readonly defaultSort: string;
   readonly empty: TablePart['empty'];
   readonly columns: readonly ColumnSpec[];
+  readonly orders?: Orders;
 };
 
 /** A listing as a table, with links to sort and to go on. */
@@ -117,7 +119,7 @@ export function tableOf(look: ViewContext, presentation: Presentation, listing: 
     id: spec.id,
     caption: spec.caption,
     heading: spec.heading,
-    columns: columnsOf(spec.columns, path, state, defaultSort),
+    columns: columnsOf(spec.columns, path, state, defaultSort, spec.orders ?? null),
     rows: listing.records.map((record) => ({
       path: readable ? recordPath(presentation.path, record.id) : null,
       cells: spec.columns.map((column) => column.value(record, look, listing)),
@@ -140,6 +142,7 @@ export async function filterPart(
   path: string,
   state: ListState,
   defaultSort: string,
+  orders: Orders = null,
 ): Promise<Part> {
   const fields = await Promise.all(
     specs.map(async (spec): Promise<FilterField> => {
@@ -154,7 +157,8 @@ export async function filterPart(
     }),
   );
   const filtered = specs.some((spec) => (state.values[spec.name] ?? '') !== (spec.initial ?? ''));
-  const hidden: Record<string, string> = state.sort === defaultSort ? {} : { sort: state.sort };
+  // Of a long list the form leads to the order that any filter takes.
+  const hidden: Record<string, string> = state.sort === defaultSort || orders ? {} : { sort: state.sort };
   return { kind: 'filters', action: path, fields, hidden, clear: filtered ? path : null };
 }
 
@@ -209,6 +213,7 @@ export function listPage(render: Render, presentation: Presentation) {
       listing.records.map(({ id }) => id),
     );
     const shown: Listing = { ...listing, ...(beside && { beside }), managed };
+    const orders = await offeredOrders(look, resource, presentation.columns, state.sort, asked.filters);
     const creatable = presentation.create !== undefined && resource.create !== undefined && may(call, presentation.path, 'write');
     const button: LinkButton | null =
       creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;
@@ -223,13 +228,14 @@ export function listPage(render: Render, presentation: Presentation) {
       state,
       defaultSort,
       columns: presentation.columns,
+      orders,
     };
     const table = tableOf(look, presentation, shown, {
       ...spec,
       empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button),
     });
     const filters =
-      presentation.filters.length > 0 ? [await filterPart(look, resource, presentation.filters, path, state, defaultSort)] : [];
+      presentation.filters.length > 0 ? [await filterPart(look, resource, presentation.filters, path, state, defaultSort, orders)] : [];
     const page = {
       title: presentation.title,
       lead: presentation.lead,

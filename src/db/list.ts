@@ -1,7 +1,5 @@
 import type { Knex } from 'knex';
-import { beyondOf, impliedRanges, leaveNothing } from './chronology.js';
 import { rowsOf, type Condition, type ListedRow, type SortKey, type Source } from './list-source.js';
-import { pageOf } from './page-query.js';
 import { table, type Scope } from './scope.js';
 
 /** Where a page ends: the sort values of its last row as text, and its id. */
@@ -47,12 +45,23 @@ function beyond(query: Knex.QueryBuilder, keys: readonly (SortKey & { readonly c
   void query.whereRaw(`(${alternatives.join(' or ')})`, bindings);
 }
 
+/** The rows that the scope may see and the conditions leave. */
+function narrowed(scope: Scope, source: Source, conditions: readonly Condition[]): Knex.QueryBuilder {
+  const query = rowsOf(scope, source);
+  for (const condition of conditions) condition(query, source);
+  return query;
+}
+
+/** Whether the conditions leave more than so many rows. */
+export async function areMoreThan(scope: Scope, source: Source, conditions: readonly Condition[], most: number): Promise<boolean> {
+  return (await narrowed(scope, source, conditions).offset(most).limit(1).select(`${source.table}.${source.key}`)).length > 0;
+}
+
 /**
  * One page by keyset: it costs the same wherever it lies, and rows inserted meanwhile shift nothing. With `before` the page
  * is read backwards and turned around.
  */
 export async function listRows(scope: Scope, source: Source, request: ListRequest): Promise<ListPage> {
-  if (leaveNothing(request.conditions, source)) return { rows: [], more: false };
   const backwards = request.before !== null && request.after === null;
   const last = request.sort.at(-1);
   const id = {
@@ -64,18 +73,16 @@ export async function listRows(scope: Scope, source: Source, request: ListReques
   const keys = [...request.sort.map((key) => ({ ...key, cast: key.type as string })), id];
   const turned = keys.map((key) => ({ ...key, descending: !key.descending }));
   const order = (backwards ? turned : keys).map((key) => `${key.expression} ${key.descending ? 'desc' : 'asc'}`).join(', ');
-  const within = (query: Knex.QueryBuilder) => {
+  // First of the conditions: of two bounds of one column PostgreSQL begins at the first.
+  const position: Condition = (query) => {
     if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
     if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
   };
-  const position = request.after ?? request.before;
-  const own = position
-    ? request.conditions.map((one) => beyondOf(one, source, (backwards ? turned : keys)[0], position.values[0]))
-    : request.conditions;
-  const conditions = [...own, ...impliedRanges(request.conditions, source, request.sort[0])];
-  const query = pageOf({ scope, source, conditions, order, limit: request.size + 1, within }, request.sort)
+  const query = narrowed(scope, source, [position, ...request.conditions])
+    .select(`${source.table}.*`)
     .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
-    .orderByRaw(order);
+    .orderByRaw(order)
+    .limit(request.size + 1);
   const found = (await query) as (ListedRow & { cursor_values: string[] })[];
   const more = found.length > request.size;
   const page = found.slice(0, request.size);
@@ -108,9 +115,10 @@ export async function findRows(
 
 /** All rows that the scope may see and the conditions leave, by key; at most `limit` of them. */
 export async function listAll(scope: Scope, source: Source, conditions: readonly Condition[], limit: number): Promise<ListedRow[]> {
-  const query = rowsOf(scope, source).orderBy(`${source.table}.${source.key}`).limit(limit).select(`${source.table}.*`);
-  for (const condition of conditions) condition(query, source);
-  return (await query) as ListedRow[];
+  return (await narrowed(scope, source, conditions)
+    .orderBy(`${source.table}.${source.key}`)
+    .limit(limit)
+    .select(`${source.table}.*`)) as ListedRow[];
 }
 
 /** A link table between two resources. */

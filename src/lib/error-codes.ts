@@ -11,7 +11,7 @@ export const apiErrorCodes = {
   invalid_include: [[400], 'Include only what the reference lists for the resource.'],
   unknown_type: [[400], 'Correct the type in `fields[...]`.'],
   unknown_field: [[400], 'Correct the field: attributes and relationships of the type can be named.'],
-  unsupported_sort: [[400], 'Sort by the fields that the detail names, each once.'],
+  unsupported_sort: [[400], 'Sort by the fields that the detail names, each once; of a long list (more than 100,000 records) in an order that its index has, or narrowed by a filter that the detail names.'],
   unknown_filter: [[400], 'Filter by what the reference lists for the collection; ranges are written `filter[created_at][gte]`.'],
   invalid_filter: [[400], 'Correct the value; the detail says what fits.'],
   invalid_page_size: [[400], 'Ask for 1 to 100 records.'],

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo, rarely } from '../db/conditions.js';
+import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/conditions.js';
 import type { LinkTable } from '../db/list.js';
 import type { SortKey } from '../db/list-source.js';
 import { holdsInvisible, holdsStack } from '../lib/plain-words.js';
-import type { Filter } from './resource.js';
+import type { Filter, Resource } from './resource.js';
 
 /** A time as the API writes it: ISO 8601 UTC with milliseconds. */
 export const isoTime = z.iso.datetime({ precision: 3 });
@@ -60,14 +60,8 @@ export const equalTo = (column: string, schema: z.ZodType, description: string):
   condition: (_ctx, values) => isOneOf(column, values),
 });
 
-/** The same filter; that one of its values alone is rare, by an index that has these columns. */
-export const rareFor = (rare: unknown, columns: readonly string[], filter: Filter): Filter => ({
-  ...filter,
-  condition(ctx, values, comparison) {
-    const condition = filter.condition(ctx, values, comparison);
-    return values.every((value) => value === rare) ? rarely(condition, columns) : condition;
-  },
-});
+/** The same filter: an index finds the records that fit. */
+export const byIndex = (filter: Filter): Filter => ({ ...filter, byIndex: true });
 
 /** `filter[name]=true`. */
 export const flag = (column: string, description: string): Filter => ({
@@ -91,11 +85,11 @@ export const timeRange = (column: string, description: string, expression?: stri
 });
 
 /** `filter[search]=abc`: one of the expressions begins with it, whatever its case; see {@link beginsWith}. */
-export const searchFilter = (expressions: readonly string[], description: string, columns?: readonly string[]): Filter => ({
+export const searchFilter = (expressions: readonly string[], description: string): Filter => ({
   description,
   schema: z.string().min(1).max(255),
   list: false,
-  condition: (_ctx, values) => beginsWith(expressions, values[0] as string, columns),
+  condition: (_ctx, values) => beginsWith(expressions, values[0] as string),
 });
 
 /** `filter[name]=id`: linked to one of them. */
@@ -117,6 +111,10 @@ export const stampSorts = (table: string): Record<string, Omit<SortKey, 'descend
   created_at: { expression: `${table}.created_at`, type: 'timestamptz' },
   updated_at: { expression: `${table}.updated_at`, type: 'timestamptz' },
 });
+
+/** The same orders: each has an index. */
+export const indexed = (sorts: Resource['sorts']): Resource['sorts'] =>
+  Object.fromEntries(Object.entries(sorts).map(([name, sort]) => [name, { ...sort, indexed: true }]));
 
 /** An order by a text column that is never null. */
 export const textSort = (expression: string): Omit<SortKey, 'descending'> => ({ expression, type: 'text' });

@@ -5,6 +5,7 @@ import { parseParameters } from '../lib/parameters.js';
 import type { Call } from './call.js';
 import { decodeCursor } from './cursor.js';
 import { cursorProfile } from './negotiation.js';
+import { isIndexedOrder, unsupportedSort } from './list-order.js';
 import { badParameter, insufficientScope, problem, refuse } from './problems.js';
 import { permissionFor, targetOf, type Filter, type Resource } from './resource.js';
 import { named } from '../lib/named.js';
@@ -28,6 +29,8 @@ export type Query = {
   /** Fields by type; types that aren't named show all. */
   readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
   readonly conditions: readonly Condition[];
+  /** Null where an index has the order; else the conditions that an index finds records by, which must leave few enough to be sorted. */
+  readonly sorted: readonly Condition[] | null;
   readonly sort: readonly SortKey[];
   /** The order as text, which cursors are bound to. */
   readonly sortText: string;
@@ -98,12 +101,6 @@ function readFields(call: Call, parameter: string, type: string, text: string): 
   return new Set(names);
 }
 
-const unsupportedSort = (detail: string) =>
-  new ApiError({
-    ...problem(400, 'unsupported_sort', detail, { parameter: 'sort' }),
-    links: { type: `${cursorProfile}/unsupported-sort` },
-  });
-
 function readSort(resource: Resource, text: string): SortKey[] {
   const names = text.split(',');
   if (names.length > maxSorts) throw unsupportedSort(`At most ${maxSorts} fields can be sorted by.`);
@@ -145,7 +142,9 @@ function readCursor(call: Call, list: string, sortText: string, parameter: strin
 
 const filterName = /^filter\[([a-z_]+)\](?:\[([a-z]+)\])?$/;
 
-function readFilter(call: Call, resource: Resource, parameter: string, text: string): Condition {
+type ReadFilter = { readonly name: string; readonly byIndex: boolean; readonly condition: Condition };
+
+function readFilter(call: Call, resource: Resource, parameter: string, text: string): ReadFilter {
   const [, name = '', comparison = null] = filterName.exec(parameter) ?? [];
   const filter: Filter | undefined = Object.hasOwn(resource.filters, name) ? resource.filters[name] : undefined;
   const wellFormed =
@@ -157,11 +156,12 @@ function readFilter(call: Call, resource: Resource, parameter: string, text: str
   const failed = parsed.find((result) => !result.success);
   if (failed && !failed.success)
     throw badParameter(parameter, 'invalid_filter', `The value does not fit this filter: ${failed.error.issues[0]?.message ?? 'invalid'}.`);
-  return filter.condition(
+  const condition = filter.condition(
     call.ctx,
     parsed.map((result) => result.data),
     comparison as 'gte' | null,
   );
+  return { name, byIndex: filter.byIndex === true, condition };
 }
 
 const cursors = new Set(['page[after]', 'page[before]']);
@@ -175,25 +175,28 @@ export function readQuery(call: Call, names: QueryParameters, rules: QueryRules,
   const { resource } = rules;
   const known = { include: false, sort: false };
   const fields = new Map<string, ReadonlySet<string>>();
-  const conditions: Condition[] = [];
+  const filters: ReadFilter[] = [];
   for (const [name, value] of Object.entries(names)) {
     const type = /^fields\[(.*)\]$/.exec(name)?.[1];
     if (name === 'include' && resource && !rules.linkage) known.include = true;
     else if (name === 'sort' && resource && rules.list && !rules.linkage) known.sort = true;
     else if (type !== undefined && resource && !rules.linkage) fields.set(type, readFields(call, name.slice(0, 200), type, value));
-    else if (name.startsWith('filter[') && resource && rules.list && !rules.linkage)
-      conditions.push(readFilter(call, resource, name, value));
+    else if (name.startsWith('filter[') && resource && rules.list && !rules.linkage) filters.push(readFilter(call, resource, name, value));
     else if ((name === 'page[size]' || cursors.has(name)) && rules.list) continue;
     else if (name === 'include') throw badParameter('include', 'invalid_include', 'This address does not support include.');
     else if (name === 'sort') throw unsupportedSort('This address can not be sorted.');
     else throw badParameter(name.slice(0, 200), 'unknown_parameter', 'This address does not know this parameter.');
   }
   const sortText = names['sort'] ?? resource?.defaultSort ?? '-created_at';
+  const isIndexed =
+    !resource || !rules.list || isIndexedOrder(resource, filters.map(({ name }) => name), sortText); // prettier-ignore
+  const conditionsOf = (some: readonly ReadFilter[]) => some.map(({ condition }) => condition);
   const kept = Object.entries(names).filter(([name]) => !cursors.has(name));
   return {
     include: known.include && resource ? readInclude(call, resource, names['include'] as string) : null,
     fields,
-    conditions,
+    conditions: conditionsOf(filters),
+    sorted: isIndexed ? null : conditionsOf(filters.filter(({ byIndex }) => byIndex)),
     sort: resource && rules.list ? readSort(resource, sortText) : [],
     sortText,
     size: names['page[size]'] === undefined ? defaultSize : readSize(names['page[size]']),

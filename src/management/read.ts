@@ -3,6 +3,7 @@ import type { Call } from './call.js';
 import { apiRoot } from './call.js';
 import { encodeCursor } from './cursor.js';
 import { compound, documentOf, identifier, selfLink, type Composed, type Identifier, type ResourceObject } from './documents.js';
+import { requireSortable } from './list-order.js';
 import { notFound } from './problems.js';
 import { readQuery, type Query, type QueryParameters } from './query.js';
 import { findRecord, findRecords, listRecords } from './records.js';
@@ -34,6 +35,7 @@ const withQuery = (address: string, query: Query, extra: readonly (readonly [str
 
 /** The page, its cursors and the links around it (JSON:API 1.1 "Pagination", cursor pagination profile). */
 async function page(call: Call, { target, address, name, within }: List, query: Query, sent: string) {
+  if (query.sorted) await requireSortable(call.ctx, target, [...within, ...query.sorted]);
   const { rows, more } = await listRecords(call.ctx, target, query, within);
   const [first, last] = [rows[0], rows.at(-1)];
   const cursor = (position: { values: readonly string[]; id: string }) => encodeCursor(call.ctx, name, query.sortText, position);

@@ -71,6 +71,8 @@ export type Filter = {
   readonly list?: boolean;
   /** Comparisons such as `filter[created_at][gte]`; without it the filter is plain. */
   readonly comparisons?: readonly ('gte' | 'gt' | 'lt' | 'lte')[];
+  /** An index finds the records that fit: as long as these are few, they are sorted in any order. */
+  readonly byIndex?: boolean;
   condition(ctx: Context, values: readonly unknown[], comparison: 'gte' | 'gt' | 'lt' | 'lte' | null): Condition;
 };
 
@@ -157,7 +159,7 @@ export type Definition<R, C, U> = {
   readonly relationships: Readonly<Record<string, Relationship>>;
   readonly filters: Readonly<Record<string, Filter>>;
   /** Orders by name; `created_at` and `updated_at` unless told otherwise. */
-  readonly sorts: Readonly<Record<string, Omit<SortKey, 'descending'>>>;
+  readonly sorts: Readonly<Record<string, Omit<SortKey, 'descending'> & { readonly indexed?: boolean }>>;
   readonly defaultSort?: string;
   readonly reach: ReachOf<R, C, U>;
   readonly create?: Create<R, C>;

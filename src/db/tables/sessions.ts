@@ -105,12 +105,26 @@ export type SessionStatus = 'active' | 'expired' | 'revoked';
 
 const placeholders: Bounds<string> = { now: '?', signed_in_after: '?', active_after: '?' };
 
-/** SQL with `?` and its values: sessions that are live (`active`), have run out, or were ended before they did so. */
-export function hasSessionStatus(status: SessionStatus, bounds: SessionBounds): { sql: string; values: Date[] } {
+/** SQL with `?` and its values: sessions that are live. */
+const isLive = (bounds: SessionBounds): { sql: string; values: Date[] } => ({
+  sql: isLiveSql('sessions', placeholders),
+  values: boundedColumns.map((column) => bounds[mustBeLaterThan[column]]),
+});
+
+/**
+ * SQL with `?` and its values: sessions that are live (`active`), have run out, or were ended before they did so. What ran out is bounded by when it can have
+ * begun too: of a list with the newest first PostgreSQL then skips the live ones. A session that began later has run out only if its own expiry came sooner,
+ * as it does after a lifetime was lengthened.
+ */
+export function hasSessionStatus(environment_id: string, status: SessionStatus, bounds: SessionBounds): { sql: string; values: unknown[] } {
   if (status === 'revoked') return { sql: 'sessions.revoked_at is not null', values: [] };
-  const values = boundedColumns.map((column) => bounds[mustBeLaterThan[column]]);
-  const live = isLiveSql('sessions', placeholders);
-  return { sql: status === 'active' ? live : `(sessions.revoked_at is null and not ${live})`, values };
+  const live = isLive(bounds);
+  if (status === 'active') return live;
+  const shortest = `(select min(s.expires_at - s.created_at) from sessions s where s.environment_id = ?)`;
+  return {
+    sql: `(sessions.revoked_at is null and not ${live.sql} and sessions.created_at <= greatest(?::timestamptz, ?::timestamptz, ?::timestamptz - ${shortest}))`,
+    values: [...live.values, bounds.signed_in_after, bounds.active_after, bounds.now, environment_id],
+  };
 }
 
 /** The session of the cookie's digest with its user, or null. */
@@ -182,7 +196,7 @@ export async function renewSession(scope: Scope, id: string, changes: Partial<Se
 
 /** Sets the last activity of a live session to `bounds.now`, and never its expiry. Null when it isn't live. */
 export async function touchSession(scope: Scope, id: string, bounds: SessionBounds): Promise<SessionRow | null> {
-  const live = hasSessionStatus('active', bounds);
+  const live = isLive(bounds);
   const at = bounds.now;
   const [row] = await table<SessionRow>(scope, 'sessions')
     .where({ id })
@@ -220,7 +234,7 @@ const shownSessions = 100;
 
 /** The user's live sessions, last active first; at most 100. */
 export async function listLiveSessionsOfUser(scope: Scope, user_id: string, bounds: SessionBounds): Promise<SessionRow[]> {
-  const live = hasSessionStatus('active', bounds);
+  const live = isLive(bounds);
   return table<SessionRow>(scope, 'sessions')
     .where({ user_id } as never)
     .whereRaw(live.sql, live.values)

@@ -1,3 +1,4 @@
+import { longListOrders, mostSorted } from '../list-order.js';
 import { z } from 'zod';
 import { targetOf, type Filter, type Registry, type Resource } from '../resource.js';
 import { named } from '../../lib/named.js';
@@ -56,7 +57,7 @@ const pageParameters: Record<string, z.ZodType> = named({
 export function listParameters(registry: Registry, resource: Resource): Record<string, z.ZodType> {
   const sorts = Object.keys(resource.sorts);
   const standard = resource.defaultSort ?? '-created_at';
-  const sort = `The order, most important first; \`-\` for descending. ${standard} unless given.`;
+  const sort = `The order, most important first; \`-\` for descending. ${standard} unless given.${resource.entries ? '' : ` A list of more than ${mostSorted.toLocaleString('en')} records refuses other orders than these (\`unsupported_sort\`). ${longListOrders(resource)}.`}`;
   return {
     ...Object.fromEntries(Object.entries(resource.filters).flatMap(([name, filter]) => filterParameters(name, filter))),
     sort: commaSeparated(

@@ -5,7 +5,7 @@ import { completeMoveIn, importedKinds, moveInProblems, type MoveInInput } from 
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { authenticatorKinds, totpAlgorithms, type AuthenticatorRow } from '../../db/tables/authenticators.js';
 import type { UserRow } from '../../db/tables/users.js';
-import { boundedText, equalTo, isoTime, shownName, stamps, stampSorts, timeRange, uniqueTexts, uuid } from '../fields.js';
+import { boundedText, byIndex, equalTo, indexed, isoTime, shownName, stamps, stampSorts, timeRange, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -99,12 +99,12 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     environment: environmentLink,
   },
   filters: {
-    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
+    user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
     kind: equalTo('kind', kind, 'Of one of these kinds.'),
     status: equalTo('status', status, 'Active, or waiting for its first code.'),
     last_used_at: timeRange('last_used_at', 'When it was last used.', lastUsed),
   },
-  sorts: { ...stampSorts('authenticators'), last_used_at: { expression: lastUsed, type: 'timestamptz' } },
+  sorts: indexed({ ...stampSorts('authenticators'), last_used_at: { expression: lastUsed, type: 'timestamptz' } }),
   create: {
     schema: z.strictObject({
       kind: z.enum(importedKinds),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withdrawConsent } from '../../domain/grants/consents.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import type { ConsentRow } from '../../db/tables/consents.js';
-import { equalTo, holding, stamps, boundedText, isoTime, timeRange, uuid } from '../fields.js';
+import { byIndex, equalTo, indexed, holding, stamps, boundedText, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -31,16 +31,16 @@ export const consents = resource<ConsentRow>({
     environment: environmentLink,
   },
   filters: {
-    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
-    client: equalTo('client_id', boundedText(512), 'For one of these clients (ids).'),
+    user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
+    client: byIndex(equalTo('client_id', boundedText(512), 'For one of these clients (ids).')),
     scope: holding('scopes', boundedText(255), 'Holds one of these scopes.'),
     granted_at: timeRange('granted_at', 'When it was first allowed.'),
   },
-  sorts: {
+  sorts: indexed({
     created_at: { expression: 'consents.granted_at', type: 'timestamptz' },
     granted_at: { expression: 'consents.granted_at', type: 'timestamptz' },
     updated_at: { expression: 'consents.updated_at', type: 'timestamptz' },
-  },
+  }),
   remove: { run: async (tx, _actor, row) => void (await withdrawConsent(tx, row.user_id, row.client_id)), audit: 'withdrawn' },
   display: (row) => row.client_id,
 });

@@ -4,7 +4,7 @@ import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { Refusal } from '../../domain/refusal.js';
 import { visibleIdentities, type KnownIdentity } from '../../db/tables/identities.js';
 import { matches } from '../../db/conditions.js';
-import { equalTo, stamps, stampSorts, boundedText, isoTime, timeRange, uuid } from '../fields.js';
+import { byIndex, equalTo, indexed, stamps, stampSorts, boundedText, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -33,8 +33,8 @@ export const identities = resource<KnownIdentity>({
     environment: environmentLink,
   },
   filters: {
-    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
-    connection: equalTo('connection_id', uuid, 'At one of these connections (ids).'),
+    user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
+    connection: byIndex(equalTo('connection_id', uuid, 'At one of these connections (ids).')),
     subject: equalTo('subject', boundedText(255), "The provider's id of the account."),
     proven: {
       description: 'Whether it signs the user in.',
@@ -43,7 +43,7 @@ export const identities = resource<KnownIdentity>({
     },
     created_at: timeRange('created_at', 'When it was connected.'),
   },
-  sorts: stampSorts('identities'),
+  sorts: indexed(stampSorts('identities')),
   remove: {
     audit: 'unlinked',
     async run(tx, _actor, row) {

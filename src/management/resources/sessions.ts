@@ -5,10 +5,9 @@ import { endSessions, sessionBounds, sessionStatus } from '../../domain/sessions
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
-import { matches, oneOf, within } from '../../db/conditions.js';
-import { sessionsOfStatus } from '../../db/tables/session_lists.js';
-import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
-import { equalTo, stamps, stampSorts, isoTime, timeRange, uuid } from '../fields.js';
+import { matches } from '../../db/conditions.js';
+import { findSession, hasSessionStatus, touchSession, type SessionRow } from '../../db/tables/sessions.js';
+import { byIndex, equalTo, stamps, stampSorts, indexed, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -16,12 +15,11 @@ const status = z.enum(['active', 'expired', 'revoked']);
 
 function hasStatus(ctx: Context, wanted: readonly z.infer<typeof status>[]) {
   const bounds = sessionBounds(ctx);
-  const ranges = [...new Set(wanted)].flatMap((one) => sessionsOfStatus(ctx.environment.id, one, bounds));
-  const condition = oneOf(ranges.map(({ sql, values }) => matches(sql, values)));
-  if (wanted.some((one) => one !== 'active')) return condition;
-  const { signed_in_after, active_after } = bounds;
-  const [column, value] = signed_in_after > active_after ? ['signed_in_at', signed_in_after] : ['last_activity_at', active_after];
-  return within(condition, { column, comparison: 'gt', value });
+  const any = [...new Set(wanted)].map((one) => hasSessionStatus(ctx.environment.id, one, bounds));
+  return matches(
+    `(${any.map(({ sql }) => sql).join(' or ')})`,
+    any.flatMap(({ values }) => values),
+  );
 }
 
 async function revoke(tx: Context, row: SessionRow): Promise<SessionRow> {
@@ -35,7 +33,7 @@ export const sessions = resource<SessionRow>({
   path: 'sessions',
   title: 'Sessions',
   description: 'Where users are, or were, signed in. The token of a session is never shown.',
-  source: { table: 'sessions', key: 'id', keyType: 'uuid', chronology: ['created_at', 'signed_in_at', 'last_activity_at', 'updated_at'] },
+  source: { table: 'sessions', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
@@ -84,17 +82,17 @@ export const sessions = resource<SessionRow>({
     environment: environmentLink,
   },
   filters: {
-    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
+    user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
     status: {
       description: 'Active, expired or revoked.',
       schema: status,
       condition: (ctx, values) => hasStatus(ctx, values as z.infer<typeof status>[]),
     },
-    ip_address: equalTo('ip_address', z.union([z.ipv4(), z.ipv6()]), 'From this address.'),
+    ip_address: byIndex(equalTo('ip_address', z.union([z.ipv4(), z.ipv6()]), 'From this address.')),
     last_activity_at: timeRange('last_activity_at', 'When it was last used.'),
     created_at: timeRange('created_at', 'When it began.'),
   },
-  sorts: { ...stampSorts('sessions'), last_activity_at: { expression: 'sessions.last_activity_at', type: 'timestamptz' } },
+  sorts: indexed({ ...stampSorts('sessions'), last_activity_at: { expression: 'sessions.last_activity_at', type: 'timestamptz' } }),
   remove: { run: async (tx, _actor, row) => void (await revoke(tx, row)), audit: 'revoked' },
   actions: {
     touch: {

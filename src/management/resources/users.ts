@@ -26,7 +26,20 @@ import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Actor } from '../../domain/actor.js';
 import type { Context } from '../../domain/context.js';
-import { equalTo, flag, linked, rareFor, searchFilter, stamps, stampSorts, boundedText, textSort, isoTime, timeRange } from '../fields.js';
+import {
+  byIndex,
+  equalTo,
+  flag,
+  indexed,
+  linked,
+  searchFilter,
+  stamps,
+  stampSorts,
+  boundedText,
+  textSort,
+  isoTime,
+  timeRange,
+} from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 import { email, profileAttributes, settable } from './user-attributes.js';
@@ -42,9 +55,6 @@ async function withRoles(tx: Context, actor: Actor, user: UserRow, related: Rela
   return changeUserRoles(tx, actor, user, { add: wanted, remove });
 }
 
-/** What lists of users are sorted by, in the indexes of the rare ones (`users_blocked_sorted`, `users_unverified_sorted`) and of what is searched (`users_email_search` and so on). */
-const sortedColumns = ['created_at', 'updated_at', 'email_key', 'last_name', 'last_login_at'];
-
 /** When a user last signed in; before all others for who never did. */
 const lastLogin = `(coalesce(users.last_login_at, '-infinity'::timestamptz))`;
 
@@ -54,7 +64,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
   path: 'users',
   title: 'Users',
   description: 'People who can sign in. The address is unique in the environment, whatever its case.',
-  source: { table: 'users', key: 'id', keyType: 'uuid', chronology: ['created_at', 'updated_at'] },
+  source: { table: 'users', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     email: z.string(),
     email_verified: z
@@ -135,10 +145,10 @@ export const users = resource<UserRow, UserInput, UserInput>({
     environment: environmentLink,
   },
   filters: {
-    email: { ...equalTo('email_key', email, 'The address, whatever its case.'), schema: email.toLowerCase() },
-    status: rareFor('blocked', sortedColumns, equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.')),
-    external_id: equalTo('external_id', boundedText(255), 'The id in another system.'),
-    email_verified: rareFor('false', sortedColumns, flag('email_verified', 'Whether the address was proven.')),
+    email: byIndex({ ...equalTo('email_key', email, 'The address, whatever its case.'), schema: email.toLowerCase() }),
+    status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
+    external_id: byIndex(equalTo('external_id', boundedText(255), 'The id in another system.')),
+    email_verified: flag('email_verified', 'Whether the address was proven.'),
     two_step_enabled: flag('two_step_enabled', 'Whether one factor is not enough to sign in.'),
     authenticator: hasAuthenticator,
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
@@ -146,18 +156,17 @@ export const users = resource<UserRow, UserInput, UserInput>({
     search: searchFilter(
       ['users.email_key', 'lower(users.first_name)', 'lower(users.last_name)'],
       'Address, first or last name begins with this.',
-      sortedColumns,
     ),
     created_at: timeRange('created_at', 'When the user was created.'),
     updated_at: timeRange('updated_at', 'When the user was last changed.'),
     last_login_at: timeRange('last_login_at', 'When the user last signed in.', lastLogin),
   },
-  sorts: {
+  sorts: indexed({
     ...stampSorts('users'),
     email: textSort('users.email_key'),
     last_name: textSort(`(coalesce(lower(users.last_name), ''))`),
     last_login_at: { expression: lastLogin, type: 'timestamptz' },
-  },
+  }),
   create: {
     schema: z.strictObject({ email, ...settable }),
     problems: (ctx, input) => userProblems(ctx, input, null),
