@@ -42,7 +42,6 @@ async function decideNew(ctx: Context, connection: Connection, said: AssertedAdd
   const { registration_enabled, allowed_email_domains } = ctx.environment;
   if (!registration_enabled || !connection.allow_registration) return refuse('registration_disabled');
   if (allowed_email_domains.length > 0 && !namesDomain(allowed_email_domains, domain)) return refuse('sso_domain_not_allowed');
-  if ((await speaksFor(ctx, connection, domain)) !== 'own') return refuse('sso_domain_not_allowed');
   return { kind: 'register', proven: await provesAddress(ctx, connection, said) };
 }
 
@@ -66,6 +65,8 @@ export async function decide(ctx: Context, connection: Connection, profile: Prof
   const domain = profile.email && domainOfEmail(profile.email.email);
   if (!profile.email || domain === null || !profile.email_verified) return refuse('sso_email_unverified');
   if (await requiresOtherConnection(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
+  // Asked before anybody is looked up: a provider learns nothing of addresses that it doesn't speak for, not even whether they have an account.
+  if ((await speaksFor(ctx, connection, domain)) !== 'own') return refuse('sso_domain_not_allowed');
   const user = await findUserByEmailKey(ctx.scope, profile.email.email_key);
   const said = { email: profile.email.email, email_verified: profile.email_verified };
   return user ? decideExisting(ctx, connection, user, said) : decideNew(ctx, connection, said, domain);

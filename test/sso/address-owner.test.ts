@@ -65,14 +65,34 @@ describe('a connection that is limited to customer.example', () => {
     },
   );
 
-  test('links nobody elsewhere by its word: the person proves the account here, or nothing happens (attack 14.910)', async () => {
-    const user = await addUser(ctx, { email: `cfo-${uuidv7(1)}@bigbank.example` });
-    says(user.email);
-    const asked = await loginThrough(browser, limited);
-    expect([asked.status, (await asked.text()).includes('id="link-account"'), browser.cookies.has('session')]).toEqual([200, true, false]);
-    await ctx.knex('users').where({ id: user.id }).update({ password_hash: null });
-    const refused = await loginThrough(browser, limited);
-    expect([refused.status, await codeOf(refused)]).toEqual([409, 'sso_account_exists']);
+  test('links nobody elsewhere, and does not learn who has an account (attacks 14.910 and 14.1094)', async () => {
+    const email = `cfo-${uuidv7(1)}@bigbank.example`;
+    const answers = async (asserted = email) => {
+      says(asserted);
+      const answer = await loginThrough(browser, limited);
+      return [
+        answer.status,
+        (await answer.text()).replaceAll(/<input[^>]*>|[0-9a-f]{8}-[0-9a-f-]{27}/g, ''),
+        browser.cookies.has('session'),
+      ];
+    };
+    const unknown = await answers();
+    expect(unknown).toMatchObject([403, expect.stringContaining('sso_domain_not_allowed'), false]);
+    const user = await addUser(ctx, { email });
+    expect(await answers()).toEqual(unknown);
+    for (const changes of [{ email_verified: false }, { password_hash: null }, { status: 'blocked' }]) {
+      await ctx.knex('users').where({ id: user.id }).update(changes);
+      expect(await answers()).toEqual(unknown);
+    }
+    for (const account_linking of ['never', 'verified_email'] as const) {
+      await set(limited, { account_linking });
+      expect(await answers()).toEqual(unknown);
+    }
+    await ctx.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: false });
+    service.deps.cache.clear();
+    expect(await answers(`nobody-${uuidv7(1)}@bigbank.example`)).toEqual(unknown);
+    await ctx.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: true });
+    service.deps.cache.clear();
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   });
 
@@ -112,7 +132,7 @@ test('a domain stays that of its connection while that is disabled: no other one
   expect([refused.status, await codeOf(refused)]).toEqual([403, 'sso_domain_not_allowed']);
   const known = await addUser(ctx, { email: 'cfo@bigbank.example' });
   says(known.email);
-  expect((await (await loginThrough(browser, general)).text()).includes('id="link-account"')).toBe(true);
+  expect((await loginThrough(browser, general)).status).toBe(403);
   expect(await listIdentities(ctx, known.id)).toEqual([]);
   await set(owner, { domains: [] });
   expect(await registered(general, 'ceo@bigbank.example')).toMatchObject({ email_verified: true });

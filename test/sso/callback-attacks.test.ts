@@ -369,7 +369,6 @@ describe('linking', () => {
   test.each([
     ['mode ask', { account_linking: 'ask' as const }, { email_verified: true }],
     ['a local address that was never verified', {}, { email_verified: false }],
-    ['a connection that is for other domains', { domains: ['elsewhere.example'] }, { email_verified: true }],
   ])('linked only after the local password, and by no wrong one: %s (attack 14.157)', async (name, mode, local) => {
     const asking = await addConnection(ctx, { issuer: honest.url, ...mode });
     const email = `${name.replaceAll(' ', '-')}@corp.example`;
@@ -384,18 +383,15 @@ describe('linking', () => {
     expect([right.status, right.headers.get('location'), browser.cookies.has('idp_session')]).toEqual([303, '/account', true]);
     expect(await listIdentities(ctx, user.id)).toMatchObject([{ subject: `sub of ${name}`, connection_id: asking.id }]);
     expect((await loginThrough(new Browser(service.url), asking)).status).toBe(303);
-    if ('domains' in mode) await update<ConnectionRow>(ctx.scope, 'connections', { id: asking.id }, { domains: [] });
-    ctx.cache.invalidate(ctx.environment.id, 'connections');
   });
 
   test("an address whose domain is another connection's is neither linked nor registered by this one (attack 14.157)", async () => {
     const owner = await addConnection(ctx, { issuer: evil.url, domains: ['owned.example'] });
     await addUser(ctx, { email: 'known@owned.example' });
-    honest.claims = { ...person, sub: 'known', email: 'known@owned.example' };
-    const page = await loginThrough(browser, connection);
-    expect([page.status, (await page.text()).includes('id="link-account"')]).toEqual([200, true]);
-    honest.claims = { ...person, sub: 'new', email: 'new@owned.example' };
-    await expectRefused(() => loginThrough(browser, connection), 403, 'sso_domain_not_allowed');
+    for (const sub of ['known', 'new']) {
+      honest.claims = { ...person, sub, email: `${sub}@owned.example` };
+      await expectRefused(() => loginThrough(browser, connection), 403, 'sso_domain_not_allowed');
+    }
     await remove<ConnectionRow>(ctx.scope, 'connections', { id: owner.id });
     ctx.cache.invalidate(ctx.environment.id, 'connections');
   });
