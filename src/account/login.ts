@@ -141,6 +141,6 @@ export function login(web: Web) {
     const { user } = verdict;
     const proofs = [proofNow('password', req.ctx.clock.now())];
     const step = { user, proofs, proven_hash: user.password_hash, method: 'password', return_to } as const;
-    answerStep(req, res, user, await takeFirstStep(req, res, step));
+    answerStep(req, res, await takeFirstStep(req, res, step));
   };
 }

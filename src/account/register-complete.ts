@@ -15,9 +15,8 @@ import { pendingClient, pendingFormAction } from './login.js';
 import { showRecoveryCodes } from './recovery-codes-page.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { completeByPasskey, namesIn, refuseNames, registrationExpired, requireRegistration } from './register-passkey.js';
-import { answerStep, credentialIn } from './sign-in/answer.js';
+import { answerStep, credentialIn, stepBody } from './sign-in/answer.js';
 import { passkeyPart } from '../http/auth/passkey-part.js';
-import { userDocument } from './user-document.js';
 import { wordsOf } from '../http/pages/words.js';
 
 type CompleteState = {
@@ -105,13 +104,12 @@ export function complete(web: Web) {
     }
     const { user, proofs, recovery_codes } = made;
     const outcome = await takeFirstStep(req, res, { user, proofs, method: 'registration', return_to });
-    if (recovery_codes === null) return answerStep(req, res, user, outcome, 201);
-    const { redirect_to } = outcome;
-    const next = { href: redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
+    if (recovery_codes === null) return answerStep(req, res, outcome, 201);
+    const next = { href: outcome.redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
     showRecoveryCodes(web, req, res, {
       status: 201,
       codes: recovery_codes,
-      body: { user: userDocument(user), redirect_to },
+      body: stepBody(outcome),
       next,
       email: user.email,
     });

@@ -7,7 +7,7 @@ import { linkIdentity } from '../domain/connections/identities.js';
 import { Duplicate } from '../db/failures.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
-import { insertUser, recordLogin, updateUser, type UserChanges, type UserRow } from '../db/tables/users.js';
+import { insertUser, updateUser, type UserChanges, type UserRow } from '../db/tables/users.js';
 import { own } from '../lib/named.js';
 import { uuidv7 } from '../lib/random.js';
 import type { Request, Response } from 'express';
@@ -79,12 +79,8 @@ async function settle(
   client_id: string | null,
 ): Promise<UserRow> {
   return transaction(ctx, async (tx) => {
+    if (decision.kind === 'register') return register(tx, { connection, profile, proven: decision.proven, client_id });
     const now = tx.clock.now();
-    if (decision.kind === 'register') {
-      const user = await register(tx, { connection, profile, proven: decision.proven, client_id });
-      await recordLogin(tx.scope, user.id, now);
-      return user;
-    }
     const { user } = decision;
     const account = accountOf(connection, profile);
     if (decision.kind === 'known')
@@ -95,7 +91,6 @@ async function settle(
         updated_at: now,
       });
     await syncProfile(tx, connection, user, profile.attributes);
-    await recordLogin(tx.scope, user.id, now);
     return user;
   });
 }

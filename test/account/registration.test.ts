@@ -58,7 +58,9 @@ describe('by JSON', () => {
     const browser = new Browser(service.url);
     const completed = await post('/register/complete', { ...verified.body, ...names, password: strong }, browser);
     expect(completed.status).toBe(201);
-    expect(completed.body).toMatchObject({ user: { email, email_verified: true, ...names, status: 'active' }, redirect_to: '/account' });
+    const made = { email, email_verified: true, ...names, status: 'active', last_login_at: expect.stringMatching(/Z$/) };
+    expect(completed.body).toMatchObject({ user: made, redirect_to: '/account' });
+    expect((await usersOf(email))?.login_count).toBe(1);
     expect(browser.cookies.has('idp_session')).toBe(true);
     const user = await usersOf(email);
     expect(user?.password_hash).toMatch(/^\$argon2id\$/);

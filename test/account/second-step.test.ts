@@ -14,6 +14,7 @@ import {
   wrongTotpCode,
 } from '../support/factors.js';
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
+import { auditRows } from '../support/security-events.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
@@ -68,6 +69,62 @@ describe('after a right password', () => {
     expect(
       ((await (await new Browser(service.url).postJson('/login', { email: user.email, password })).json()) as SignedIn).user.email,
     ).toBe(user.email);
+  });
+});
+
+/** What is kept of the user's logins, and how many are in the audit log. */
+async function loginsOf(user_id: string) {
+  const user = await findUser((await service.context()).scope, user_id);
+  const rows = (await auditRows(service, 'login.succeeded')).filter(({ actor_id }) => actor_id === user_id);
+  return { last_login_at: user?.last_login_at, login_count: user?.login_count, recorded: rows.length };
+}
+
+describe('a login is a whole sign-in (specification 4.12.10)', () => {
+  const none = { last_login_at: null, login_count: 0, recorded: 0 };
+  const once = { last_login_at: expect.any(Date), login_count: 1, recorded: 1 };
+
+  test('a right password without its second factor counts as none, with it as one', async () => {
+    const { user, secret } = await addTwoStepUser(service);
+    await halfSignedIn(service, user);
+    const browser = await halfSignedIn(service, user);
+    expect(await loginsOf(user.id)).toEqual(none);
+    expect((await verify(browser, { method: 'totp', code: wrongTotpCode(secret, now()) })).status).toBe(422);
+    expect(await loginsOf(user.id)).toEqual(none);
+    expect((await verify(browser, { method: 'totp', code: totpCode(secret, now()) })).status).toBe(200);
+    expect(await loginsOf(user.id)).toEqual(once);
+  });
+
+  test('a code by mail and its second factor count alike', async () => {
+    await setEnvironment(service, { email_code_sign_in_enabled: true });
+    const { user, secret } = await addTwoStepUser(service);
+    const browser = new Browser(service.url);
+    const { sign_in_id } = (await (await browser.postJson('/login/code', { email: user.email })).json()) as { sign_in_id: string };
+    const code = codeIn(await lastMailTo(service.url, user.email));
+    expect((await browser.postJson('/login/code/verify', { sign_in_id, code })).status).toBe(200);
+    expect(browser.cookies.has('idp_signin')).toBe(true);
+    expect(await loginsOf(user.id)).toEqual(none);
+    expect((await verify(browser, { method: 'totp', code: totpCode(secret, now()) })).status).toBe(200);
+    expect(await loginsOf(user.id)).toEqual(once);
+    await setEnvironment(service, { email_code_sign_in_enabled: false });
+  });
+
+  test('a password that confirms a session is none', async () => {
+    const user = await addUser(await service.context());
+    const browser = new Browser(service.url);
+    await browser.postJson('/login', { email: user.email, password });
+    expect(await loginsOf(user.id)).toEqual(once);
+    expect((await browser.postJson('/account/confirm', { password })).status).toBe(200);
+    expect(await loginsOf(user.id)).toMatchObject({ login_count: 1 });
+  });
+
+  test('wrong passwords are forgotten with the right one, whatever becomes of the second step', async () => {
+    const { user } = await addTwoStepUser(service);
+    const failed = async () => (await findUser((await service.context()).scope, user.id))?.failed_login_count;
+    for (const wrong of ['a wrong one', 'another wrong one'])
+      await new Browser(service.url).postJson('/login', { email: user.email, password: wrong });
+    expect(await failed()).toBe(2);
+    await halfSignedIn(service, user);
+    expect(await failed()).toBe(0);
   });
 });
 

@@ -371,9 +371,9 @@ const budget: Record<
   },
   'sign-in page': { limit: 0, run: async () => (await fetch(`${origin}/login`)).status },
   // One of them counts the try before the password is looked at, for the account and the browser, and one takes both back.
-  'password sign-in with a browser that the account knows: the page and its form': { limit: 9, status: 303, run: signInAgain },
+  'password sign-in with a browser that the account knows: the page and its form': { limit: 8, status: 303, run: signInAgain },
   // Two of them ask which steps there are; none is a transaction.
-  'password sign-in that takes a second step': { limit: 7, run: async () => (await twoStepLogin()).status },
+  'password sign-in that takes a second step': { limit: 6, run: async () => (await twoStepLogin()).status },
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 

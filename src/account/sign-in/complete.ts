@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { Duplicate } from '../../db/failures.js';
-import { advanceSignIn } from '../../db/tables/sign_ins.js';
-import { findUser } from '../../db/tables/users.js';
+import { advanceSignIn, type SignInRow } from '../../db/tables/sign_ins.js';
+import { findUser, type UserRow } from '../../db/tables/users.js';
 import { settleLinking } from '../../domain/connections/settle-linking.js';
 import { withProofs, type Proof } from '../../domain/sessions/proofs.js';
 import { rememberBrowser } from '../../domain/sign-ins/devices.js';
@@ -34,18 +34,22 @@ export type Completion = {
 };
 
 /** A session reaches a higher class: it goes on with a new token. */
-async function stepUp(req: Request, res: Response, added: readonly Proof[], return_to: string | null): Promise<StepOutcome> {
+async function stepUp(req: Request, res: Response, user: UserRow, added: readonly Proof[], return_to: string | null): Promise<StepOutcome> {
   for (const proof of added)
     if (!(await addProof(req, res, proof))) throw new PageError(401, 'login_required', errorMessage('login_required'));
-  return { redirect_to: return_to ?? home, second_factor: null };
+  return { user, redirect_to: return_to ?? home };
 }
 
 /** Turns a half sign-in into a session: of two requests at once one does. What it was kept for happens with it. */
-async function finish(req: Request, res: Response, claimant: Claimant, proofs: readonly Proof[], how: Completion): Promise<void> {
-  const { user, sign_in } = claimant;
-  if (sign_in === null) return;
+async function finish(
+  req: Request,
+  res: Response,
+  { user, sign_in }: { user: UserRow; sign_in: SignInRow },
+  proofs: readonly Proof[],
+  how: Completion,
+): Promise<UserRow> {
   const origin = originOf(req);
-  await signIn(req, res, {
+  const signedIn = await signIn(req, res, {
     user,
     proofs,
     proven_hash: sign_in.proven_hash,
@@ -62,6 +66,7 @@ async function finish(req: Request, res: Response, claimant: Claimant, proofs: r
   });
   clearSignInCookie(req, res);
   req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
+  return signedIn;
 }
 
 /**
@@ -77,17 +82,15 @@ export async function completeClaim(
 ): Promise<StepOutcome> {
   const { sign_in } = claimant;
   const { return_to } = how;
-  if (sign_in === null) return stepUp(req, res, added, return_to);
+  if (sign_in === null) return stepUp(req, res, claimant.user, added, return_to);
   // As it is now: enrolment has changed it.
   const user = await findUser(req.ctx.scope, claimant.user.id);
   if (!user) throw signInExpired(return_to);
   const proofs = withProofs(claimant.proofs, added);
   const next = await nextStep(req.ctx, user, proofs);
   const skips = how.skip === true && next.kind === 'enroll' && next.skip_until !== null;
-  if (next.kind === 'none' || skips) {
-    await finish(req, res, { ...claimant, user }, proofs, how);
-    return { redirect_to: return_to ?? home, second_factor: null };
-  }
+  if (next.kind === 'none' || skips)
+    return { user: await finish(req, res, { user, sign_in }, proofs, how), redirect_to: return_to ?? home };
   if (!(await advanceSignIn(req.ctx.scope, sign_in.id, next.kind, proofs))) throw signInExpired(return_to);
   return askFor(req, next, { user, proofs, expires_at: sign_in.expires_at, return_to });
 }

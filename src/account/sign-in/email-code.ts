@@ -144,7 +144,7 @@ export function proveCode(web: Web) {
     const verdict = missing ? null : await proveEmailSignIn(req.ctx, input);
     if (verdict?.outcome === 'proven') {
       const { user, proof } = verdict;
-      return answerStep(req, res, user, await takeFirstStep(req, res, { user, proofs: [proof], method: 'email_code', return_to }));
+      return answerStep(req, res, await takeFirstStep(req, res, { user, proofs: [proof], method: 'email_code', return_to }));
     }
     if (verdict) {
       req.ctx.metrics.logins.inc({ method: 'email_code', outcome: verdict.outcome });

@@ -28,8 +28,7 @@ import { bodyReturnTo, bodyText } from '../fields.js';
 import { showRecoveryCodes } from '../recovery-codes-page.js';
 import { refusalError, type StepRefusal } from '../refusal.js';
 import { pendingTotp, renderTotp, totpExpired, wrongTotpCode, type TotpPlace } from '../totp.js';
-import { userDocument } from '../user-document.js';
-import { answerStep, credentialIn } from './answer.js';
+import { answerStep, credentialIn, stepBody } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
 import { acrValuesOf, renderEnroll } from './enroll-page.js';
 import { wordsOf } from '../../http/pages/words.js';
@@ -92,11 +91,9 @@ async function refuse(web: Web, req: Request, res: Response, refusal: StepRefusa
 async function goOn(web: Web, req: Request, res: Response, proof: Proof, codes: string[] | null): Promise<void> {
   const claimant = claimantOf(req);
   const outcome = await completeClaim(req, res, claimant, [proof], { return_to: bodyReturnTo(req) });
-  if (codes === null) return answerStep(req, res, claimant.user, outcome);
-  const { redirect_to, second_factor } = outcome;
-  const body = second_factor === null ? { user: userDocument(claimant.user), redirect_to } : { user: null, redirect_to, second_factor };
-  const next = { href: redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
-  showRecoveryCodes(web, req, res, { status: 200, codes, body, next, email: claimant.user.email });
+  if (codes === null) return answerStep(req, res, outcome);
+  const next = { href: outcome.redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
+  showRecoveryCodes(web, req, res, { status: 200, codes, body: stepBody(outcome), next, email: claimant.user.email });
 }
 
 /** POST /login/enroll/passkey/options: what `navigator.credentials.create` takes. */
@@ -195,5 +192,5 @@ export async function skipEnrolment(req: Request, res: Response): Promise<void> 
   if (!claimant.sign_in || graceEnd(req.ctx, claimant.user) === null) {
     throw new PageError(403, 'factor_required', message('refusal.enroll_first'));
   }
-  answerStep(req, res, claimant.user, await completeClaim(req, res, claimant, [], { return_to: bodyReturnTo(req), skip: true }));
+  answerStep(req, res, await completeClaim(req, res, claimant, [], { return_to: bodyReturnTo(req), skip: true }));
 }

@@ -1,7 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { usePasskey } from '../../domain/authenticators/passkey-sign-in.js';
 import { requiredConnectionFor } from '../../domain/connections/connections.js';
-import { recordLogin } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { browserSecretOf } from '../../http/auth/browser-secret.js';
 import { takeFirstStep } from '../../http/auth/first-step.js';
@@ -55,13 +54,8 @@ export function signInByPasskey(web: Web) {
     // An address that signs in through one connection alone does so, whatever else its account has.
     const elsewhere = proven && (await requiredConnectionFor(req.ctx, proven.user.email)) !== null;
     if (proven && !elsewhere) {
-      await recordLogin(req.ctx.scope, proven.user.id, req.ctx.clock.now());
-      return answerStep(
-        req,
-        res,
-        proven.user,
-        await takeFirstStep(req, res, { user: proven.user, proofs: [proven.proof], method: 'passkey', return_to }),
-      );
+      const step = { user: proven.user, proofs: [proven.proof], method: 'passkey', return_to } as const;
+      return answerStep(req, res, await takeFirstStep(req, res, step));
     }
     const outcome = verdict.outcome === 'proven' ? 'refused' : verdict.outcome;
     req.ctx.metrics.logins.inc({ method: 'passkey', outcome });

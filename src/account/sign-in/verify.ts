@@ -169,6 +169,6 @@ export function verify(web: Web) {
       return refuse(refusalOf(answer.method, verdict, gone));
     }
     const remember_device = ['on', 'true'].includes(String((req.body as Record<string, unknown>)['remember_device']));
-    answerStep(req, res, user, await completeClaim(req, res, claimant, [verdict.proof], { return_to, remember_device }));
+    answerStep(req, res, await completeClaim(req, res, claimant, [verdict.proof], { return_to, remember_device }));
   };
 }

@@ -51,12 +51,12 @@ export async function countPasswordTry(scope: Scope, tried: PasswordTry, lockout
 /** What becomes of the count of the browser. */
 const ofBrowser = {
   right: `delete from browser_lockouts`,
-  unseen: `update browser_lockouts set failed_login_count = case when $7 then $4 - 1 else greatest(failed_login_count - 1, 0) end,
+  unseen: `update browser_lockouts set failed_login_count = case when $7 then $4 else greatest(failed_login_count - 1, 0) end,
              locked_until = case when $7 then null else locked_until end`,
 } as const;
 
 /**
- * Takes a counted try back, with the locks that it set, in one statement: the password was `right`, which ends the count of the browser, or `unseen`, for
+ * Takes a counted try back, with the locks that it set, in one statement: the password was `right`, which ends the counts, or `unseen`, for
  * there was no time to look at it.
  */
 export async function returnPasswordTry(
@@ -74,11 +74,12 @@ export async function returnPasswordTry(
                ${ofBrowser[end]} where environment_id = $1 and browser_digest = $3 and $7::boolean is not null returning true
              )
              update users u set
-               failed_login_count = case when $6 then $4 - 1 else greatest(u.failed_login_count - 1, 0) end,
+               failed_login_count = case when $6 then $4 else least($4, greatest(u.failed_login_count - 1, 0)) end,
                locked_until = case when $6 and u.locked_until = $5 then null else u.locked_until end
              from hasty, (select count(*) as count from browser) returned
              where u.environment_id = $1 and u.id = $2 and $6::boolean is not null and returned.count >= 0`,
     },
-    [user_id, browser_digest, threshold, locked_until, account_locked, browser_locked],
+    // The failures that are left where this very try had locked.
+    [user_id, browser_digest, end === 'right' ? 0 : threshold - 1, locked_until, account_locked, browser_locked],
   );
 }

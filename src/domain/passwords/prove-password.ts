@@ -1,5 +1,5 @@
 import { countPasswordTry, returnPasswordTry, type Lockout } from '../../db/tables/browser_lockouts.js';
-import { findDearestImportedHash, findUserByEmailKey, recordLogin, replacePassword, type UserRow } from '../../db/tables/users.js';
+import { findDearestImportedHash, findUserByEmailKey, replacePassword, type UserRow } from '../../db/tables/users.js';
 import type { Deadline } from '../../lib/deadline.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { requiredConnectionFor } from '../connections/connections.js';
@@ -114,14 +114,13 @@ async function prove(ctx: Context, attempt: Attempt, again = true): Promise<Pass
   }
   const current = await refreshHash(ctx, user, password, patience);
   if (!current) return again ? prove(ctx, attempt, false) : { outcome: 'invalid' };
-  await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };
 }
 
 type Attempt = { readonly email: string; readonly password: string; readonly barred: boolean; readonly by: Proving };
 
 /**
- * Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. An address that signs in through one
+ * Checks an address and a password. A hash of outdated parameters is replaced. An address that signs in through one
  * connection alone (`required`) is nobody's here, whatever the password.
  */
 export async function provePassword(ctx: Context, email: string, password: string, by: Proving): Promise<PasswordVerdict> {

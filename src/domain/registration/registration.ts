@@ -211,8 +211,6 @@ async function register(
     first_name: input.first_name,
     last_name: input.last_name,
     ...ways,
-    last_login_at: now,
-    login_count: 1,
     created_at: now,
     updated_at: now,
   });

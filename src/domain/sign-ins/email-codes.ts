@@ -1,5 +1,5 @@
 import { consumePasscode, findBoundPasscode, findPasscode, renewPasscode, type PasscodeRow } from '../../db/tables/passcodes.js';
-import { findUser, findUserByEmailKey, recordLogin, type UserRow } from '../../db/tables/users.js';
+import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { isUuid } from '../../lib/random.js';
@@ -89,13 +89,11 @@ export async function proveEmailSignIn(
   return { outcome: 'proven', user: proven, proof: proofNow('email', ctx.clock.now()) };
 }
 
-/** Notes the login, and that the address is the user's: the code came by it. Null when it is another one by now. */
+/** Notes that the address is the user's: the code came by it. Null when it is another one by now. */
 async function provenAddress(ctx: Context, user: UserRow, origin: Origin): Promise<UserRow | null> {
-  const now = ctx.clock.now();
+  if (user.email_verified) return user;
   return transaction(ctx, async (tx) => {
-    await recordLogin(tx.scope, user.id, now);
-    if (user.email_verified) return user;
-    const changed = await proveAddress(tx, user, { administrator: null, origin }, { updated_at: now });
+    const changed = await proveAddress(tx, user, { administrator: null, origin }, { updated_at: tx.clock.now() });
     if (changed) await emitUserUpdated(tx, user, changed, ['email_verified']);
     return changed;
   });

@@ -45,8 +45,10 @@ export type SecondFactor = {
   readonly skip_expires_at?: string | null;
 };
 
-/** `second_factor` null: signed in. Otherwise the person is half signed in, which opens nothing, and `redirect_to` leads to the next step. */
-export type StepOutcome = { readonly redirect_to: string; readonly second_factor: SecondFactor | null };
+/** A person who is half signed in, which opens nothing; `redirect_to` leads to the next step. */
+export type HalfOutcome = { readonly user: null; readonly redirect_to: string; readonly second_factor: SecondFactor };
+/** `user`: who is signed in. */
+export type StepOutcome = { readonly user: UserRow; readonly redirect_to: string } | HalfOutcome;
 
 const home = '/account';
 
@@ -55,17 +57,21 @@ export async function askFor(
   req: Request,
   next: Exclude<NextStep, { kind: 'none' }>,
   claim: { readonly user: UserRow; readonly proofs: readonly Proof[]; readonly expires_at: Date; readonly return_to: string | null },
-): Promise<{ readonly redirect_to: string; readonly second_factor: SecondFactor }> {
+): Promise<HalfOutcome> {
   const expires_in = Math.ceil((claim.expires_at.getTime() - req.ctx.clock.now().getTime()) / 1000);
   if (next.kind === 'verify') {
     const methods = await secondStepMethods(req.ctx, claim.user, claim.proofs);
     const remember_device = req.ctx.environment.remember_device_lifetime > 0;
-    return { redirect_to: withReturnTo('/login/verify', {}, claim.return_to), second_factor: { methods, expires_in, remember_device } };
+    return {
+      user: null,
+      redirect_to: withReturnTo('/login/verify', {}, claim.return_to),
+      second_factor: { methods, expires_in, remember_device },
+    };
   }
   const enroll = enrollableKinds(req.ctx.environment);
   const skip_expires_at = next.skip_until?.toISOString() ?? null;
   const second_factor = { methods: [], expires_in, remember_device: false, enroll, skip_expires_at };
-  return { redirect_to: withReturnTo('/login/enroll', {}, claim.return_to), second_factor };
+  return { user: null, redirect_to: withReturnTo('/login/enroll', {}, claim.return_to), second_factor };
 }
 
 /** The proofs with that of a browser which skips this person's second step. */
@@ -100,9 +106,9 @@ export async function takeFirstStep(req: Request, res: Response, step: FirstStep
   const next = await nextStep(req.ctx, user, proofs);
   if (next.kind === 'none') {
     const also = linking === null ? undefined : { also: settleLinking(user, linking, originOf(req)) };
-    await signIn(req, res, { user, proofs, proven_hash, provider, ...also });
+    const signedIn = await signIn(req, res, { user, proofs, proven_hash, provider, ...also });
     count(req, method, true);
-    return { redirect_to: return_to ?? home, second_factor: null };
+    return { user: signedIn, redirect_to: return_to ?? home };
   }
   if (next.kind === 'enroll') await noteFactorDemand(req.ctx, user);
   const half = { user_id: user.id, stage: next.kind, proofs, proven_hash, provider, linking };

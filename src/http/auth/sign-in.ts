@@ -7,7 +7,7 @@ import type { Proof } from '../../domain/sessions/proofs.js';
 import { recordSignIn } from '../../domain/audit/sign-in-trail.js';
 import { completeSignIn } from '../../domain/sign-ins/sign-ins.js';
 import type { SignInRow } from '../../db/tables/sign_ins.js';
-import { holdPassword, holdUnproven, type UserRow } from '../../db/tables/users.js';
+import { holdUnproven, recordLogin, type UserRow } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { setSessionCookie } from './browser-session.js';
 import { deviceAfterSignIn, lastSignInHere, setDevice } from './device-cookie.js';
@@ -41,10 +41,12 @@ export const overtaken = () => new PageError(401, 'invalid_credentials', errorMe
 
 /**
  * Signs the user in to this browser, with a new token at every sign-in (session fixation): the same person's session goes on,
- * somebody else's ends. It is recorded, and a browser that is new to the account is told of by mail. Needs `browserSession` before.
- * @throws {PageError} 401 when the password was changed or the address proven a moment ago, 410 when the half sign-in has ended
+ * somebody else's ends. It is what counts as a login, in the session's transaction; a browser that is new to the account is told of by mail. Needs
+ * `browserSession` before.
+ * @returns the user as it is with the login
+ * @throws {PageError} 401 when the password was changed, the address proven or the user blocked a moment ago, 410 when the half sign-in has ended
  */
-export async function signIn(req: Request, res: Response, whole: WholeSignIn): Promise<void> {
+export async function signIn(req: Request, res: Response, whole: WholeSignIn): Promise<UserRow> {
   const { user: claimant, proofs, proven_hash = null, completes = null, provider = null, also } = whole;
   const { id: user_id } = claimant;
   const origin = originOf(req);
@@ -54,8 +56,8 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
   const last_here = lastSignInHere(req, user_id);
   const device = deviceAfterSignIn(req, user_id);
   const started = await transaction(req.ctx, async (tx) => {
-    const held = proven_hash === null ? null : await holdPassword(tx.scope, user_id, proven_hash);
-    if ((proven_hash !== null && !held) || !(await isStillProven(tx, claimant))) return null;
+    const user = await recordLogin(tx.scope, { ...claimant, proven_hash }, tx.clock.now());
+    if (!user) return null;
     if (completes !== null && !(await completeSignIn(tx, completes)))
       throw new PageError(410, 'sign_in_expired', errorMessage('sign_in_expired'));
     await also?.(tx, device);
@@ -63,11 +65,12 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, input));
     // What happens beside may change the user.
-    const user = also ? null : held;
-    await recordSignIn(tx, { user_id, user, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
-    return opened;
+    const current = also ? null : user;
+    await recordSignIn(tx, { user_id, user: current, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
+    return { user, token: opened.token };
   });
   if (!started) throw overtaken();
   setSessionCookie(req, res, started.token);
   setDevice(req, res, device);
+  return started.user;
 }
