@@ -21,8 +21,10 @@ type Present = Readonly<Record<string, string | undefined>>;
 const tolerance = (name: string): number => (name.length < 6 ? 0 : name.length < 9 ? 1 : 2);
 
 /** The variable that somebody meant who set another one; undefined when it is none of ours. */
-const meantBy = (name: string, known: readonly string[]): string | undefined =>
-  known.find((one) => one === name.toUpperCase() || distanceBetween(one, name) <= tolerance(one));
+function meantBy(name: string, known: readonly string[]): string | undefined {
+  const upper = name.toUpperCase();
+  return known.find((one) => one === upper || distanceBetween(one, name, tolerance(one)) <= tolerance(one));
+}
 
 /**
  * Looks at the variables without giving up at the first wrong one.

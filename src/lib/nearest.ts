@@ -1,5 +1,9 @@
-/** How many characters have to be inserted, left out, replaced or swapped with their neighbour to make one text of the other. */
-export function distanceBetween(one: string, other: string): number {
+/**
+ * How many characters have to be inserted, left out, replaced or swapped with their neighbour to make one text of the other; Infinity, found out
+ * much sooner, where it is more than `most`.
+ */
+export function distanceBetween(one: string, other: string, most: number): number {
+  if (Math.abs(one.length - other.length) > most) return Number.POSITIVE_INFINITY;
   let [before, row] = [[] as number[], Array.from({ length: other.length + 1 }, (_, column) => column)];
   for (let line = 1; line <= one.length; line++) {
     const next = [line];
@@ -11,8 +15,11 @@ export function distanceBetween(one: string, other: string): number {
       next.push(swapped ? Math.min(cost, (before[column - 2] ?? 0) + 1) : cost);
     }
     [before, row] = [row, next];
+    // Whatever comes goes on from one of these two.
+    if (Math.min(...row) > most && Math.min(...before) > most) return Number.POSITIVE_INFINITY;
   }
-  return row[other.length] ?? 0;
+  const distance = row[other.length] ?? 0;
+  return distance > most ? Number.POSITIVE_INFINITY : distance;
 }
 
 const longest = 100;
@@ -22,7 +29,7 @@ export function nearestName(text: string, names: readonly string[]): string | nu
   const written = text.slice(0, longest).toLowerCase();
   const allowed = Math.max(1, Math.floor(written.length / 3));
   const [best] = names
-    .map((name) => ({ name, distance: distanceBetween(written, name.toLowerCase()) }))
+    .map((name) => ({ name, distance: distanceBetween(written, name.toLowerCase(), allowed) }))
     .filter(({ distance }) => distance <= allowed)
     .sort((first, second) => first.distance - second.distance);
   return best?.name ?? null;

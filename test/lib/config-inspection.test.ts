@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { inspectConfig } from '../../src/config.js';
+import { costOf, mostHeld } from '../support/cost/event-loop.js';
 
 const namesOf = (environment: Record<string, string>) => inspectConfig(environment).nearby.map(({ name, meant }) => `${name} ${meant}`);
 
@@ -30,6 +31,16 @@ test('what other programs read is no mistake', () => {
       constructor: 'x',
     }),
   ).toEqual([]);
+});
+
+test('the variables of hundreds of services beside do not hold the event loop of whoever asks the doctor (attack 18.1081)', async () => {
+  const beside = Array.from({ length: 1_000 }, (_, index): [string, string] => [`ORDERS_${index}_SERVICE_HOST`, '10.0.0.1']);
+  const environment = Object.fromEntries([...beside, ['BASEURL', 'x'], ['x'.repeat(100_000), 'x']]);
+  const { ms } = await costOf(async () => {
+    expect(namesOf(environment)).toEqual(['BASEURL BASE_URL']);
+    return 200;
+  });
+  expect(ms).toBeLessThan(mostHeld);
 });
 
 test('every problem with the variables that it is about, and a configuration of the sound ones', () => {

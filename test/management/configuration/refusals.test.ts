@@ -281,6 +281,27 @@ test('a narrow permission applies no more than it may: neither a collection, nor
   expect(noted.map(({ attributes }) => attributes.reason)).toEqual(expect.arrayContaining(['scope_escalation', 'insufficient_scope']));
 });
 
+test('the permissions for what a document describes are asked before it is validated: whoever lacks one learns nothing of what is wrong (attack 18.1082)', async () => {
+  const hostile = { name: 'x'.repeat(5_000), nmae: 1, permissions: ' '.repeat(10_000) };
+  const collections: [name: string, records: unknown, lacks: string][] = [
+    ['clients', [hostile, hostile, { client_id: 7, federated_credentials: [0] }], 'clients:read'],
+    ['api_resources', [hostile, { identifier: 'https://h.example', permissions: [0, hostile] }], 'permissions:read'],
+    ['roles', Array.from({ length: 1_000 }, () => hostile.nmae), 'roles:read'],
+    ['mail_templates', [{ name: 'register_code', locale: 'de', html: '{{#a}}'.repeat(5_000) }], 'mail_templates:read'],
+  ];
+  const narrow = await holding('environments:read', 'webhooks:read', 'webhooks:write');
+  for (const [name, records, lacks] of collections)
+    for (const ask of [plan, apply]) {
+      const document = { version: 'none', [name]: records, webhooks: [hostile] };
+      const refused = await ask(narrow, document);
+      const [error] = refused.body['errors'] as Document[];
+      expect([refused.status, problemsOf(refused).length, error?.['code']], name).toEqual([403, 1, 'insufficient_scope']);
+      expect(error?.['meta'].required, name).toContain(lacks);
+      expect((await ask(api, document)).status, name).toBe(422);
+    }
+  expect((await plan(narrow, { version: 'none', webhooks: [hostile] })).status).toBe(422);
+});
+
 test('a document reaches its own environment alone, whatever it names (attack 33.694)', async () => {
   const { api: other } = await secondEnvironment(api);
   const named = await apply(other, { version: 1, roles: [{ name: 'x', permissions: [{ api_resource: 'https://api.example', names: ['orders:read'] }] }] }); // prettier-ignore
