@@ -295,9 +295,9 @@ test('the permissions for what a document describes are asked before it is valid
       const document = { version: 'none', [name]: records, webhooks: [hostile] };
       const refused = await ask(narrow, document);
       const [error] = refused.body['errors'] as Document[];
-      expect([refused.status, problemsOf(refused).length, error?.['code']], name).toEqual([403, 1, 'insufficient_scope']);
-      expect(error?.['meta'].required, name).toContain(lacks);
-      expect((await ask(api, document)).status, name).toBe(422);
+      expect([name, refused.status, problemsOf(refused).length, error?.['code']]).toEqual([name, 403, 1, 'insufficient_scope']);
+      expect(error?.['meta'].required).toContain(lacks);
+      expect([name, (await ask(api, document)).status]).toEqual([name, 422]);
     }
   expect((await plan(narrow, { version: 'none', webhooks: [hostile] })).status).toBe(422);
 });
