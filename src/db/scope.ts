@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
-import { Outdated } from './failures.js';
-import { spending, statementLinesOf, type StatementLines } from './knex.js';
+import { Outdated } from './connection/failures.js';
+import { spending, statementLinesOf, type StatementLines } from './connection/knex.js';
 import { spans, timed } from '../platform/spans/tracer.js';
-import { queryOn, type NamedQuery } from './statements/named.js';
-import type { RowKey } from './statements/pending.js';
+import { queryOn, type NamedQuery } from './connection/statements/named.js';
+import type { RowKey } from './connection/statements/pending.js';
 import type { Replica } from './postgres/replica.js';
-import type { TransactionLocks } from './process-locks.js';
+import type { TransactionLocks } from './connection/process-locks.js';
 
 /**
  * The one door to environment-owned tables: whose rows, and through which connection. Inside `transaction` the knex member is

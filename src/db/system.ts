@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { QueryResultRow } from 'pg';
 import { noDeadline } from '../lib/deadline.js';
-import { statementLinesOf } from './knex.js';
+import { statementLinesOf } from './connection/knex.js';
 import { runOn, runShort, statementObserver, type Statement } from './scope.js';
 
 /** Runs a named statement without an environment, for work on all environments together, such as the outbox. */

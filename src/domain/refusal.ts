@@ -1,4 +1,4 @@
-import { Duplicate } from '../db/failures.js';
+import { Duplicate } from '../db/connection/failures.js';
 import type { ApiErrorCode } from '../lib/error-codes.js';
 import { own } from '../lib/named.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { pendingMigrations } from '../db/migrate.js';
+import { pendingMigrations } from '../db/migrations/migrate.js';
 import type { Deps } from '../domain/context.js';
 import { opensPrimaryKey } from '../domain/secret-key/check.js';
 import { digest, equalDigests } from '../lib/digest.js';

@@ -1,4 +1,4 @@
-import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { insertAuditLog } from '../db/tables/audit_logs.js';
 import { listDomainsToCheck, lockCustomDomain, type CustomDomainRow } from '../db/tables/custom_domains.js';
 import { uuidv7 } from '../lib/random.js';

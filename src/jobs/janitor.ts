@@ -1,4 +1,4 @@
-import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { analyzeGrownTables } from '../db/postgres/statistics.js';
 import { deleteExpired, expiringTables, type DeletedBatch } from '../db/tables/expiring.js';
 import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';

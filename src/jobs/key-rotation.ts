@@ -1,4 +1,4 @@
-import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { listEnvironments } from '../db/tables/environments.js';
 import { listPublishedSigningKeys, longestSignedLifetime, type SigningKeyRow } from '../db/tables/signing_keys.js';
 import type { SigningAlgorithm } from '../lib/signing-algorithm.js';

@@ -1,4 +1,4 @@
-import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { deleteUnusedClient, listUnusedClients } from '../db/tables/unused_clients.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { recordSecurityEvent } from '../domain/audit/security-trail.js';

@@ -1,4 +1,4 @@
-import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { areThereLogos, sweepLogos } from '../db/tables/logos.js';
 import type { Deps } from '../domain/context.js';
 import { logoExpiry } from '../domain/logos/logos.js';

@@ -1,5 +1,5 @@
 import type { Context } from '../domain/context.js';
-import type { Position } from '../db/list.js';
+import type { Position } from '../db/lists/list.js';
 import { equalDigests } from '../lib/digest.js';
 import type { DigestUse } from '../lib/seal.js';
 

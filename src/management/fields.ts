@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/conditions.js';
-import type { LinkTable } from '../db/list.js';
-import type { SortKey } from '../db/list-source.js';
+import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/lists/conditions.js';
+import type { LinkTable } from '../db/lists/list.js';
+import type { SortKey } from '../db/lists/list-source.js';
 import { holdsInvisible, holdsStack } from '../lib/plain-words.js';
 import type { Filter, Resource } from './resource.js';
 

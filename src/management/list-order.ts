@@ -1,5 +1,5 @@
-import { areMoreThan } from '../db/list.js';
-import type { Condition } from '../db/list-source.js';
+import { areMoreThan } from '../db/lists/list.js';
+import type { Condition } from '../db/lists/list-source.js';
 import type { Context } from '../domain/context.js';
 import { ApiError } from '../errors.js';
 import { cursorProfile } from './negotiation.js';

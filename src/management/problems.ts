@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
-import { Dangling, Duplicate } from '../db/failures.js';
+import { Dangling, Duplicate } from '../db/connection/failures.js';
 import type { Environment } from '../domain/environments/environment.js';
 import { Refusal, type Problem } from '../domain/refusal.js';
 import { managementClass } from '../domain/sessions/management-demand.js';

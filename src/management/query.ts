@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.js';
-import type { Position } from '../db/list.js';
-import type { Condition, SortKey } from '../db/list-source.js';
+import type { Position } from '../db/lists/list.js';
+import type { Condition, SortKey } from '../db/lists/list-source.js';
 import { parseParameters } from '../lib/parameters.js';
 import type { Call } from './call.js';
 import { decodeCursor } from './cursor.js';

@@ -9,7 +9,7 @@ import { readQuery, type Query, type QueryParameters } from './query.js';
 import { findRecord, findRecords, listRecords } from './records.js';
 import { relatedTo } from './related.js';
 import { permissionFor, targetOf, versionOf, type Relationship, type Resource, type Row, type ToOne } from './resource.js';
-import type { Condition } from '../db/list-source.js';
+import type { Condition } from '../db/lists/list-source.js';
 
 /** What a read is asked for beside its address. */
 export type ReadRequest = {

@@ -1,7 +1,7 @@
 import type { Context } from '../domain/context.js';
-import { findRows, listRows, type ListPage, type ListRequest } from '../db/list.js';
-import type { Condition, ListedRow } from '../db/list-source.js';
-import { tookTooLong } from '../db/sqlstate.js';
+import { findRows, listRows, type ListPage, type ListRequest } from '../db/lists/list.js';
+import type { Condition, ListedRow } from '../db/lists/list-source.js';
+import { tookTooLong } from '../db/connection/sqlstate.js';
 import { ApiError } from '../errors.js';
 import { isUuid } from '../lib/random.js';
 import type { Resource, Row } from './resource.js';

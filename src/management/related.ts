@@ -1,7 +1,7 @@
 import type { Context } from '../domain/context.js';
-import { matches } from '../db/conditions.js';
-import { findLinks, findRows } from '../db/list.js';
-import type { Condition } from '../db/list-source.js';
+import { matches } from '../db/lists/conditions.js';
+import { findLinks, findRows } from '../db/lists/list.js';
+import type { Condition } from '../db/lists/list-source.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type Registry, type Relationship, type Resource, type Row, type ToMany } from './resource.js';
 

@@ -3,8 +3,8 @@ import type { Actor } from '../domain/actor.js';
 import type { Context } from '../domain/context.js';
 import type { Reach, Touch } from '../domain/reach/reach.js';
 import type { Problem } from '../domain/refusal.js';
-import type { LinkTable } from '../db/list.js';
-import type { Condition, Source, SortKey } from '../db/list-source.js';
+import type { LinkTable } from '../db/lists/list.js';
+import type { Condition, Source, SortKey } from '../db/lists/list-source.js';
 import { named } from '../lib/named.js';
 
 /** A record of any resource: a row as the database has it, or an entry of a list that the code holds. */

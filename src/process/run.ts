@@ -1,6 +1,6 @@
 import { ConfigError, readConfig, type Config } from '../config.js';
 import { BackupRefusal } from '../db/backup/refusal.js';
-import { OutdatedSchema } from '../db/baseline.js';
+import { OutdatedSchema } from '../db/migrations/baseline.js';
 import { DataDirectoryError, EmbeddedPostgresError } from '../db/postgres/embedded/embedded-postgres.js';
 import { createLogger, type Logger } from '../platform/log/logger.js';
 import { createStops, onSignals, type ShutdownHooks } from './startup.js';

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { Duplicate } from '../db/failures.js';
+import { Duplicate } from '../db/connection/failures.js';
 import { transaction, type Context } from '../domain/context.js';
 import { holdSession } from '../domain/sessions/sessions.js';
 import { linkToAccount, proveIdentity } from '../domain/connections/identities.js';

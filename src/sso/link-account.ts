@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { Duplicate } from '../db/failures.js';
+import { Duplicate } from '../db/connection/failures.js';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import type { ProviderAccount } from '../domain/connections/identities.js';
 import { proveLocalAccount, type PasswordVerdict } from '../domain/passwords/prove-password.js';

@@ -4,7 +4,7 @@ import { giveDefaultRoles } from '../domain/roles/default-roles.js';
 import { userData } from '../domain/events/data.js';
 import { emit } from '../domain/events/emit.js';
 import { linkIdentity } from '../domain/connections/identities.js';
-import { Duplicate } from '../db/failures.js';
+import { Duplicate } from '../db/connection/failures.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
 import { insertUser, updateUser, type UserChanges, type UserRow } from '../db/tables/users.js';

@@ -1,7 +1,7 @@
 // What `transaction` promises: all or nothing, and a second try where PostgreSQL says "try that again".
 import { beforeAll, expect, test } from 'vitest';
 import { holdLock, scopeOf } from '../../src/db/scope.js';
-import { processLocksOf } from '../../src/db/process-locks.js';
+import { processLocksOf } from '../../src/db/connection/process-locks.js';
 import { afterCommit, savepoint, transaction, type Context } from '../../src/domain/context.js';
 import { sharedContext } from '../support/shared-context.js';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { afterEach, expect, test } from 'vitest';
-import { createKnex } from '../../src/db/knex.js';
+import { createKnex } from '../../src/db/connection/knex.js';
 import { transaction } from '../../src/domain/context.js';
 import { queueMail } from '../../src/domain/mail/mail.js';
 import { createSealer } from '../../src/lib/seal.js';

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKnex } from '../../src/db/knex.js';
+import { createKnex } from '../../src/db/connection/knex.js';
 import { countSealedByKey } from '../../src/db/tables/sealed_columns.js';
 import { createSealer } from '../../src/lib/seal.js';
 import { Browser } from '../support/browser.js';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { sessionBounds } from '../../src/domain/sessions/sessions.js';
-import { Dangling, Duplicate } from '../../src/db/failures.js';
+import { Dangling, Duplicate } from '../../src/db/connection/failures.js';
 import { createScope, scopeOf } from '../../src/db/scope.js';
 import { digest } from '../../src/lib/digest.js';
 import { manage, startManagedService } from '../support/management.js';

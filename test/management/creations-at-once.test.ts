@@ -1,8 +1,8 @@
 // Bursts of creations whose number is limited, which wait for one another: a small pool, and what others ask for meanwhile.
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { createKnex, poolState } from '../../src/db/knex.js';
+import { createKnex, poolState } from '../../src/db/connection/knex.js';
 import { createScope, holdLock } from '../../src/db/scope.js';
-import { processLocksOf } from '../../src/db/process-locks.js';
+import { processLocksOf } from '../../src/db/connection/process-locks.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { earlier } from '../../src/db/baseline.js';
+import { earlier } from '../../src/db/migrations/baseline.js';
 
 /** As many names as there were migrations before the baseline, ending with the last of them: a database knows no more of them. */
 export const earlierMigrations = (): string[] => [

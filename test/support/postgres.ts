@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
-import { createKnex } from '../../src/db/knex.js';
-import { migrate } from '../../src/db/migrate.js';
+import { createKnex } from '../../src/db/connection/knex.js';
+import { migrate } from '../../src/db/migrations/migrate.js';
 import { addressOf, administer } from './database.js';
 import { rowSecurity } from './row-security.js';
 

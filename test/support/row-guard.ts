@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, expect } from 'vitest';
-import type { NamedQuery } from '../../src/db/statements/named.js';
+import type { NamedQuery } from '../../src/db/connection/statements/named.js';
 
 /** As much of a connection as is needed to know whose rows it may reach. */
 type Connection = pg.Client & { readonly environment_id?: string | null; allowedRows?: string | null };

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { ownTables } from '../../src/db/backup/tables.js';
-import { createKnex } from '../../src/db/knex.js';
-import { migrate } from '../../src/db/migrate.js';
+import { createKnex } from '../../src/db/connection/knex.js';
+import { migrate } from '../../src/db/migrations/migrate.js';
 import { createEmptyDatabase } from './database.js';
 
 async function ask<Row extends object>(url: string, text: string): Promise<Row[]> {

@@ -1,6 +1,6 @@
 // A process that has no file descriptor left and asks the database, given by its address. Prints what each way of asking throws.
 import { closeSync, openSync } from 'node:fs';
-import { createKnex } from '../../src/db/knex.js';
+import { createKnex } from '../../src/db/connection/knex.js';
 import { createScope, run } from '../../src/db/scope.js';
 
 const knex = createKnex({ url: process.argv[2] as string, poolMax: 2 });

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { Duplicate } from '../../db/failures.js';
+import { Duplicate } from '../../db/connection/failures.js';
 import { advanceSignIn, type SignInRow } from '../../db/tables/sign_ins.js';
 import { findUser, type UserRow } from '../../db/tables/users.js';
 import { settleLinking } from '../../domain/connections/settle-linking.js';

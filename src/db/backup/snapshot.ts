@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import type { Knex } from 'knex';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { createKnex } from '../knex.js';
-import { appliedMigrations, migrationNames } from '../migrate.js';
+import { createKnex } from '../connection/knex.js';
+import { appliedMigrations, migrationNames } from '../migrations/migrate.js';
 import { BackupRefusal } from './refusal.js';
 import { listSequences, listTables, quoted, type SequenceState, type TableShape } from './tables.js';
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { migrationsTable } from '../baseline.js';
-import { migrationNames, readMigration } from '../migrate.js';
+import { migrationsTable } from '../migrations/baseline.js';
+import { migrationNames, readMigration } from '../migrations/migrate.js';
 
 /** A table and those of its columns that hold what was stored, not what PostgreSQL computes of it. */
 export type TableShape = { readonly name: string; readonly columns: readonly string[] };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createKnex } from '../knex.js';
+import { createKnex } from '../connection/knex.js';
 import { BackupRefusal } from './refusal.js';
 
 /** A new database on the server of the address, to be dropped again. @throws {BackupRefusal} when the role may make none */

@@ -3,8 +3,8 @@ import type { Client, QueryResultRow } from 'pg';
 import type { Logger } from '../../platform/log/logger.js';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
-import { openReplicaConnection } from '../knex.js';
-import { queryOn, type NamedQuery } from '../statements/named.js';
+import { openReplicaConnection } from '../connection/knex.js';
+import { queryOn, type NamedQuery } from '../connection/statements/named.js';
 
 /** The longest replication lag, in milliseconds, at which the replica is used: a revoked token is refused within a second. */
 const trustMs = 1000;

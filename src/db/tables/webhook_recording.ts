@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { plainArray } from '../statements/plain-array.js';
+import { plainArray } from '../connection/statements/plain-array.js';
 import { runSystem } from '../system.js';
 import type { FailureReason } from './webhook_deliveries.js';
 import { placeSql, type Held } from './webhook_queue.js';

@@ -9,7 +9,7 @@ import {
   type AuthenticatorKind,
   type AuthenticatorRow,
 } from '../../db/tables/authenticators.js';
-import { Duplicate } from '../../db/failures.js';
+import { Duplicate } from '../../db/connection/failures.js';
 import { findSession } from '../../db/tables/sessions.js';
 import { isEnrolling } from '../../db/tables/sign_ins.js';
 import { lockUser, type UserRow } from '../../db/tables/users.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { look as lookOnly } from '../../db/look.js';
+import { readOnly } from '../../db/connection/read-only.js';
 import { looks } from '../../lib/remedies.js';
 import { fileVariable } from '../../lib/variable-files.js';
 import type { CheckId } from './check-ids.js';
@@ -119,7 +119,7 @@ function askingAt(database: Installation['database']): Look['database'] {
   const lane = createLanes(lanes);
   return async (work) => {
     if (!isOpen(database)) throw new Error('there is no database to ask');
-    return lane(() => lookOnly(database.knex, limits.statement, work));
+    return lane(() => readOnly(database.knex, limits.statement, work));
   };
 }
 

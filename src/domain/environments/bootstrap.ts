@@ -8,7 +8,7 @@ import { insertPermissions, listPermissionsOfResource } from '../../db/tables/pe
 import { addRolePermissions, addUserRoles, findRoleByName, insertRole } from '../../db/tables/roles.js';
 import { findUserByEmailKey, insertUser } from '../../db/tables/users.js';
 import { ConfigError } from '../../config.js';
-import { withAdvisoryLock } from '../../db/advisory-lock.js';
+import { withAdvisoryLock } from '../../db/connection/advisory-lock.js';
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { own } from '../../lib/named.js';

@@ -19,7 +19,7 @@ import { emit } from '../events/emit.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { mailElsewhere } from '../passwords/reset.js';
-import { Duplicate } from '../../db/failures.js';
+import { Duplicate } from '../../db/connection/failures.js';
 import { defaultName, savePasskey } from '../authenticators/enrolment.js';
 import type { NewPasskey } from '../authenticators/passkey-registration.js';
 import { renewRecoveryCodes } from '../authenticators/recovery-codes.js';

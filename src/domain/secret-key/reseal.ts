@@ -1,4 +1,4 @@
-import { tryAdvisoryLock } from '../../db/advisory-lock.js';
+import { tryAdvisoryLock } from '../../db/connection/advisory-lock.js';
 import { awaitsUpgrade, noteSealedCounts, type SecretKeyRow } from '../../db/tables/secret_keys.js';
 import {
   countSealedByKey,

@@ -1,4 +1,4 @@
-import { Duplicate } from '../../db/failures.js';
+import { Duplicate } from '../../db/connection/failures.js';
 import {
   insertSigningKey,
   listPublishedSigningKeys,

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { bearerChallenge, managementMetadataUrl } from '../../domain/api-resources/metadata.js';
 import { OverloadedError } from '../../domain/passwords/hashing-queue.js';
-import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/failures.js';
+import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/connection/failures.js';
 import {
   ApiError,
   BodyError,

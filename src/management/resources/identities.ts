@@ -3,7 +3,7 @@ import { unlinkIdentity } from '../../domain/connections/identities.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { Refusal } from '../../domain/refusal.js';
 import { visibleIdentities, type KnownIdentity } from '../../db/tables/identities.js';
-import { matches } from '../../db/conditions.js';
+import { matches } from '../../db/lists/conditions.js';
 import { byIndex, equalTo, indexed, stamps, stampSorts, boundedText, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';

@@ -3,7 +3,7 @@ import type { Context } from '../../domain/context.js';
 import { changeRole, createRole, removeRole, type RoleInput } from '../../domain/roles/roles.js';
 import { reachOfRoles } from '../../domain/reach/reach-of.js';
 import { changeUserRoles } from '../../domain/users/users.js';
-import { findRows } from '../../db/list.js';
+import { findRows } from '../../db/lists/list.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { listPermissionIdsOfRole, type RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { matches } from '../../db/conditions.js';
+import { matches } from '../../db/lists/conditions.js';
 import { authenticatorKinds } from '../../db/tables/authenticators.js';
 import type { Filter } from '../resource.js';
 

@@ -20,7 +20,7 @@ import {
   type UserInput,
 } from '../../domain/users/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
-import { findRows } from '../../db/list.js';
+import { findRows } from '../../db/lists/list.js';
 import { authenticatorKinds } from '../../db/tables/authenticators.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';

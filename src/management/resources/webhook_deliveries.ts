@@ -4,8 +4,8 @@ import { eventTypes } from '../../domain/events/catalogue.js';
 import { mayReadEvent, reachOfDelivery } from '../../domain/reach/reach-of.js';
 import { noReach } from '../../domain/reach/reach.js';
 import { redeliver } from '../../domain/webhooks/webhooks.js';
-import { isOneOf, matches } from '../../db/conditions.js';
-import type { Condition } from '../../db/list-source.js';
+import { isOneOf, matches } from '../../db/lists/conditions.js';
+import type { Condition } from '../../db/lists/list-source.js';
 import {
   deliveryStatuses,
   deliveryTriggers,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../platform/log/logger.js';
-import { failsAgain } from '../../db/sqlstate.js';
+import { failsAgain } from '../../db/connection/sqlstate.js';
 import type { AttemptOutcome, Job, Queue } from './queue.js';
 
 /** Records results in batches: those that come in while a batch is written make up the next one. */

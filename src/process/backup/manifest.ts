@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { BackupRefusal } from '../../db/backup/refusal.js';
-import { sinceBaseline } from '../../db/baseline.js';
-import { migrationNames } from '../../db/migrate.js';
+import { sinceBaseline } from '../../db/migrations/baseline.js';
+import { migrationNames } from '../../db/migrations/migrate.js';
 import { packageRoot } from '../../lib/package-root.js';
 import type { Sealer } from '../../lib/seal.js';
 

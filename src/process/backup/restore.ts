@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { loadInto } from '../../db/backup/load.js';
-import { sinceBaseline } from '../../db/baseline.js';
+import { sinceBaseline } from '../../db/migrations/baseline.js';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import { listEnvironments } from '../../db/tables/environments.js';
 import { revokeAllSessions } from '../../db/tables/sessions.js';

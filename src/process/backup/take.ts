@@ -4,7 +4,7 @@ import type { Config } from '../../config.js';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import { withSnapshot, type Snapshot } from '../../db/backup/snapshot.js';
 import type { TableShape } from '../../db/backup/tables.js';
-import { migrationNames } from '../../db/migrate.js';
+import { migrationNames } from '../../db/migrations/migrate.js';
 import { listEnvironments } from '../../db/tables/environments.js';
 import { countSealedByKey } from '../../db/tables/sealed_columns.js';
 import { listPublishedKids } from '../../db/tables/signing_keys.js';

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { createKnex } from '../../db/knex.js';
-import { migrate } from '../../db/migrate.js';
+import { createKnex } from '../../db/connection/knex.js';
+import { migrate } from '../../db/migrations/migrate.js';
 import { startEmbeddedPostgres } from '../../db/postgres/embedded/embedded-postgres.js';
 import { schemaText } from '../../db/postgres/schema-text.js';
 

@@ -1,6 +1,6 @@
-import { createKnex } from '../../db/knex.js';
-import { migrate } from '../../db/migrate.js';
-import { planMigrations, type PlannedMigration } from '../../db/migration-plan.js';
+import { createKnex } from '../../db/connection/knex.js';
+import { migrate } from '../../db/migrations/migrate.js';
+import { planMigrations, type PlannedMigration } from '../../db/migrations/migration-plan.js';
 import { named } from '../../lib/named.js';
 import { runProgram } from '../../process/run.js';
 import { joinDatabase, joinExistingDatabase } from '../../process/startup.js';

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config.js';
-import { createKnex } from '../../../src/db/knex.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
 import { expiringTables } from '../../../src/db/tables/expiring.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 

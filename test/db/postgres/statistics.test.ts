@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKnex } from '../../../src/db/knex.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
 import { startStatistics } from '../../../src/jobs/janitor.js';
 import { silentLogger } from '../../../src/platform/log/logger.js';
 import { analyzeGrownTables } from '../../../src/db/postgres/statistics.js';

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { flushClientUse } from '../../../src/domain/clients/use.js';
 import { createContext } from '../../../src/domain/context.js';
 import { findClient, noteClientUse } from '../../../src/db/tables/clients.js';
-import { createKnex } from '../../../src/db/knex.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
 import { createTestDatabase } from '../../support/database.js';
 import { addClient, addEnvironment, addGrant, addResource, type TestClient } from '../../support/data.js';
 import { manage, type Api } from '../../support/management.js';

@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { look } from '../../../src/db/look.js';
+import { readOnly } from '../../../src/db/connection/read-only.js';
 import { reportProcess, type ProcessRow } from '../../../src/db/tables/processes.js';
 import { transaction, type Context } from '../../../src/domain/context.js';
 import { createLogStream } from '../../../src/domain/log-streams/log-streams.js';
@@ -431,9 +431,9 @@ describe('records', () => {
 
 describe('the look itself', () => {
   test('PostgreSQL refuses what would change something (attack 34.716)', async () => {
-    const writing = look(ctx.knex, 1000, (trx) => trx.raw('create table made_by_a_look ()'));
+    const writing = readOnly(ctx.knex, 1000, (trx) => trx.raw('create table made_by_a_look ()'));
     await expect(writing).rejects.toThrow(/read-only transaction/);
-    await expect(look(ctx.knex, 50, (trx) => trx.raw('select pg_sleep(5)'))).rejects.toThrow();
+    await expect(readOnly(ctx.knex, 50, (trx) => trx.raw('select pg_sleep(5)'))).rejects.toThrow();
   });
 
   test('a check that fails or hangs is a warning of its own, and tells no text of the error (attack 34.711)', async () => {

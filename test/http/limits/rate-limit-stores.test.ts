@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, describe, expect, test as always } from 'vitest';
-import { createKnex } from '../../../src/db/knex.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
 import { deleteExpiredRateLimits, type RateLimitDemand } from '../../../src/db/tables/rate_limits.js';
 import { createRedisStore } from '../../../src/http/limits/rate-limit-redis.js';
 import { createMemoryStore, createPostgresStore, type ProofUses, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';

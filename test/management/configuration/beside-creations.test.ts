@@ -1,6 +1,6 @@
 // Documents that make what single creations make at the same moment: both hold the number of each kind until they are committed.
 import { expect, test } from 'vitest';
-import { processLocksOf } from '../../../src/db/process-locks.js';
+import { processLocksOf } from '../../../src/db/connection/process-locks.js';
 import { apply, plan } from '../../support/configuration.js';
 import { manage } from '../../support/management.js';
 import { contextOf, sharedManagedService } from '../../support/shared-service.js';

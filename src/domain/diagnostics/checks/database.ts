@@ -1,4 +1,4 @@
-import { DatabaseFailure } from '../../../db/failures.js';
+import { DatabaseFailure } from '../../../db/connection/failures.js';
 import { serverStateOf, type ServerState } from '../../../db/postgres/server-state.js';
 import { fixes, looks } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';

@@ -1,4 +1,4 @@
-import { schemaDifference } from '../../../db/migrate.js';
+import { schemaDifference } from '../../../db/migrations/migrate.js';
 import { fixes } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 

@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg';
-import type { Deadline } from '../../lib/deadline.js';
+import type { Deadline } from '../../../lib/deadline.js';
 import { Unavailable } from '../failures.js';
 import type { NamedQuery } from './named.js';
 

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createKnex } from '../../src/db/knex.js';
-import { migrate, pendingMigrations } from '../../src/db/migrate.js';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
+import { migrate, pendingMigrations } from '../../../src/db/migrations/migrate.js';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../support/database.js';
 
 const names = (await readdir('migrations')).map((file) => file.replace('.sql', '')).sort();
 

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { Ambiguous, Unavailable } from '../../src/db/failures.js';
-import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
-import { createKnex, databaseQueues } from '../../src/db/knex.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { Ambiguous, Unavailable } from '../../../src/db/connection/failures.js';
+import { startEmbeddedPostgres } from '../../../src/db/postgres/embedded/embedded-postgres.js';
+import { createKnex, databaseQueues } from '../../../src/db/connection/knex.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
 let database: TestDatabase;
 let holder: Knex;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summaryOf } from '../../src/db/statements/summary.js';
+import { summaryOf } from '../../../src/db/connection/statements/summary.js';
 
 test.each([
   [{ name: 'clients.find', text: 'select * from clients where id = $1' }, 'clients.find'],

@@ -1,9 +1,9 @@
 // What the first lines of a migration say of it is what it does: each is run on a database, and the server is asked what it holds.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrationNames, readMigration } from '../../src/db/migrate.js';
-import { lockText, readHeader, type TableLock } from '../../src/db/migration-plan.js';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { migrationNames, readMigration } from '../../../src/db/migrations/migrate.js';
+import { lockText, readHeader, type TableLock } from '../../../src/db/migrations/migration-plan.js';
+import { createEmptyDatabase, type TestDatabase } from '../../support/database.js';
 
 /** Modes that stop writes, or reads too, from the weakest on; the others stop nothing but maintenance and each other. */
 const modes = ['share', 'share row exclusive', 'exclusive', 'access exclusive'];

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { rowsOf, type Condition, type ListedRow, type SortKey, type Source } from './list-source.js';
-import { table, type Scope } from './scope.js';
+import { table, type Scope } from '../scope.js';
 
 /** Where a page ends: the sort values of its last row as text, and its id. */
 export type Position = { readonly values: readonly string[]; readonly id: string };

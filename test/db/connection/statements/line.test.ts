@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKnex, poolState, statementLinesOf } from '../../../src/db/knex.js';
-import { createScope, run, type Short } from '../../../src/db/scope.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { createKnex, poolState, statementLinesOf } from '../../../../src/db/connection/knex.js';
+import { createScope, run, type Short } from '../../../../src/db/scope.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.js';
 
 let database: TestDatabase;
 let knex: Knex;

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { within, type Deadline } from '../lib/deadline.js';
-import { QueueGauge, type QueueState } from '../platform/metrics/queue-state.js';
+import { within, type Deadline } from '../../lib/deadline.js';
+import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
 import { Unavailable } from './failures.js';
 
 /**

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import { noDeadline, type Deadline } from '../lib/deadline.js';
-import { spans, type OpenSpan } from '../platform/spans/tracer.js';
+import { noDeadline, type Deadline } from '../../lib/deadline.js';
+import { spans, type OpenSpan } from '../../platform/spans/tracer.js';
 import { Outdated, Unavailable } from './failures.js';
 import type { PoolBulkhead, RunningStatement } from './pool-bulkhead.js';
-import type { Silence } from './silence.js';
+import type { SuspectConnections } from './suspect-connections.js';
 import { failureOf, type FailedCall } from './sqlstate.js';
 import { summaryOf } from './statements/summary.js';
 
@@ -13,7 +13,7 @@ export type ConnectionSettings = pg.ClientConfig & {
   /** Of a pool's connections. */
   readonly bulkhead?: PoolBulkhead<DeadlineClient>;
   /** Of a pool's connections, and told when this one has had no answer for `statementLimitMs`. */
-  readonly silence?: Silence;
+  readonly suspects?: SuspectConnections;
 };
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -43,14 +43,14 @@ export class DeadlineClient extends pg.Client {
   #deadline: Deadline = noDeadline;
   #hungUp = false;
   #environment_id: string | null = null;
-  readonly #silence: Silence | null;
+  readonly #suspects: SuspectConnections | null;
   #heardAt = performance.now();
 
   constructor(settings: ConnectionSettings) {
     super(settings);
     this.#limitMs = settings.statementLimitMs ?? Infinity;
     this.#bulkhead = settings.bulkhead ?? null;
-    this.#silence = settings.silence ?? null;
+    this.#suspects = settings.suspects ?? null;
   }
 
   /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. They are for one environment, or null: for all. */
@@ -75,7 +75,7 @@ export class DeadlineClient extends pg.Client {
 
   /** Whether nothing has been heard on it since another connection of its pool fell silent. */
   get isSuspect(): boolean {
-    return this.#silence?.concerns(this.#heardAt) ?? false;
+    return this.#suspects?.concerns(this.#heardAt) ?? false;
   }
 
   /** Whether a transaction is open, or has failed and waits for its rollback, as the server said last. */
@@ -146,7 +146,7 @@ export class DeadlineClient extends pg.Client {
     const giveUp = () => {
       this.hangUp();
       // A shorter time is the request's: the server would still have had some of its own.
-      if (ms >= this.#limitMs) this.#silence?.notice();
+      if (ms >= this.#limitMs) this.#suspects?.notice();
       settle(new Error(`the server has not answered within ${Math.round(ms)} ms`));
     };
     const timer = ms === Infinity ? undefined : setTimeout(giveUp, ms);

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tryAdvisoryLock } from '../../src/db/advisory-lock.js';
-import { createKnex } from '../../src/db/knex.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { tryAdvisoryLock } from '../../../src/db/connection/advisory-lock.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
 let database: TestDatabase;
 let knex: Knex;

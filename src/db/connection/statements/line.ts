@@ -1,6 +1,6 @@
 import type { Client, QueryResultRow } from 'pg';
 import { Conflict, Outdated, Unavailable } from '../failures.js';
-import { Silence } from '../silence.js';
+import { SuspectConnections } from '../suspect-connections.js';
 import { endsSession, tookTooLong } from '../sqlstate.js';
 import { Backlog } from './backlog.js';
 import { Isolation } from './isolation.js';
@@ -42,7 +42,7 @@ export type LineOptions = {
   /** The longest that an isolated statement may wait, and then run. Default 5 s. */
   readonly limitMs?: number;
   /** Shared with other connections to the same server. Default: the line's own. */
-  readonly silence?: Silence;
+  readonly suspects?: SuspectConnections;
   /** Told when the statements of a name are isolated, and when they are among the others again. */
   onChange?(name: string, isolated: boolean): void;
 };
@@ -75,16 +75,24 @@ class Line {
   #expiry: NodeJS.Timeout | null = null;
 
   constructor(options: LineOptions) {
-    const { open, connections, locking, slowMs = 200, limitMs = 5000, silence = new Silence(), onChange = () => undefined } = options;
+    const {
+      open,
+      connections,
+      locking,
+      slowMs = 200,
+      limitMs = 5000,
+      suspects = new SuspectConnections(),
+      onChange = () => undefined,
+    } = options;
     this.#options = options;
-    this.#connections = Array.from({ length: connections }, () => new SharedConnection(() => open(slowMs), silence));
+    this.#connections = Array.from({ length: connections }, () => new SharedConnection(() => open(slowMs), suspects));
     this.#backlog = new Backlog(options);
     this.#isolation = new Isolation({
       open: () => open(limitMs),
       slowMs,
       limitMs,
       silenceMs,
-      silence,
+      suspects,
       locking,
       onChange,
       release: (waiting) => {

@@ -1,8 +1,8 @@
 // Who waits for a lock that one transaction of the process at a time holds.
 import { describe, expect, test } from 'vitest';
-import { Unavailable } from '../../src/db/failures.js';
-import { LockTaken, TransactionLocks, ProcessLocks } from '../../src/db/process-locks.js';
-import { deadlineIn, noDeadline, type Deadline } from '../../src/lib/deadline.js';
+import { Unavailable } from '../../../src/db/connection/failures.js';
+import { LockTaken, TransactionLocks, ProcessLocks } from '../../../src/db/connection/process-locks.js';
+import { deadlineIn, noDeadline, type Deadline } from '../../../src/lib/deadline.js';
 
 describe('locks within a process', () => {
   test('a lock that one holds another has to wait for, and gets in the order of asking when it ends', async () => {

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Ambiguous } from '../../src/db/failures.js';
-import { createKnex, poolState, spending } from '../../src/db/knex.js';
-import { noDeadline } from '../../src/lib/deadline.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { Ambiguous } from '../../../src/db/connection/failures.js';
+import { createKnex, poolState, spending } from '../../../src/db/connection/knex.js';
+import { noDeadline } from '../../../src/lib/deadline.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
 type Connection = pg.Client & {
   __knex__disposed?: unknown;

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Ambiguous, DatabaseFailure, Unavailable } from '../../src/db/failures.js';
-import { createKnex } from '../../src/db/knex.js';
-import { createScope, run } from '../../src/db/scope.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { startDatabaseProxy } from '../support/database-proxy.js';
+import { Ambiguous, DatabaseFailure, Unavailable } from '../../../src/db/connection/failures.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
+import { createScope, run } from '../../../src/db/scope.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { startDatabaseProxy } from '../../support/database-proxy.js';
 
 let database: TestDatabase;
 const pools: Knex[] = [];

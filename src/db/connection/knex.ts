@@ -1,13 +1,13 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
-import type { Logger } from '../platform/log/logger.js';
-import { noDeadline, type Deadline } from '../lib/deadline.js';
-import type { PoolState } from '../platform/metrics/metrics.js';
-import { QueueGauge, type QueueState } from '../platform/metrics/queue-state.js';
-import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './connection.js';
+import type { Logger } from '../../platform/log/logger.js';
+import { noDeadline, type Deadline } from '../../lib/deadline.js';
+import type { PoolState } from '../../platform/metrics/metrics.js';
+import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
+import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './deadline-client.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
 import { PoolBulkhead } from './pool-bulkhead.js';
-import { Silence } from './silence.js';
+import { SuspectConnections } from './suspect-connections.js';
 import { createStatementLine, type StatementLine } from './statements/line.js';
 import { processLocksOf } from './process-locks.js';
 
@@ -124,7 +124,7 @@ export function spending(knex: Knex, deadline: Deadline, environment_id: string)
  */
 export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
   const { url, poolMax, unlimited = false, prepared = true, logger } = options;
-  const silence = new Silence();
+  const suspects = new SuspectConnections();
   const bulkhead = new PoolBulkhead<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
     connectionString: url,
@@ -151,7 +151,7 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   // Knex copies the settings of its connections, so what is shared by them isn't handed over there.
   class PoolConnection extends Base {
     constructor(settings: ConnectionSettings) {
-      super({ ...settings, silence, ...(!unlimited && { bulkhead }) });
+      super({ ...settings, suspects, ...(!unlimited && { bulkhead }) });
     }
   }
   dialect.driver = { ...pg, Client: PoolConnection };
@@ -166,8 +166,8 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
         isolated ? 'a slow statement runs apart from the others' : 'a statement is quick again',
       );
     const own: StatementLines = {
-      look_up: createStatementLine({ open, onChange, silence, ...lineOptions.look_up }),
-      write: createStatementLine({ open, onChange, silence, ...lineOptions.write }),
+      look_up: createStatementLine({ open, onChange, suspects, ...lineOptions.look_up }),
+      write: createStatementLine({ open, onChange, suspects, ...lineOptions.write }),
     };
     lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);

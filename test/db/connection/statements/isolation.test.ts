@@ -2,11 +2,11 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { Knex } from 'knex';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Ambiguous, Unavailable } from '../../../src/db/failures.js';
-import { createKnex, statementLinesOf, type StatementLines } from '../../../src/db/knex.js';
-import type { NamedQuery } from '../../../src/db/statements/named.js';
-import { deadlineIn, noDeadline } from '../../../src/lib/deadline.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { Ambiguous, Unavailable } from '../../../../src/db/connection/failures.js';
+import { createKnex, statementLinesOf, type StatementLines } from '../../../../src/db/connection/knex.js';
+import type { NamedQuery } from '../../../../src/db/connection/statements/named.js';
+import { deadlineIn, noDeadline } from '../../../../src/lib/deadline.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.js';
 
 const environment_id = '00000000-0000-7000-8000-000000000001';
 

@@ -2,10 +2,10 @@ import type { Knex } from 'knex';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '../platform/log/logger.js';
+import type { Logger } from '../../platform/log/logger.js';
 import { isOutdated, migrationsTable, sinceBaseline, takeOver } from './baseline.js';
-import { createKnex } from './knex.js';
-import { packageRoot } from '../lib/package-root.js';
+import { createKnex } from '../connection/knex.js';
+import { packageRoot } from '../../lib/package-root.js';
 
 /** Where the migrations are: files of SQL, and folders of them. */
 export const migrationDirectory = join(packageRoot, 'migrations');

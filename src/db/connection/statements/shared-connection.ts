@@ -2,7 +2,7 @@ import { DatabaseError, type Client, type QueryResultRow } from 'pg';
 import { StatementBatch, type PreparedStatements } from './batch.js';
 import type { NamedQuery } from './named.js';
 import { Ambiguous, Outdated, Unavailable } from '../failures.js';
-import type { Silence } from '../silence.js';
+import type { SuspectConnections } from '../suspect-connections.js';
 import { endsSession, failureOf } from '../sqlstate.js';
 
 /** An open connection and what it has prepared. */
@@ -13,18 +13,18 @@ export class SharedConnection {
   /** Whether a batch is on its way. */
   busy = false;
   readonly #open: () => Client;
-  readonly #silence: Silence;
+  readonly #suspects: SuspectConnections;
   #session: Promise<Session> | null = null;
   #heardAt = 0;
 
-  constructor(open: () => Client, silence: Silence) {
+  constructor(open: () => Client, suspects: SuspectConnections) {
     this.#open = open;
-    this.#silence = silence;
+    this.#suspects = suspects;
   }
 
   /** The connection that there is, or a new one when there is none or it may be dead. @throws what `pg` throws when the server can't be reached */
   session(): Promise<Session> {
-    if (this.#session && this.#silence.concerns(this.#heardAt)) this.hangUp();
+    if (this.#session && this.#suspects.concerns(this.#heardAt)) this.hangUp();
     return this.#session ?? this.#connect();
   }
 
@@ -34,7 +34,7 @@ export class SharedConnection {
       return await sendBatch(session, queries, silenceMs);
     } catch (error) {
       const { kind, usable } = error as BatchFailure;
-      if (kind === 'silent') this.#silence.notice();
+      if (kind === 'silent') this.#suspects.notice();
       if (!usable) this.hangUp();
       throw error;
     } finally {

@@ -1,6 +1,6 @@
 import type { Client, QueryResultRow } from 'pg';
 import { Unavailable } from '../failures.js';
-import type { Silence } from '../silence.js';
+import type { SuspectConnections } from '../suspect-connections.js';
 import { maxBatch } from './backlog.js';
 import { byKey, withoutExpired, type PendingStatement } from './pending.js';
 import { failureFor, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
@@ -32,7 +32,7 @@ export type IsolationOptions = {
   readonly limitMs: number;
   /** How long a connection may be silent before it is given up. */
   readonly silenceMs: number;
-  readonly silence: Silence;
+  readonly suspects: SuspectConnections;
   readonly locking: boolean;
   /** Called with what still waits of a name that is well again, to be run among the others. */
   release(waiting: PendingStatement[]): void;
@@ -145,7 +145,7 @@ export class Isolation {
     if (this.#bulkheads.size >= maxBulkheads) return null;
     const bulkhead: Bulkhead = {
       name,
-      connection: new SharedConnection(this.#options.open, this.#options.silence),
+      connection: new SharedConnection(this.#options.open, this.#options.suspects),
       waiting: [],
       running: false,
       takesAll,

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { createKnex } from '../../src/db/knex.js';
-import { migrate } from '../../src/db/migrate.js';
-import { schemaText } from '../../src/db/postgres/schema-text.js';
-import { createEmptyDatabase } from '../support/database.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
+import { migrate } from '../../../src/db/migrations/migrate.js';
+import { schemaText } from '../../../src/db/postgres/schema-text.js';
+import { createEmptyDatabase } from '../../support/database.js';
 
 test('docs/reference/schema.sql is what the migrations make (npm run docs writes it)', async () => {
   const database = await createEmptyDatabase();

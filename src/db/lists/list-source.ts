@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { table, type Scope } from './scope.js';
+import { table, type Scope } from '../scope.js';
 
 /** Rows of one table as a list endpoint sees them: which table, which column is the id, and of which type. */
 export type Source = {

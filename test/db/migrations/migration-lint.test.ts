@@ -1,7 +1,7 @@
 // What the release before uses stays: what migrations after the baseline may say, by their words. What they lock is measured in migration-locks.test.ts.
 import { expect, test } from 'vitest';
-import { migrationNames, readMigration } from '../../src/db/migrate.js';
-import { readHeader, type Phase } from '../../src/db/migration-plan.js';
+import { migrationNames, readMigration } from '../../../src/db/migrations/migrate.js';
+import { readHeader, type Phase } from '../../../src/db/migrations/migration-plan.js';
 
 const drops = [/\bdrop table (?!if exists pg_temp)/, /\bdrop column\b/];
 const alters = [
@@ -28,7 +28,7 @@ test('a new migration takes away nothing that the release before uses (specifica
   );
   expect(
     read.filter(({ phase }) => phase === null).map(({ name }) => name),
-    'Say -- phase: expand or -- phase: contract among its first lines; -- locks: is what test/db/migration-locks.test.ts says.',
+    'Say -- phase: expand or -- phase: contract among its first lines; -- locks: is what test/db/migrations/migration-locks.test.ts says.',
   ).toEqual([]);
   expect(
     read.flatMap(({ name, sql, phase }) => found(sql, phase as Phase).map((pattern) => `${name}: ${pattern}`)),

@@ -1,13 +1,13 @@
 // A database that has all migrations whose place the baseline takes goes on with the baseline; one that lacks some of them is refused.
 import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { earlier as formerly, OutdatedSchema, takeOver } from '../../src/db/baseline.js';
-import { createKnex } from '../../src/db/knex.js';
-import { migrate, migrateWithin, migrationNames, schemaDifference } from '../../src/db/migrate.js';
-import { planMigrations } from '../../src/db/migration-plan.js';
-import { schemaText } from '../../src/db/postgres/schema-text.js';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
-import { earlierMigrations } from '../support/earlier-release.js';
+import { earlier as formerly, OutdatedSchema, takeOver } from '../../../src/db/migrations/baseline.js';
+import { createKnex } from '../../../src/db/connection/knex.js';
+import { migrate, migrateWithin, migrationNames, schemaDifference } from '../../../src/db/migrations/migrate.js';
+import { planMigrations } from '../../../src/db/migrations/migration-plan.js';
+import { schemaText } from '../../../src/db/postgres/schema-text.js';
+import { createEmptyDatabase, type TestDatabase } from '../../support/database.js';
+import { earlierMigrations } from '../../support/earlier-release.js';
 
 const earlier = earlierMigrations();
 let database: TestDatabase;
