@@ -1,9 +1,10 @@
 import { deleteSignIns, findSignIn, insertSignIn, takeSignIn, type SignInRow, type SignInStage } from '../../db/tables/sign_ins.js';
+import { holdUnproven, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Place } from '../../lib/seal.js';
 import type { ProviderAccount } from '../connections/identities.js';
-import type { Context } from '../context.js';
+import { transaction, type Context } from '../context.js';
 import type { Proof } from '../sessions/proofs.js';
 import type { ProviderSignIn } from '../sessions/sessions.js';
 
@@ -49,6 +50,26 @@ export async function startSignIn(ctx: Context, half: HalfSignIn): Promise<{ sig
     expires_at: new Date(now.getTime() + signInLifetime * 1000),
   });
   return { sign_in, token };
+}
+
+/** A sign-in that can't go on: a change of the account has overtaken it, or its half has ended by time, tries or another request. */
+export class SignInOver extends Error {
+  constructor(readonly reason: 'overtaken' | 'expired') {
+    super(`the sign-in is over: ${reason}`);
+  }
+}
+
+/**
+ * The same for somebody who has just proven the first step. While nobody has proven the address, its first proof, which clears the account, waits for the end of
+ * the transaction, or came first (specification 4.5.6).
+ * @throws {SignInOver}
+ */
+export function beginSignIn(ctx: Context, user: UserRow, half: HalfSignIn): ReturnType<typeof startSignIn> {
+  if (user.email_verified) return startSignIn(ctx, half);
+  return transaction(ctx, async (tx) => {
+    if (!(await holdUnproven(tx.scope, user.id))) throw new SignInOver('overtaken');
+    return startSignIn(tx, half);
+  });
 }
 
 const shape = /^[\w-]{43}$/;
