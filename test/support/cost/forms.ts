@@ -47,7 +47,7 @@ export function addressesOf(path: string, idOf: (collection: string) => string, 
   const [, collection = ''] = /^\/dashboard\/(\w+)\//.exec(path) ?? [];
   const resource = registry.byPath.get(collection);
   const filled = path
-    .replace('/:id/:verb', `/${idOf('clients')}/approve`)
+    .replace('/:id/:verb', `/${idOf('clients')}/verify`)
     .replace(/\/:(?:connection_id|client_id|id)/, (name) => `/${idOf(name === '/:connection_id' ? 'connections' : name === '/:client_id' ? 'clients' : collection)}`); // prettier-ignore
   if (filled.endsWith('/:tab')) return Object.keys(resource?.actions ?? {}).map((verb) => filled.replace(':tab', verb));
   if (filled.endsWith('/:section')) return settings.map((section) => filled.replace(':section', section));
@@ -64,16 +64,20 @@ export function pageOf(address: string): string {
 }
 
 const reads = /\b(?:get|own|field|given|value|\w*[tT]ext|bodyValue)\([^()']*'(?<name>[a-z_]{2,40})'/g;
-/** What is read by a schema, or by a name in a list. */
-const others = `credential iss error error_description user id_token code_verifier code_challenge nonce claims authorization_details audience subject_token
-  actor_token requested_token_type username display_name current_password new_password email_code registration logout_token token_type_hint`;
 
-/** The names of the fields that a feature reads, as its sources have them. */
+/** The names of the fields that a feature reads, as far as its sources have them one by one; the others show when they are read (`watchFields`). */
 export function fieldsRead(...folders: readonly string[]): string[] {
   const sources = folders.flatMap(
     (folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => readFileSync(join(folder, name), 'utf8')), // prettier-ignore
   );
   const found = sources.flatMap((source) => [...source.matchAll(reads)].map(({ groups }) => groups?.['name'] ?? ''));
-  return [...new Set([...found, ...others.split(/\s+/)])];
+  return [...new Set(found)];
 }
+
+/** The names of all fields of a page, those among them that a browser wouldn't send as the page stands. */
+export const fieldsOf = (html: string): string[] => [
+  ...new Set(
+    [...html.matchAll(/<(?:input|select|textarea|button)\b[^>]*?\sname="(?<name>[^"]+)"/g)].map(({ groups }) => groups?.['name'] ?? ''),
+  ),
+];
