@@ -330,15 +330,18 @@ describe('a narrow permission', () => {
     expect(codes(await reader.delete(`/authenticators/${authenticator}`))).toEqual([403, 'insufficient_scope']);
   });
 
-  test('authenticators:write moves nothing in for an administrator, and removes nothing (attack 25.577)', async () => {
+  test('authenticators:write moves nothing in for an administrator, removes and renames nothing (attacks 25.577 and 25.1095)', async () => {
     const caller = await only('authenticators:read', 'authenticators:write', 'users:read', 'users:write');
     expect(codes(await move(administrator, { kind: 'totp', secret }, caller))).toEqual(escalation);
     expect(codes(await move(administrator, passkey(), caller))).toEqual(escalation);
     expect(codes(await caller.delete(`/authenticators/${authenticator}`))).toEqual(escalation);
-    // Nobody near is out of reach, and a name decides nothing.
+    // By its name the administrator knows which one to keep (attack 25.1095).
+    expect(codes(await rename(authenticator, 'Lost phone, please remove', caller))).toEqual(escalation);
+    // Nobody near is out of reach.
     const near = await owner();
-    expect((await move(near, passkey(), caller)).status).toBe(201);
-    expect((await rename(authenticator, 'Phone', caller)).status).toBe(200);
+    const mine = await move(near, passkey(), caller);
+    expect(mine.status).toBe(201);
+    expect((await rename(mine.body['data'].id as string, 'Phone', caller)).status).toBe(200);
     expect((await api.get(`/authenticators?filter[user]=${administrator}`)).body['data']).toHaveLength(1);
   });
 

@@ -76,11 +76,11 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     expires_at: isoTime.nullable(),
     ...stamps,
   }),
-  // Whoever may write what signs somebody in could sign in as them.
+  // Whoever may write what signs somebody in could sign in as them; by its name the owner knows which one to keep.
   reach: {
     of: reachOfOwner,
     attributes: {
-      name: 'plain',
+      name: 'control',
       kind: 'control',
       secret: 'control',
       algorithm: 'control',
