@@ -41,6 +41,38 @@ async function token(attributes: object = {}): Promise<string> {
   return body['data'].attributes.token as string;
 }
 
+test('an administrator narrows a client that registered itself: its registration token gives none of it back (attack 30.1096)', async () => {
+  const initial_token = await token({ grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
+  for (const initial of [undefined, initial_token]) {
+    const grant_types = ['authorization_code', 'refresh_token'];
+    const registered = await register({ redirect_uris, scope: 'openid email', grant_types }, initial);
+    const { id } = await rowOf(registered);
+    const change = (attributes: object) => api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes } });
+    const replace = async (metadata: object = {}) => {
+      const { registration_client_uri, registration_access_token } = registered.body as Record<string, string>;
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${registration_access_token}` };
+      const body = JSON.stringify({ client_id: id, redirect_uris, grant_types, ...metadata });
+      return (await fetch(new URL(registration_client_uri ?? ''), { method: 'PUT', headers, body })).status;
+    };
+    // What it chose itself it may take back, though a form has sent it along.
+    expect(await replace({ scope: 'openid', dpop_bound_access_tokens: true })).toBe(200);
+    expect((await change({ scopes: ['openid'], dpop_bound_access_tokens: true, description: 'Seen.' })).status).toBe(200);
+    expect(await replace({ scope: 'openid profile' })).toBe(200);
+    expect(await rowOf(registered)).toMatchObject({ scopes: ['openid', 'profile'], dpop_bound_access_tokens: false });
+    const narrow = { scopes: ['openid'], grant_types: ['authorization_code'], dpop_bound_access_tokens: true };
+    expect((await change({ ...narrow, require_pushed_authorization_requests: true })).status).toBe(200);
+    expect(await replace()).toBe(200);
+    expect(await rowOf(registered)).toMatchObject({ ...narrow, require_pushed_authorization_requests: true });
+    expect(await replace({ scope: 'openid email' })).toBe(200);
+    expect(await rowOf(registered)).toMatchObject(narrow);
+    expect(await replace({ grant_types: [...grant_types, 'client_credentials'] })).toBe(400);
+    expect((await change({ scopes: null, grant_types, dpop_bound_access_tokens: false })).status).toBe(200);
+    expect(await replace({ scope: 'openid email' })).toBe(200);
+    const guards = { dpop_bound_access_tokens: false, require_pushed_authorization_requests: true };
+    expect(await rowOf(registered)).toMatchObject({ scopes: ['openid', 'email'], grant_types, ...guards });
+  }
+});
+
 describe('the policy', () => {
   test('off: 404; the boolean is its view, and true opens it', async () => {
     await settings({ client_registration_policy: 'off' });

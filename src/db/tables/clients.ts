@@ -19,6 +19,8 @@ export type RegistrationCeiling = {
   readonly grant_types: readonly string[];
   readonly scopes: readonly string[] | null;
   readonly verified: boolean;
+  /** Those that an administrator has put on the client since; none unless named. */
+  readonly guards?: readonly ('require_pushed_authorization_requests' | 'dpop_bound_access_tokens')[];
 };
 
 /** What an ID token says of the person beside what the `claims` parameter asks for. */

@@ -7,6 +7,7 @@ import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
+import { decidedCeiling } from './ceiling.js';
 import { requireDefaultResource } from './default-resource.js';
 import { fapi2Algorithm, withFapi2 } from './fapi2.js';
 import { chosenIdProblems } from './names.js';
@@ -218,7 +219,8 @@ export async function changeClient(
   const secret = isSecretless(next) ? noSecret : {};
   // Whoever makes it first-party vouches for it.
   const vouched = wanted.first_party === true ? { verified: true } : {};
-  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...vouched, updated_at: tx.clock.now() });
+  const decided = { ...vouched, ...decidedCeiling(client, wanted) };
+  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...decided, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
   await emitUpdated(tx, client, changed);
   return changed;

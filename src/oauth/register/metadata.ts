@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-set.js';
+import { decidedGuards } from '../../domain/clients/ceiling.js';
 import { underFapi2 } from '../../domain/clients/fapi2.js';
 import { clientProblems } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
@@ -156,7 +157,7 @@ export function readClient(
   before: ClientRow | null = null,
 ): ReturnType<typeof clientColumns> {
   const metadata = clientColumns(readClientMetadata(body as Record<string, unknown>, policy), allowedGrants);
-  const columns = before ? underFapi2(metadata, before) : metadata;
+  const columns = before ? { ...underFapi2(metadata, before), ...decidedGuards(before) } : metadata;
   const { profile, require_signed_request_object } = before ?? undecided;
   const [problem] = clientProblems({ ...columns, profile, require_signed_request_object }, { ...policy, keysRequired: true });
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);

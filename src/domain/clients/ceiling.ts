@@ -1,0 +1,31 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClientRow, RegistrationCeiling } from '../../db/tables/clients.js';
+import { openGrants } from './registration-tokens.js';
+
+/** Guards that a client's own metadata name too. */
+const metadataGuards = ['require_pushed_authorization_requests', 'dpop_bound_access_tokens'] as const;
+
+/** What a client that came without an initial access token may give itself. */
+const openCeiling: RegistrationCeiling = { grant_types: openGrants, scopes: null, verified: false };
+
+/**
+ * The ceiling of a client that registered itself, after an administrator's change: what it may give itself by its registration token (RFC 7592 2.2) is what
+ * the administrator left it. Nothing for other clients.
+ */
+export function decidedCeiling(client: ClientRow, changes: Partial<ClientRow>): Pick<ClientRow, 'registration_ceiling'> | null {
+  if (client.origin !== 'registration') return null;
+  const before = client.registration_ceiling ?? openCeiling;
+  // A form sends what it was shown as well: that is no decision.
+  const left = <Value>(given: Value | undefined, now: Value, until_now: Value): Value =>
+    given === undefined || isDeepStrictEqual(given, now) ? until_now : given;
+  const grant_types = left(changes.grant_types, client.grant_types, before.grant_types);
+  const scopes = left(changes.scopes, client.scopes, before.scopes);
+  const guards = metadataGuards.filter((name) => left(changes[name], client[name], before.guards?.includes(name) ?? false));
+  return { registration_ceiling: { ...before, grant_types, scopes, guards } };
+}
+
+/** The guards that an administrator put on the client: its metadata don't take them off. */
+export const decidedGuards = ({
+  registration_ceiling,
+}: Pick<ClientRow, 'registration_ceiling'>): Partial<Pick<ClientRow, (typeof metadataGuards)[number]>> =>
+  Object.fromEntries((registration_ceiling?.guards ?? []).map((name) => [name, true]));
