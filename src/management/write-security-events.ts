@@ -74,6 +74,9 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
       return credentialsChanged(detail, guardsOf(entry));
     case 'custom_domain':
       return settingsChanged(detail, domainSettings(entry));
+    case 'authenticator':
+      // Its name: those that come and go are told by the domain.
+      return action === 'updated' ? settingsChanged(detail, guardsOf(entry)) : [];
     case 'registration_token':
       // Whoever has it registers clients.
       return settingsChanged(detail, ['registration_tokens']);
@@ -94,8 +97,6 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
     case 'user':
       // People come and go without its guarding anything; their roles are told by name.
       return settingsChanged(detail, action === 'updated' ? guardsOf(entry).filter((name) => name !== 'roles') : []);
-    case 'authenticator':
-      return [];
     default:
       return settingsChanged(detail, action === 'secret_rotated' ? ['signing_secret'] : guardsOf(entry));
   }

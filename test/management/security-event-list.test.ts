@@ -225,7 +225,7 @@ describe('changes of what guards something leave an event, whoever makes them (a
     expect((await change('clients', 'client', id, attributes)).status).toBe(200);
     expect((await toldOf(id)).slice(2)).toEqual([
       ['client_credential.changed', 'client.updated', ['jwks', 'token_endpoint_auth_method']],
-      ['security_setting.changed', 'client.updated', ['redirect_uris', 'required_acr']],
+      ['security_setting.changed', 'client.updated', ['name', 'redirect_uris', 'required_acr']],
     ]);
     const issuer = await api.create('trusted_issuers', 'trusted_issuer', {
       name: 'CI',
