@@ -131,7 +131,8 @@ const forms = [
 test.each(forms)(
   'the pages on the way ($name): the password first, a refusal with a way back, the test of a connection',
   async ({ name, ...options }) => {
-    const email = `ask-${name}@corp.example`;
+    // Of a domain for which no other connection speaks.
+    const email = `ask-${name}@people.example`;
     const asking = await addConnection(ctx, { issuer: upstream.issuer, display_name: 'Asking Corporation', account_linking: 'ask' });
     await addUser(ctx, { email });
     upstream.account = { sub: name, email, email_verified: true, given_name: 'Ada', family_name: 'Lovelace' };

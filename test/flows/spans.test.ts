@@ -320,7 +320,7 @@ describe('what the variables of OpenTelemetry say', () => {
   });
 
   test('OTEL_SDK_DISABLED turns it off (specification 15.5.1)', async () => {
-    const { collector } = await collected({ OTEL_SDK_DISABLED: 'true' }, async (service) => {
+    const { collector } = await collected({ OTEL_SDK_DISABLED: 'true', LOG_LEVEL: 'info' }, async (service) => {
       await fetch(`${service.url}/login`);
       expect(slot.tracer).toBeNull();
     });

@@ -119,13 +119,13 @@ describe('the addresses in the examples', () => {
       const html = await (await fetch(`${service.url}/docs/${name}`)).text();
       expect(html).not.toMatch(/https:\/\/id\.example\.com|http:\/\/localhost:3000/);
     }
-    expect(await (await fetch(`${service.url}/docs/oidc`)).text()).toContain(`${service.url}/oauth/token`);
+    expect(await (await fetch(`${service.url}/docs/guides/protect-an-api`)).text()).toContain(`${service.url}/oauth/token`);
     expect((await find(`${service.url}/oauth/token`)).paths.length).toBeGreaterThan(0);
   });
 
   test('are those of the environment, not of the first one that was asked', async () => {
     const { host } = await secondEnvironment(await manage(service.url));
-    const html = await at(host, '/docs/oidc');
+    const html = await at(host, '/docs/guides/protect-an-api');
     expect(html).toContain(`http://${host}/oauth/token`);
     expect(html).not.toContain(`${service.url}/oauth/token`);
   });

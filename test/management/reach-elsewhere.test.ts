@@ -73,7 +73,7 @@ describe('clients', () => {
     expect(denied[0]?.['attributes']).toMatchObject({ action: 'client.secret_rotated', reason: 'scope_escalation' });
   });
 
-  test('nor moves its keys, method, redirect URIs or guards, nor deletes it; its name is free (attack 22.960)', async () => {
+  test('nor moves its keys, method, redirect URIs or guards, nor renames or deletes it; its description is free (attack 22.960)', async () => {
     const shop = await granted({ name: 'Shop', redirect_uris, first_party: false, require_pkce: true, required_acr: '2' }, 'user');
     const caller = await only('clients:write');
     const guards: Document[] = [
@@ -90,7 +90,8 @@ describe('clients', () => {
     ];
     for (const attributes of guards) await expectRefused(change(caller, 'clients', 'client', shop, attributes), refund);
     await expectRefused(caller.delete(`/clients/${shop['id']}`), refund);
-    expect((await change(caller, 'clients', 'client', shop, { name: 'Shop of ours' })).status).toBe(200);
+    await expectRefused(change(caller, 'clients', 'client', shop, { name: 'Shop of ours' }), refund);
+    expect((await change(caller, 'clients', 'client', shop, { description: 'Shop of ours' })).status).toBe(200);
     const powerful = await only('clients:write', 'credentials:write');
     expect((await change(powerful, 'clients', 'client', shop, { required_acr: null })).status).toBe(200);
     expect((await powerful.delete(`/clients/${shop['id']}`)).status).toBe(204);
@@ -212,7 +213,7 @@ describe('API resources', () => {
     for (const attributes of guards) await expectRefused(change(caller, 'api_resources', 'api_resource', resource, attributes), refund);
     await expectRefused(caller.delete(`/permissions/${permission['id']}`), refund);
     await expectRefused(caller.delete(`/api_resources/${resource['id']}`), refund);
-    expect((await change(caller, 'api_resources', 'api_resource', resource, { name: 'Payments of ours' })).status).toBe(200);
+    await expectRefused(change(caller, 'api_resources', 'api_resource', resource, { name: 'Payments of ours' }), refund);
     // A new one is nobody's yet.
     const made = await caller.create('permissions', 'permission', { name: 'void' }, { api_resource: link('api_resource', resource['id']) });
     await expectRefused(caller.delete(`/permissions/${made['id']}`), `${payments}#void`);

@@ -224,7 +224,12 @@ test('aliases unfold within bounds; bombs, cycles, tags, repeated members and wh
 
 test('what a terminal would obey is shown as what it is (attack 33.699)', async () => {
   const api = await manage(service.url);
-  await api.create('roles', 'role', { name: 'evil \u009b2J\u202e' });
+  const role = await api.create('roles', 'role', { name: 'evil' });
+  // From when names could hold anything.
+  await service.deps
+    .knex('roles')
+    .where({ id: role['id'] as string })
+    .update({ name: 'evil \u009b2J\u202e' });
   const file = await put('none.yaml', { version: 1, roles: [] });
   const { out } = await cli(['plan', '-f', file, '--prune']);
   expect(out).toContain('- role evil \\u{9b}2J\\u{202e}');
