@@ -34,7 +34,7 @@ test('what other programs read is no mistake', () => {
 });
 
 test('the variables of hundreds of services beside do not hold the event loop of whoever asks the doctor (attack 18.1081)', async () => {
-  const beside = Array.from({ length: 1_000 }, (_, index): [string, string] => [`ORDERS_${index}_SERVICE_HOST`, '10.0.0.1']);
+  const beside = Array.from({ length: 300 }, (_, index): [string, string] => [`ORDERS_${index}_SERVICE_HOST`, '10.0.0.1']);
   const environment = Object.fromEntries([...beside, ['BASEURL', 'x'], ['x'.repeat(100_000), 'x']]);
   const { ms } = await costOf(async () => {
     expect(namesOf(environment)).toEqual(['BASEURL BASE_URL']);
