@@ -355,6 +355,7 @@ create table clients (
 ) with ();
 CREATE INDEX clients_arrived ON clients USING btree (environment_id, created_at) WHERE (origin <> 'administrator'::text);
 CREATE INDEX clients_created_at ON clients USING btree (environment_id, created_at, id);
+CREATE INDEX clients_search ON clients USING gin (lower((((' '::text || name) || ' '::text) || id)) gin_trgm_ops);
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE ON clients FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER clients_updated AFTER UPDATE ON clients FOR EACH ROW WHEN (((NOT (old.last_used_at IS DISTINCT FROM new.last_used_at)) AND ((NOT (old.document_read_at IS DISTINCT FROM new.document_read_at)) OR (old.version <> new.version)))) EXECUTE FUNCTION note_change();
 
@@ -451,6 +452,8 @@ create table custom_domains (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  certificate_problem text,
+  certificate_expires_at timestamp with time zone,
   constraint custom_domains_pkey PRIMARY KEY (environment_id, id),
   constraint custom_domains_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'verified'::text, 'failed'::text]))),
   constraint custom_domains_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
@@ -872,9 +875,10 @@ CREATE INDEX pushed_requests_expires_at ON pushed_requests USING btree (expires_
 
 create unlogged table rate_limits (
   key bytea not null,
-  taken_at bigint[] not null,
-  amounts integer[] not null,
+  taken_at bigint[] not null default '{}'::bigint[],
+  amounts integer[] not null default '{}'::integer[],
   expires_at timestamp with time zone not null,
+  hits integer not null default 0,
   constraint rate_limits_pkey PRIMARY KEY (key)
 ) with (fillfactor=50, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
 
@@ -1182,6 +1186,15 @@ create table user_roles (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX user_roles_role ON user_roles USING btree (environment_id, role_id);
 
+create table user_search_texts (
+  environment_id uuid not null,
+  user_id uuid not null,
+  text text not null,
+  constraint user_search_texts_pkey PRIMARY KEY (environment_id, user_id),
+  constraint user_search_texts_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX user_search_texts_trigrams ON user_search_texts USING gin (text gin_trgm_ops);
+
 create table users (
   environment_id uuid not null,
   id uuid not null,
@@ -1228,16 +1241,14 @@ CREATE INDEX users_blocked ON users USING btree (environment_id, created_at, id)
 CREATE INDEX users_created_at ON users USING btree (environment_id, created_at, id);
 CREATE UNIQUE INDEX users_email ON users USING btree (environment_id, email_key);
 CREATE INDEX users_email_order ON users USING btree (environment_id, email_key, id);
-CREATE INDEX users_email_prefix ON users USING btree (environment_id, email_key text_pattern_ops);
 CREATE UNIQUE INDEX users_external_id ON users USING btree (environment_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX users_first_name_prefix ON users USING btree (environment_id, lower(first_name) text_pattern_ops);
 CREATE INDEX users_imported_work ON users USING btree (environment_id, password_hash_work(password_hash)) WHERE (password_hash_work(password_hash) IS NOT NULL);
 CREATE INDEX users_last_login_at ON users USING btree (environment_id, COALESCE(last_login_at, '-infinity'::timestamp with time zone), id);
 CREATE INDEX users_last_name ON users USING btree (environment_id, COALESCE(lower(last_name), ''::text), id);
-CREATE INDEX users_last_name_prefix ON users USING btree (environment_id, lower(last_name) text_pattern_ops);
 CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id) WHERE two_step_enabled;
 CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);
+CREATE TRIGGER users_search_text AFTER INSERT OR UPDATE OF email_key, first_name, middle_name, last_name, nickname, preferred_username, external_id ON users FOR EACH ROW EXECUTE FUNCTION note_user_search_text();
 
 create table webhook_deliveries (
   environment_id uuid not null,
@@ -1318,6 +1329,10 @@ create table webhooks (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  failing_since timestamp with time zone,
+  failed_attempt_count integer not null default 0,
+  last_response_status integer,
+  last_failure_reason text,
   constraint webhooks_pkey PRIMARY KEY (environment_id, id),
   constraint webhooks_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
   constraint webhooks_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
@@ -1474,6 +1489,17 @@ AS $function$
 begin
   insert into removed_webhooks (environment_id, webhook_id) values (old.environment_id, old.id) on conflict do nothing;
   perform pg_notify('outbox', 'webhook');
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION note_user_search_text()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into user_search_texts as t values (new.environment_id, new.id, user_search_text(new))
+  on conflict (environment_id, user_id) do update set text = excluded.text where t.text <> excluded.text;
   return null;
 end
 $function$;
@@ -1787,6 +1813,15 @@ begin
   leased_at := coalesce(moment, 0);
   return next;
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION user_search_text(users)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select lower(' ' || $1.email_key || coalesce(' ' || $1.first_name, '') || coalesce(' ' || $1.middle_name, '') || coalesce(' ' || $1.last_name, '')
+    || coalesce(' ' || $1.nickname, '') || coalesce(' ' || $1.preferred_username, '') || coalesce(' ' || $1.external_id, ''))
 $function$;
 
 CREATE OR REPLACE FUNCTION user_status(in_environment uuid, of_user uuid)
