@@ -29,7 +29,7 @@ async function issuedFor(seconds: number, insert: () => Promise<unknown>, perSec
 /** How fast expired tokens go while others are issued at a steady rate, and what those that are issued notice of it. Text. */
 export async function measureJanitor(ctx: Context, insert: () => Promise<unknown>, expired: number, postgres: number): Promise<string[]> {
   const perSecond = 2000;
-  await ctx.knex.raw(
+  await ctx.db.knex.raw(
     `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
      select ?, sha256(convert_to('expired ' || n, 'utf8')), gen_random_uuid(), 'bench', 'read', 'https://opaque.bench.example', now() - interval '2 hours',
        now() - interval '1 hour' + n * interval '1 millisecond' from generate_series(1, ?::integer) n`,
@@ -51,7 +51,7 @@ export async function measureJanitor(ctx: Context, insert: () => Promise<unknown
       await delay(20);
       continue;
     }
-    if (swept === 0 && (await ctx.knex('access_tokens').where('expires_at', '<', ctx.clock.now()).first('jti')) === undefined) break;
+    if (swept === 0 && (await ctx.db.knex('access_tokens').where('expires_at', '<', ctx.clock.now()).first('jti')) === undefined) break;
     passMs += performance.now() - passBegan;
     passes += 1;
     gone += swept;

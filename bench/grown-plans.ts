@@ -1,8 +1,8 @@
 import type { Context } from '../src/domain/context.js';
-import { acceptedIssuers } from '../src/domain/environments/environment.js';
+import { acceptedIssuers } from '../src/domain/environment.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
-import { statementObserver } from '../src/db/scope.js';
-import { findAccessToken, findJwtStanding } from '../src/db/tables/access_tokens.js';
+import { observeStatements } from '../test/support/statements.js';
+import { findAccessToken, findJwtStatus } from '../src/db/tables/access_tokens.js';
 import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
 import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
 import { findSessionByToken } from '../src/db/tables/sessions.js';
@@ -32,7 +32,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
   const calls: Record<string, () => Promise<unknown>> = {
     'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', acceptedIssuers(ctx)),
     'introspection, JWT': () =>
-      findJwtStanding(ctx.scope, { ids: [id], user_id: id, session_id: id, resource: 'https://none.example' }, 'permissions'),
+      findJwtStatus(ctx.scope, { ids: [id], user_id: id, session_id: id, resource: 'https://none.example' }, 'permissions'),
     userinfo: () => findAccessToken(ctx.scope, none, 'user', acceptedIssuers(ctx)),
     session: () => findSessionByToken(ctx.scope, none),
     'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx), { with_user: false }),
@@ -63,10 +63,10 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
       }),
   };
   for (const [name, call] of Object.entries(calls)) {
-    statementObserver.observe = (text) => void texts.set(name, text);
+    const stop = observeStatements((text) => void texts.set(name, text));
     await call();
+    stop();
   }
-  statementObserver.observe = null;
   return texts;
 }
 
@@ -75,7 +75,7 @@ const largeTables = /Seq Scan on (access_tokens|refresh_tokens|authorization_cod
 /** Each hot statement's generic plan, and whether it reads a table that grows from end to end. */
 export async function hotPlans(ctx: Context): Promise<string[]> {
   const lines: string[] = [];
-  await ctx.knex.transaction(async (trx) => {
+  await ctx.db.knex.transaction(async (trx) => {
     // Tables that are empty here are large there; which of several indexes it takes says something for access_tokens alone.
     await trx.raw('set local enable_seqscan = off');
     for (const [name, text] of await hotStatements(ctx)) {

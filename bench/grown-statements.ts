@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../src/domain/context.js';
-import { acceptedIssuers } from '../src/domain/environments/environment.js';
+import { acceptedIssuers } from '../src/domain/environment.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
-import { findAccessToken, findJwtStanding } from '../src/db/tables/access_tokens.js';
+import { findAccessToken, findJwtStatus } from '../src/db/tables/access_tokens.js';
 import { insertAuthorizationCode, redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
 import { insertClientAccessToken } from '../src/db/tables/client_tokens.js';
 import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
@@ -29,7 +29,7 @@ async function peopleOf(ctx: Context, size: number): Promise<Person[]> {
   const people: Person[] = [];
   while (people.length < 4500) {
     const digests = Array.from({ length: 250 }, () => digest(`session ${Math.floor(size * (0.25 + 0.75 * Math.random()))}`));
-    const { rows } = await ctx.knex.raw<{ rows: Person[] }>(
+    const { rows } = await ctx.db.knex.raw<{ rows: Person[] }>(
       `select s.user_id, s.id as session_id from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id
        where s.environment_id = ? and s.token_digest = any (?) and s.revoked_at is null and s.expires_at > now() and u.status = 'active'`,
       [ctx.environment.id, digests],
@@ -154,7 +154,7 @@ export async function hotOperations(ctx: Context, size: number): Promise<HotOper
       name: 'introspection, JWT',
       run: () => {
         const { user_id, session_id } = anybody();
-        return findJwtStanding(ctx.scope, { ids: [randomUUID(), randomUUID()], user_id, session_id, resource: audience }, 'permissions');
+        return findJwtStatus(ctx.scope, { ids: [randomUUID(), randomUUID()], user_id, session_id, resource: audience }, 'permissions');
       },
     },
     { name: 'userinfo', run: async () => found(await findAccessToken(ctx.scope, token(), 'user', issuers), 'the token') },

@@ -66,7 +66,7 @@ export function hotText(found: ReadonlyMap<string, readonly number[]>, sizes: re
 
 /** Roles for a tenth of the people, and for fifty of them. */
 export async function addRoles({ ctx }: Product): Promise<void> {
-  await ctx.knex.raw(
+  await ctx.db.knex.raw(
     `insert into roles (environment_id, id, name, created_at, updated_at)
      select ?, gen_random_uuid(), name, now(), now() from unnest(array['Everybody', 'Rare']) name`,
     [ctx.environment.id],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../src/domain/context.js';
-import { prepareEnvironment } from '../src/domain/environments/bootstrap.js';
+import { prepareEnvironment } from '../src/domain/configuration/bootstrap.js';
 import { findSystemApiResource } from '../src/db/tables/api_resources.js';
 import { insertClientGrant } from '../src/db/tables/client_grants.js';
 import { insertClient } from '../src/db/tables/clients.js';
@@ -92,12 +92,12 @@ const callback = (n: number) => `https://app.bench.example/callback/${n}`;
 
 async function growRoles(target: Product, from: number, to: number): Promise<void> {
   const { ctx } = target;
-  const [resource] = await ctx.knex('api_resources').where({ identifier: target.resources.opaque }).select('id');
-  const [user] = await ctx.knex('users').where({ email: 'bench@example.com' }).select('id');
+  const [resource] = await ctx.db.knex('api_resources').where({ identifier: target.resources.opaque }).select('id');
+  const [user] = await ctx.db.knex('users').where({ email: 'bench@example.com' }).select('id');
   await forEach(from, to, async (n) => {
     const permission = await insertPermission(ctx.scope, { ...stamp(ctx), api_resource_id: resource.id, name: `part:${n}` });
     const role_id = randomUUID();
-    await ctx.knex.raw(
+    await ctx.db.knex.raw(
       `with role as (insert into roles (environment_id, id, name, created_at, updated_at) values (?, ?, ?, now(), now()) returning environment_id, id),
             holds as (insert into role_permissions (environment_id, role_id, permission_id) select environment_id, id, ? from role)
        insert into user_roles (environment_id, user_id, role_id) select environment_id, ?, id from role`,
@@ -115,9 +115,9 @@ function keyStock(): NewKeyPair {
 
 /** Environments as the Management API makes them, each with a client that may have JWTs for its Management API. */
 async function growEnvironments({ ctx }: Product, from: number, to: number): Promise<void> {
-  const deps = { ...ctx, newKeyPair: keyStock() };
+  const deps = { ...ctx, crypto: { ...ctx.crypto, newKeyPair: keyStock() } };
   await forEach(from, to, async (n) => {
-    const row = await insertEnvironment(ctx.knex, { ...stamp(ctx), name: `many ${n}`, slug: `many-${n}`, kind: 'staging' });
+    const row = await insertEnvironment(ctx.db.knex, { ...stamp(ctx), name: `many ${n}`, slug: `many-${n}`, kind: 'staging' });
     const own = await prepareEnvironment(deps, row.id);
     await addClient(own, 'many');
     const resource = await findSystemApiResource(own.scope);
@@ -190,7 +190,7 @@ export const manyThings: readonly Many[] = [
     title: 'authorize for a client with so many redirect URIs',
     sizes: [100, 1000],
     async grow({ ctx }, _, to) {
-      await ctx.knex('clients').where({ id: 'many-addresses' }).delete();
+      await ctx.db.knex('clients').where({ id: 'many-addresses' }).delete();
       await addClient(ctx, 'many-addresses', Array.from({ length: to }, (__, n) => callback(n))); // prettier-ignore
     },
     open: (target, size) => {

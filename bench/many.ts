@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { emit } from '../src/domain/events/emit.js';
 import { transaction } from '../src/domain/context.js';
-import { bootstrap } from '../src/domain/environments/bootstrap.js';
+import { bootstrap } from '../src/domain/configuration/bootstrap.js';
 import { createWebhook } from '../src/domain/webhooks/webhooks.js';
 import { closedLoop } from './driver.js';
 import { forEach, manyThings, type Many } from './many-things.js';
@@ -69,7 +69,7 @@ async function measureWebhookCount(target: Product, postgres: number): Promise<M
         updated_at: at,
       }),
     );
-    const isOpen = () => ctx.knex('webhook_queue').first('delivery_id');
+    const isOpen = () => ctx.db.knex('webhook_queue').first('delivery_id');
     while (await isOpen()) await delay(20);
     sizes.push({
       size,

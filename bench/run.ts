@@ -1,4 +1,5 @@
-// `npm run bench`: the service beside a bare handler and beside oidc-provider, on one PostgreSQL. docs/explanation/scaling.md says how to read it.
+// `npm run bench -- cc_jwt --quick`, of all scenarios without a name; `npm run bench -- options` names scenarios and options.
+// The service beside a bare handler and beside oidc-provider, on one PostgreSQL. docs/explanation/scaling.md says how to read it.
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';

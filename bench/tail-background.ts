@@ -86,7 +86,7 @@ async function makeWork({ ctx }: Product, stopped: AbortSignal): Promise<void> {
         updated_at: at,
       }),
     );
-    await ctx.knex.raw(
+    await ctx.db.knex.raw(
       `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
        select ?, sha256(convert_to('expired ' || ?::text || ' ' || n, 'utf8')), gen_random_uuid(), 'bench', 'read', 'https://opaque.bench.example',
          now() - interval '2 hours', now() - interval '1 hour' from generate_series(1, 100) n`,

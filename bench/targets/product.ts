@@ -3,11 +3,11 @@ import { delimiter, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
-import { defaultContext } from '../../src/domain/environments/bootstrap.js';
+import { defaultContext } from '../../src/domain/configuration/bootstrap.js';
 import { transaction, type Context } from '../../src/domain/context.js';
-import { changeEnvironment } from '../../src/domain/environments/settings.js';
+import { changeEnvironment } from '../../src/domain/configuration/settings.js';
 import { generateKeysFor } from '../../src/domain/signing-keys/algorithms.js';
-import { proofNow } from '../../src/domain/sessions/proofs.js';
+import { proofNow } from '../../src/domain/proofs/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { insertApiResource } from '../../src/db/tables/api_resources.js';
 import { insertClientGrant } from '../../src/db/tables/client_grants.js';
@@ -97,7 +97,7 @@ async function seed(ctx: Context): Promise<string> {
     email_verified: true,
     first_name: 'Grace',
     last_name: 'Hopper',
-    password_hash: await ctx.passwords.hash(password),
+    password_hash: await ctx.crypto.passwords.hash(password),
   });
   return user.id;
 }
@@ -163,8 +163,8 @@ export async function startProduct(options: {
       if (stopped) return;
       stopped = true;
       await Promise.all(processes.map((one) => endProcess(one.process)));
-      await deps.fetch.close();
-      await deps.knex.destroy();
+      await deps.net.fetch.close();
+      await deps.db.knex.destroy();
     },
   });
   return {

@@ -23,7 +23,7 @@ export async function startService(options: Parameters<typeof startProduct>[0] &
     pid: product.pid,
     destinations,
     async load(messages) {
-      const trx = (open = await ctx.knex.transaction());
+      const trx = (open = await ctx.db.knex.transaction());
       for (let i = 0; i < messages.length; i += perStatement) {
         const some = messages.slice(i, i + perStatement);
         const column = (of: (message: Message) => string) => some.map(of);
@@ -45,7 +45,7 @@ export async function startService(options: Parameters<typeof startProduct>[0] &
       open = null;
     },
     async isDone() {
-      return (await ctx.knex('webhook_queue').first('delivery_id')) === undefined;
+      return (await ctx.db.knex('webhook_queue').first('delivery_id')) === undefined;
     },
     async stop() {
       if (open) await open.rollback();
