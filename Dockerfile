@@ -26,6 +26,7 @@ COPY views ./views
 COPY public ./public
 COPY data ./data
 COPY docs ./docs
+COPY examples ./examples
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \

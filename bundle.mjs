@@ -55,6 +55,8 @@ const { outputFiles } = await build({
   write: false,
 }).catch(() => process.exit(1));
 
+// What bin/build.sh has noted of the build before counts no longer.
+await rm(join(directory, '.built-of'), { force: true });
 for (const path of new Set(outputFiles.map((file) => dirname(file.path)))) await mkdir(path, { recursive: true });
 await mkdir(chunks, { recursive: true });
 const isChunk = ({ path }) => dirname(path) === chunks;

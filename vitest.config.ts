@@ -5,16 +5,16 @@ import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 
 /** Without a database: pure functions, a router or a client by itself. */
 const unit = [
-  'test/{config,linear-patterns,tidy}.test.ts',
+  'test/{config,linear-patterns,tidy,tidy-names}.test.ts',
   'test/bin/**',
   'test/chaos/{schedule,rules/rules}.test.ts',
   'test/lib/**',
   'test/platform/**',
-  'test/domain/diagnostics/{certificates,forwarded-notes,machines}.test.ts',
+  'test/domain/diagnostics/{certificates,machines}.test.ts',
+  'test/domain/{claims,notes,passwords,proofs}/**',
   'test/domain/events/catalogue.test.ts',
   'test/domain/mail/template-problems.test.ts',
   'test/domain/mail/templates.test.ts',
-  'test/domain/passwords/*.test.ts',
   'test/db/connection/statement-summary.test.ts',
   'test/docs/{error-codes,generated,sso-guide}.test.ts',
   'test/http/{exact-routes,private-parts}.test.ts',
@@ -26,23 +26,43 @@ const unit = [
   'test/programs/doctor.test.ts',
 ];
 
-/** With processes of their own (browsers, proxies, replicas, a second PostgreSQL), or for long walks, waiting and measuring; from whatever folder. */
+/** The main paths of people in a real browser: signing in, registering, passkeys, consent, signing out, an administrator's first application. */
+const browser = ['test/browser/{client-wizard,oauth-pages,registration,sign-in-methods}.test.ts'];
+
+/** What `npm test` leaves to `npm run test:slow`. */
 const slow = [
-  'test/browser/**',
+  // Every page in every form and language, by a browser.
+  'test/browser/!(client-wizard|oauth-pages|registration|sign-in-methods).test.ts',
+  // Walks: every operation, form, page, permission and text, generated.
+  'test/linear-patterns.test.ts',
+  'test/dashboard/hostile-text.test.ts',
+  'test/invariants/{canaries,cost-of-addresses,cost-of-forms,cost-of-requests,inherited-names,reach,reach-documents}.test.ts',
+  'test/management/fuzz.test.ts',
+  'test/oidc/{basic,fapi2}.test.ts',
+  // Faults: what is beside the service is away, hangs, or is killed.
   'test/faults/**',
   'test/chaos/chaos.test.ts',
-  'test/account/timing.test.ts',
-  'test/dashboard/hostile-text.test.ts',
-  'test/db/connection/knex.test.ts',
-  'test/db/postgres/embedded-postgres.test.ts',
-  'test/docs/{configuration,webhooks}-guide.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,read-replica,secret-key-rotations}.test.ts',
-  'test/invariants/{cost-of-addresses,cost-of-forms,cost-of-requests,reach,reach-documents,replicas,two-processes}.test.ts',
-  'test/management/fuzz.test.ts',
-  'test/platform/log/logger.test.ts',
+  'test/db/connection/{knex,pool-bulkhead}.test.ts',
+  'test/flows/database-away.test.ts',
+  'test/management/creations-at-once.test.ts',
   'test/platform/silent-mail-server.test.ts',
-  'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
   'test/sso/hanging-provider.test.ts',
+  // Several processes, proxies and databases of their own.
+  'test/db/postgres/embedded-postgres.test.ts',
+  'test/domain/secret-key/reseal.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,read-only-checkout,read-replica,secret-key,secret-key-rotations,start}.test.ts',
+  'test/invariants/{replicas,two-processes}.test.ts',
+  'test/platform/log/logger.test.ts',
+  // Upgrades, backups, and what the guides say.
+  'test/db/migrations/baseline.test.ts',
+  'test/docs/{configuration,webhooks}-guide.test.ts',
+  'test/docs/dependencies.test.ts',
+  'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
+  // Many rows, and what is measured.
+  'test/account/{hashing-cost,timing}.test.ts',
+  'test/dashboard/{audit-export,slow-lists}.test.ts',
+  'test/management/list-plans.test.ts',
+  'test/management/configuration/many-records.test.ts',
 ];
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
@@ -73,7 +93,11 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'unit', include: filesOf(unit), exclude: except(...slow) } },
       // Whatever isn't listed above: endpoints and operations on a real PostgreSQL, each file on a database of its own.
-      { extends: true, test: { name: 'service', include: filesOf(['test/**']), exclude: except(...unit, ...slow), ...database } },
+      {
+        extends: true,
+        test: { name: 'service', include: filesOf(['test/**']), exclude: except(...unit, ...browser, ...slow), ...database },
+      },
+      { extends: true, test: { name: 'browser', include: filesOf(browser), ...database } },
       { extends: true, test: { name: 'slow', include: filesOf(slow), ...database } },
     ],
   },

@@ -3,6 +3,20 @@
 # process, which receives the signals. Arguments are further options of Node.
 set -u
 
+case ${1-} in
+--help | -h)
+  cat <<'TEXT'
+Usage: npm start [-- options of Node]
+
+Starts the service. Environment variables configure it (.env.example), such as:
+  PORT=3001           where it listens
+  DATABASE_URL=...    a PostgreSQL; without it the service runs its own in DATA_DIR (.data)
+  LOG_FORMAT=json     lines for programs, also at a terminal
+TEXT
+  exit 0
+  ;;
+esac
+
 # Without what CDPATH makes of it: another directory of that name, and its path printed.
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 main=$here/../dist/main.js

@@ -27,6 +27,50 @@ for (const time of document.querySelectorAll('time[datetime]')) {
   if (!Number.isNaN(at.getTime())) time.title = exact.format(at);
 }
 
+// The values of a day in a chart: of the one under the pointer or finger, or the one that arrow keys have come to.
+for (const drawing of document.querySelectorAll('.chart .drawing')) {
+  const [svg, slider, values] = drawing.children;
+  const swatches = [...drawing.parentElement.querySelectorAll('.legend .swatch')];
+  const days = [...svg.querySelectorAll('.day')];
+  // The browser's own tip would be a second one.
+  const texts = days.map((day) => {
+    const title = day.querySelector('title');
+    title.remove();
+    return title.textContent.split('\n');
+  });
+  const show = (current) => {
+    days.forEach((day, index) => day.classList.toggle('current', index === current));
+    values.hidden = current === null;
+    if (current === null) return;
+    slider.value = current;
+    slider.setAttribute('aria-valuetext', texts[current].join(', '));
+    values.style.setProperty('--at', (current + 0.5) / days.length);
+    values.replaceChildren(
+      ...texts[current].map((text, index) => {
+        const line = document.createElement('span');
+        line.append(...(index === 0 ? [] : [swatches[index - 1].cloneNode()]), text);
+        return line;
+      }),
+    );
+  };
+  slider.hidden = false;
+  slider.setAttribute('aria-valuetext', texts.at(-1).join(', '));
+  slider.addEventListener('focus', () => show(Number(slider.value)));
+  slider.addEventListener('input', () => show(Number(slider.value)));
+  slider.addEventListener('blur', () => show(null));
+  const choose = (event) => {
+    const day = days.indexOf(event.target.closest('.day'));
+    if (day >= 0) show(day);
+  };
+  svg.addEventListener('pointermove', choose);
+  svg.addEventListener('pointerleave', () => document.activeElement !== slider && show(null));
+  // Stays until somebody goes elsewhere, also where there is no pointer to rest.
+  svg.addEventListener('click', (event) => {
+    choose(event);
+    slider.focus({ preventScroll: true });
+  });
+}
+
 // Lists follow their filters at once.
 for (const select of document.querySelectorAll('.filters select')) {
   select.addEventListener('change', () => select.form.requestSubmit());

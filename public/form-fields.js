@@ -1,4 +1,4 @@
-// What scripts add to the dashboard's fields: a picker beside colours, rows for lists, a preview that follows. Without them both are texts.
+// What scripts add to the dashboard's forms: a picker beside colours, rows for lists, a preview that follows, a question before changes are lost.
 
 // The picker knows no empty colour, so the text is what is sent.
 for (const text of document.querySelectorAll('input[data-color]')) {
@@ -111,9 +111,28 @@ for (const frame of document.querySelectorAll('iframe[data-preview]')) {
     waiting = setTimeout(() => {
       const entries = new FormData(form);
       for (const name of [...address.searchParams.keys()]) {
-        address.searchParams.set(name, entries.get(name === 'client' ? 'name' : `branding.${name}`) ?? '');
+        if (name !== 'client') address.searchParams.set(name, entries.get(`branding.${name}`) ?? '');
       }
       if (frame.src !== address.href) frame.src = address.href;
     }, 300);
+  });
+}
+
+// Changes that aren't saved: the bar says so, and leaving takes a confirmation. What a refusal has sent back isn't saved either.
+for (const form of document.querySelectorAll('form[data-unsaved]')) {
+  const entries = () => new URLSearchParams(new FormData(form)).toString();
+  const saved = form.dataset.unsaved === 'changed' ? null : entries();
+  const note = form.querySelector('[data-unsaved-note]');
+  let leaves = false;
+  const isChanged = () => entries() !== saved;
+  const show = () => (note.hidden = !isChanged());
+  show();
+  form.addEventListener('input', show);
+  form.addEventListener('click', () => setTimeout(show));
+  form.addEventListener('submit', () => (leaves = true));
+  form.querySelector('[data-cancel]')?.addEventListener('click', () => (leaves = true));
+  addEventListener('pageshow', () => ((leaves = false), show()));
+  addEventListener('beforeunload', (event) => {
+    if (!leaves && isChanged()) event.preventDefault();
   });
 }

@@ -11,23 +11,21 @@ import { laterRouter } from './http/later-router.js';
 import { logoImage } from './http/logos.js';
 import { route } from './http/routes.js';
 import { securityText, securityTextPath } from './http/security-txt.js';
-import { homePage } from './http/pages/home.js';
+import { homePage } from './http/home.js';
 import { createPageRenderer } from './http/pages/pages.js';
 import { addressKey, networkKey, openRateLimitStore } from './http/limits/rate-limits.js';
 import { createAdmission, type Admission } from './http/limits/admission.js';
 import { createLimiter } from './http/limits/rate-limiter.js';
-import { renderErrors } from './http/pages/render-errors.js';
+import { renderErrors } from './http/render-errors.js';
 import { requestId } from './http/request/request-id.js';
-import { traceRequests } from './http/request/span.js';
+import { traceRequests } from './http/span.js';
 import { createAssets } from './http/pages/static.js';
 import type { AnswerAhead } from './http/server.js';
 import type { Web } from './http/web.js';
-import { crossOriginPaths, endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
+import { crossOriginPaths, oauthEndpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
 import { rememberedDocuments } from './oauth/remembered-documents.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
-import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
-import { spans } from './platform/spans/tracer.js';
 import { message } from './lib/languages/messages.js';
 
 /** The service as an Express app, what stands before it, and what must be closed after it. */
@@ -43,11 +41,11 @@ export type Service = {
 export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }): Service {
   const { config } = deps;
   const store = openRateLimitStore(config.rateLimits, {
-    knex: deps.knex,
+    knex: deps.db.knex,
     clock: deps.clock,
     onError: (error) => deps.logger.warn({ event: 'rate_limits.store', err: error }, 'the shared store of rate limits failed'),
   });
-  const limiter = createLimiter({ store, enabled: config.rateLimits.enabled });
+  const limiter = createLimiter({ store, enabled: config.rateLimits.enabled, clock: deps.clock });
   const assets = createAssets();
   const { once } = store;
   const web: Web = { deps, assets, limiter, proofUses: once ? { once } : null, ...createPageRenderer({ assets }) };
@@ -70,7 +68,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
     inSequence([
       requestId(deps),
       requestDeadlines(),
-      ...(spans.tracer === null ? [] : [traceRequests(spans.tracer)]),
+      ...(deps.tracer === null ? [] : [traceRequests(deps.tracer)]),
       routes.handler,
       assets.handler,
       byHost,
@@ -80,7 +78,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   );
   app.use(accountRouter(web));
   app.use(laterRouter(async () => (await import('./sso/router.js')).ssoRouter(web), '/auth/sso'));
-  app.use(laterRouter(async () => (await import('./dashboard/router.js')).dashboardRouter(web), '/dashboard'));
+  app.use(laterRouter(async () => (await import('./dashboard/shell/router.js')).dashboardRouter(web), '/dashboard'));
   app.use(mailboxRouter(web));
   app.use(
     '/api',
@@ -111,16 +109,16 @@ async function loadReference(web: Web): Promise<RequestHandler> {
   return referenceRouter(web, registry);
 }
 
-/** So many on their way are never too many, however slow the machine is. */
+/** Signatures under way that are never too many, on however slow a machine. */
 const fewSignatures = 32;
 
 /** Who is let in while there is more to do than the process can carry. */
-function createDoor({ config, logger, clock }: Deps): Admission {
+function createDoor({ config, logger, clock, crypto: { signing } }: Deps): Admission {
   return createAdmission({
     open: new Set([...Object.values(healthPaths), ...Object.values(metadataPaths), jwksPath]),
     crossOrigin: crossOriginPaths,
     // What is spent before its token is signed must not be refused for want of a signature.
-    waitMs: (path) => (path === endpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
+    waitMs: (path) => (path === oauthEndpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
     // Behind a proxy all come from it: whose they are would have to be read out of headers first.
     ...(config.trustProxy === false && {
       callerOf: ({ socket: { remoteAddress } }) => networkKey(remoteAddress) ?? addressKey(remoteAddress),

@@ -4,13 +4,13 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { inspectVariables, type ConfigInspection } from './lib/config-inspection.js';
 import { earlierKeyProblem, randomKeyProblem } from './lib/random-key.js';
-import { contradictionsOf, isLoopbackHost, namesLoopback } from './lib/variable-contradictions.js';
+import { contradictionsOf, isOwnMachine, namesLoopback } from './lib/variable-contradictions.js';
 import { fileVariable, withFiles, withPassword, type ResolvedVariables } from './lib/variable-files.js';
 import {
   collectorUrl,
   fraction,
   integer,
-  listOf,
+  commaList,
   onOff,
   origin,
   publicRangeUrl,
@@ -32,7 +32,7 @@ export class ConfigError extends Error {
   }
 }
 
-export { isLoopbackHost } from './lib/variable-contradictions.js';
+export { isOwnMachine } from './lib/variable-contradictions.js';
 
 const postgresAddress = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address');
 
@@ -48,8 +48,8 @@ const variables = z.object({
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
   SECRET_KEY: sound(randomKeyProblem).optional(),
-  SECRET_KEY_PREVIOUS: sound((text) => listOf(text).map(earlierKeyProblem).find(Boolean) ?? null)
-    .transform(listOf)
+  SECRET_KEY_PREVIOUS: sound((text) => commaList(text).map(earlierKeyProblem).find(Boolean) ?? null)
+    .transform(commaList)
     .default([]),
   ADMIN_EMAIL: z.email('must be an email address').optional(),
   ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').max(128).optional(),
@@ -166,7 +166,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** True while BASE_URL names this machine: development defaults apply. */
     loopback,
     /** True when other machines may connect. */
-    listensBeyondLoopback: !isLoopbackHost(v.HOST),
+    listensBeyondLoopback: !isOwnMachine(v.HOST),
     secureCookies: baseUrl.startsWith('https:'),
     databaseUrl: v.DATABASE_URL ?? null,
     /** A connection without a transaction pooler in between, for LISTEN and migrations. */
@@ -222,7 +222,6 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   };
 }
 
-/** The validated settings of one process. */
 export type Config = ReturnType<typeof readConfig>;
 
 /** What stands in the environment variables, sound or not, for somebody who wants to know what is wrong with them. Never throws. */

@@ -11,8 +11,7 @@ export abstract class RuledError extends Error {
   rule: RefusalRule | null = null;
   detail: RefusalDetail = {};
 
-  /** What is answered. */
-  abstract get told(): { readonly status: number; readonly code: string; readonly text: string };
+  abstract get answer(): { readonly status: number; readonly code: string; readonly text: string };
 
   by(rule: RefusalRule | null, detail: RefusalDetail = {}): this {
     this.rule = rule;
@@ -34,7 +33,7 @@ export class OAuthError extends RuledError {
     this.name = 'OAuthError';
   }
 
-  get told() {
+  get answer() {
     return { status: this.status, code: this.error, text: this.description };
   }
 
@@ -88,7 +87,7 @@ export class PageError extends RuledError {
   /** What happened and what to do, in English: for JSON and the log. */
   readonly text: string;
   /** The same for a page, in the language of whoever sees it; null: there is the English alone. */
-  readonly said: Message | null;
+  readonly localized: Message | null;
 
   constructor(
     readonly status: number,
@@ -104,10 +103,10 @@ export class PageError extends RuledError {
     super(`${code}: ${english}`, { cause });
     this.name = 'PageError';
     this.text = english;
-    this.said = typeof text === 'string' ? null : text;
+    this.localized = typeof text === 'string' ? null : text;
   }
 
-  get told() {
+  get answer() {
     return { status: this.status, code: this.code, text: this.text };
   }
 }
@@ -125,7 +124,6 @@ export type ApiErrorObject = {
   readonly meta?: Readonly<Record<string, unknown>>;
 };
 
-/** A refusal of the Management API. */
 export class ApiError extends Error {
   readonly errors: readonly ApiErrorObject[];
   constructor(
@@ -173,7 +171,7 @@ export class BodyError extends Error {
     readonly status: 400 | 413 | 415,
     text: string,
     /** What a page says of it, in the language of whoever sees it. */
-    readonly said: Message = bodyMessage(status),
+    readonly localized: Message = bodyMessage(status),
   ) {
     super(text);
     this.name = 'BodyError';

@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { circularImports, type FolderImport } from './support/import-circles.js';
 import { programs } from './support/programs.js';
 
 type Source = { readonly path: string; readonly text: string; readonly code: string };
@@ -22,6 +23,27 @@ const floors: readonly (readonly string[])[] = [
   ['dashboard'],
   ['app.ts'],
 ];
+
+/**
+ * The floors of src/domain, lowest first. Rules: types and pure functions, and what a process remembers, without a statement. Subjects: operations on one
+ * subject's tables, and what follows from them at the subjects that it rests on. Stories: what people and administrators go through, over several subjects
+ * in one transaction.
+ */
+const domainFloors: readonly (readonly string[])[] = [
+  'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs',
+  `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail passcodes reach
+   request-traces roles secret-key sessions signing-keys tokens users webhooks workloads`,
+  'configuration credentials registration sign-ins',
+].map((names) => names.split(/\s+/));
+
+/** Modules with a state of their own, each for a reason. What one service has and another hasn't is in `Deps`, or in the object that needs it. */
+const statefulModules: Readonly<Record<string, string>> = {
+  'src/lib/random.ts': 'random bits are drawn ahead: one call of the system for many tokens',
+  'src/lib/turns.ts': 'there is one event loop in a process, whose turns long work shares',
+};
+
+/** What makes an object without a state, though it is called `create`. */
+const statelessMakers = ['createRequire', 'createTemplates', 'createOidcStrategy', 'createOAuth2Strategy'];
 
 async function read(directory: string, pattern: RegExp): Promise<Source[]> {
   const names = await readdir(directory, { recursive: true });
@@ -128,6 +150,64 @@ function importsOf({ path, code }: Source): string[] {
   return relative.map((target) => normalize(join(dirname(path), target)).replace(/\.js$/, '.ts'));
 }
 
+/** The imports between the folders of a directory; a file beside the folders counts as one. Imports of types count as all others do. */
+function folderImports(directory: string): FolderImport[] {
+  const depth = directory.split('/').length;
+  const folderOf = (path: string) => path.split('/')[depth] ?? '';
+  return sources
+    .filter(({ path }) => path.startsWith(`${directory}/`))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith(`${directory}/`) && folderOf(target) !== folderOf(file.path))
+        .map((target) => ({ from: folderOf(file.path), to: folderOf(target), says: `${file.path} imports ${target}` })),
+    );
+}
+
+describe('folders', () => {
+  const untied = [
+    'account',
+    'dashboard',
+    'dashboard/pages',
+    'dashboard/parts',
+    'db',
+    'domain',
+    'http',
+    'lib',
+    'management',
+    'oauth',
+    'outbox',
+    'platform',
+    'process',
+    'programs',
+    'sso',
+  ];
+  test.each(untied.map((name) => `src/${name}`))('of %s import each other in no circle', (directory) => {
+    const imports = folderImports(directory);
+    expect(imports.length, 'imports between folders').toBeGreaterThan(5);
+    expect(
+      circularImports(imports),
+      'Folders that import each other are one knot. Move the file that both need to the lower folder, or the one that knows both to a story.',
+    ).toEqual([]);
+  });
+
+  test('of src/domain stand on three floors, and import from their own or a lower one', () => {
+    const found = new Set(sources.filter(({ path }) => path.startsWith('src/domain/')).map(({ path }) => path.split('/')[2] ?? ''));
+    expect(domainFloors.flat().sort(), 'Name each folder on its floor, in `domainFloors`.').toEqual([...found].sort());
+    const floor = (folder: string) => domainFloors.findIndex((folders) => folders.includes(folder));
+    const upward = folderImports('src/domain').filter(({ from, to }) => floor(to) > floor(from));
+    expect(
+      upward.map(({ says }) => says),
+      'Rules know no subject, and a subject no story. Move what both need down, or the file that tells a story up.',
+    ).toEqual([]);
+  });
+
+  test('of rules hold no statement', () => {
+    const tables = /import \{(?:\s*type \w+(?:,|(?=\s*\})))*\s*(?!type )\w+[^}]*\} from '[^']*\/db\/tables\//g;
+    const rules = sources.filter(({ path }) => domainFloors[0]?.includes(path.split('/')[2] ?? '') && path.startsWith('src/domain/'));
+    expect(places(rules, tables), 'A rule is handed what it judges. An operation belongs into the folder of its subject.').toEqual([]);
+  });
+});
+
 describe('src', () => {
   test('imports go down', () => {
     const upward = sources.flatMap((file) =>
@@ -187,7 +267,7 @@ describe('src', () => {
     expect(settings, 'Set it in setEmailVerified alone.').toEqual(['email_verified: true']);
     const proven = sources.filter(({ path, code }) => !own.includes(path) && /\bproveAddress\(/.test(code)).map(({ path }) => path);
     expect(proven.sort(), 'A new way to prove an address belongs into test/account/first-proof.test.ts, and here.').toEqual([
-      'src/domain/passwords/reset.ts',
+      'src/domain/credentials/password-reset.ts',
       'src/domain/sign-ins/email-codes.ts',
       'src/domain/users/users.ts',
     ]);
@@ -205,6 +285,34 @@ describe('src', () => {
       places(sources, /\bDate\.now\(|\bnew Date\(\s*\)|\bDate\(\s*\)/g, (path) => path === 'src/platform/clock.ts'),
       'Take the time from ctx.clock, so that tests can set it.',
     ).toEqual([]);
+  });
+
+  test('no module has a state of its own', () => {
+    const changing = '(?:set|add|delete|clear|push|pop|shift|unshift|splice|fill|sort|reverse)';
+    const found = sources.flatMap(({ path, code }) => {
+      const variables = [...code.matchAll(/^(?:export )?(?:let|var) (\w+)/gm)].map(([, name]) => name);
+      const made = [...code.matchAll(/^(?:export )?const (\w+)(?:: [^=\n]+)? = (create\w+)\(/gm)]
+        .filter(([, , maker]) => !statelessMakers.includes(maker ?? ''))
+        .map(([, name]) => name);
+      const changed = [...code.matchAll(/^(export )?const (\w+)(?:: [^=\n]+)? = (?:new (?:Weak)?(?:Map|Set)\b|\[|\{|named\(|Buffer\.)/gm)]
+        .filter(([, exported, name]) => {
+          const change = new RegExp(`\\b${name}(?:\\.\\w+)*(?:\\.${changing}\\(|(?:\\.\\w+|\\[[^\\]\\n]+\\]) (?:\\?\\?|[-+|&])?= )`);
+          const module = `/${path.split('/').at(-1)?.replace(/ts$/, 'js')}'`;
+          const importing = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from '[^']*${module}`);
+          const importers = exported === undefined ? [] : sources.filter((one) => one.code.includes(module) && importing.test(one.code));
+          return [{ code }, ...importers].some((one) => change.test(one.code));
+        })
+        .map(([, , name]) => name);
+      return [...variables, ...made, ...changed].map((name) => `${path} ${name}`);
+    });
+    const stateful = (place: string) => Object.hasOwn(statefulModules, place.split(' ')[0] ?? '');
+    expect(
+      found.filter((place) => !stateful(place)),
+      'Two services in one process would share it. Put it into Deps or the object that needs it; a pure function remembers with memo or once of src/lib/memo.ts.',
+    ).toEqual([]);
+    expect([...new Set(found.map((place) => place.split(' ')[0]))], 'It has none any more: take it off `statefulModules`.').toEqual(
+      Object.keys(statefulModules),
+    );
   });
 
   test('refusals are made where they happen', () => {
@@ -313,6 +421,20 @@ describe('migrations', () => {
       'Take a number of its own.',
     ).toEqual([...new Set(migrations.map((name) => Number(name.slice(0, 4))))].sort((one, other) => one - other));
   });
+});
+
+test('a constant, function or class is exported only where another file names it', async () => {
+  const elsewhere = (await Promise.all(['test', 'bench'].map((directory) => read(directory, /\.(?:ts|mjs)$/)))).flat();
+  const files = [...sources, ...elsewhere].map(({ path, text }) => ({ path, words: new Set(text.match(/[\w$]+/g)) }));
+  const exported = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:async )?(?:abstract )?(?:const|let|function\*?|class) ([\w$]+)/gm)].map(([, name = '']) => ({
+      path,
+      name,
+    })),
+  );
+  expect(exported.length).toBeGreaterThan(2000);
+  const unused = exported.filter(({ path, name }) => !files.some((file) => file.path !== path && file.words.has(name)));
+  expect(unused, 'Take `export` away, or what nobody uses with it.').toEqual([]);
 });
 
 test('.ci/run installs every program that a test needs', async () => {

@@ -2,13 +2,13 @@ import type { Request, Response } from 'express';
 import { withdrawConsent } from '../domain/grants/consents.js';
 import { transaction } from '../domain/context.js';
 import { unlinkIdentity } from '../domain/connections/identities.js';
-import { changePassword } from '../domain/passwords/change.js';
+import { changePassword } from '../domain/credentials/password-change.js';
 import { updateProfile } from '../domain/users/profile.js';
 import { endSessions } from '../domain/sessions/sessions.js';
 import { findSession } from '../db/tables/sessions.js';
 import { PageError } from '../errors.js';
-import { clearSessionCookie } from '../http/auth/browser-session.js';
-import { deviceOf, keepDevice } from '../http/auth/device-cookie.js';
+import { clearSessionCookie, sessionOf } from '../http/auth/browser-session.js';
+import { cookieDeviceOf, keepDevice } from '../http/auth/device-cookie.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { wantsJson } from '../http/request/form.js';
 import { isLanguageSwitch } from '../http/pages/language-switch.js';
@@ -20,7 +20,6 @@ import { accountPath, renderAccount } from './account-page.js';
 import { bodyText } from './fields.js';
 import { readProfileFields } from './profile-fields.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
-import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
 import { message } from '../lib/languages/messages.js';
 
@@ -67,7 +66,7 @@ export function changeOwnPassword(web: Web) {
       current_password: bodyText(req, 'current_password'),
       password: bodyText(req, 'password'),
       origin: originOf(req),
-      device: deviceOf(req),
+      device: cookieDeviceOf(req),
     };
     const verdict = await changePassword(req.ctx, session, input);
     switch (verdict.outcome) {

@@ -1,11 +1,14 @@
+import { fullName } from '../lib/languages/languages.js';
 import type { Request, Response } from 'express';
+import { sessionOf } from '../http/auth/browser-session.js';
 import { clientOf } from '../domain/clients/clients.js';
 import { openUrl } from '../domain/clients/initiation.js';
 import { enabledConnections } from '../domain/connections/connections.js';
 import type { Context } from '../domain/context.js';
 import { listIdentities } from '../domain/connections/identities.js';
-import { addressMembers, profileColumns } from '../domain/users/profile.js';
+import { addressMembers, profileColumns } from '../domain/claims/profile.js';
 import { sessionBounds, sessionStatus } from '../domain/sessions/sessions.js';
+import { listSignInsOfUser, type OwnSignIn } from '../db/tables/audit_logs.js';
 import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';
 import { listOpenableClients, type OpenableClient } from '../db/tables/clients.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
@@ -15,13 +18,12 @@ import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
-import { basePage, type AccountPage, type Notice, type PageIdentity } from '../http/pages/pages.js';
+import { basePage, type AccountPage, type PageNotice, type PageIdentity } from '../http/pages/pages.js';
 import { shownNameOf } from '../http/pages/shown-client.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
-import { pageSignInMethods } from './sign-in-methods.js';
-import { sessionOf } from './signed-in.js';
+import { pageSignInMethods, signInMethods } from './sign-in-methods.js';
 import { userDocument } from './user-document.js';
 import { identityDocument } from './identity-document.js';
 import { deviceIn } from '../http/pages/device-words.js';
@@ -74,6 +76,18 @@ const ownApplication = (req: Request, { id, name, logo_uri, initiate_login_uri }
   open_url: openUrl(req.ctx.environment, initiate_login_uri),
 });
 
+/** So many sign-ins are on the page, and in the data. */
+const signInsShown = { page: 10, data: 1_000 } as const;
+
+/** A sign-in, or several alike within a minute that were refused. */
+const signInDocument = ({ occurred_at, outcome, count, ip_address, user_agent }: OwnSignIn, words: Words) => ({
+  occurred_at: occurred_at.toISOString(),
+  succeeded: outcome === 'success',
+  count,
+  device: deviceIn(words, user_agent),
+  ip_address,
+});
+
 async function load(req: Request, words: Words) {
   const { ctx } = req;
   const { user_id } = sessionOf(req);
@@ -113,12 +127,13 @@ export async function renderAccount(
   web: Web,
   req: Request,
   res: Response,
-  state: { refusal?: StepRefusal; typed?: Record<string, string>; notice?: Notice | null } = {},
+  state: { refusal?: StepRefusal; typed?: Record<string, string>; notice?: PageNotice | null } = {},
 ): Promise<void> {
   const { ctx } = req;
   const words = wordsOf(req);
   const { user, sessions, identities, connections, consents, own_applications } = await load(req, words);
   const scopes = await scopesInWords(ctx, words, consents);
+  const signIns = await listSignInsOfUser(ctx.scope, user.id, signInsShown.page);
   web.renderPage(
     res,
     'account/account',
@@ -128,7 +143,7 @@ export async function renderAccount(
         email: user.email,
         email_verified: user.email_verified,
         phone_number_verified: user.phone_number_verified,
-        name: [user.first_name, user.last_name].filter(Boolean).join(' '),
+        name: fullName(words.language, user),
       },
       values: { ...profileValues(user), ...state.typed },
       has_password: user.password_hash !== null,
@@ -139,6 +154,7 @@ export async function renderAccount(
       applications: consents.map((consent) => ({ ...applicationDocument(req, consent), scopes: scopes.get(consent.client_id) ?? [] })),
       own_applications,
       sign_in_methods: await pageSignInMethods(req, user),
+      sign_ins: signIns.map((row) => signInDocument(row, words)),
       notice: state.notice,
       errors: state.refusal && pageErrors(req, state.refusal),
     },
@@ -155,9 +171,25 @@ export function accountPage(web: Web) {
         notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}` as MessageKey) } : null,
       });
     }
-    const { user, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
-    const applications = consents.map((consent) => applicationDocument(req, consent));
-    const body = { user: userDocument(user), sessions, identities, applications, own_applications };
-    res.set('Cache-Control', 'no-store').json(body);
+    res.set('Cache-Control', 'no-store').json(await accountDocument(req));
   };
+}
+
+async function accountDocument(req: Request) {
+  const { user, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
+  const applications = consents.map((consent) => applicationDocument(req, consent));
+  return { user: userDocument(user), sessions, identities, applications, own_applications };
+}
+
+/** GET /account/data: all that is stored of the person, to take along, as a JSON file. */
+export async function ownData(req: Request, res: Response): Promise<void> {
+  const { scope, clock } = req.ctx;
+  const { user_id } = sessionOf(req);
+  const words = wordsIn('en');
+  const user = await findUser(scope, user_id);
+  const { authenticators, devices } = user ? await signInMethods(req.ctx, user) : { authenticators: [], devices: [] };
+  const sign_ins = (await listSignInsOfUser(scope, user_id, signInsShown.data)).map((row) => signInDocument(row, words));
+  const data = { exported_at: clock.now().toISOString(), ...(await accountDocument(req)), authenticators, devices, sign_ins };
+  res.set({ 'Cache-Control': 'no-store', 'Content-Disposition': 'attachment; filename="account.json"' });
+  res.type('json').send(`${JSON.stringify(data, null, 2)}\n`);
 }

@@ -1,16 +1,19 @@
+import { fullName } from '../lib/languages/languages.js';
+import { languageOf } from '../http/pages/language.js';
 import type { Request, RequestHandler, Response } from 'express';
+import { sessionOf } from '../http/auth/browser-session.js';
 import { addPasskey, defaultName, makeRecoveryCodes, renameAuthenticator } from '../domain/authenticators/enrolment.js';
 import { enrollable } from '../domain/authenticators/enrollable.js';
 import { creationOptions, verifyNewPasskey } from '../domain/authenticators/passkey-registration.js';
-import { removeAuthenticator } from '../domain/authenticators/removal.js';
+import { removeAuthenticator } from '../domain/credentials/authenticator-removal.js';
 import { setTwoStep } from '../domain/authenticators/two-step.js';
 import { transaction } from '../domain/context.js';
-import { forgetDevices } from '../domain/sign-ins/devices.js';
+import { forgetDevices } from '../domain/sessions/remembered-browsers.js';
 import { isPasskey, listAuthenticatorsOfUser } from '../db/tables/authenticators.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { browserSecret } from '../http/auth/browser-secret.js';
-import { addProof } from '../http/auth/confirmation.js';
+import { takeStep } from '../http/auth/sign-in.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { wantsJson } from '../http/request/form.js';
@@ -19,12 +22,10 @@ import { isUuid } from '../lib/random.js';
 import { deviceWords } from '../lib/user-agent.js';
 import { done } from './account-actions.js';
 import { renderAccount } from './account-page.js';
-import { bodyText, shortNameProblems } from './fields.js';
+import { bodyText, credentialIn, shortNameProblems } from './fields.js';
 import { showRecoveryCodes } from './recovery-codes-page.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { authenticatorDocument, signInMethods } from './sign-in-methods.js';
-import { credentialIn } from './sign-in/answer.js';
-import { sessionOf } from './signed-in.js';
 import { message } from '../lib/languages/messages.js';
 
 const pathId = (req: Request): string => String(req.params['id'] ?? '');
@@ -38,7 +39,7 @@ async function ownUser(req: Request): Promise<UserRow> {
 }
 
 /** Refuses: as JSON with the code, else on the account page. */
-export async function refuse(web: Web, req: Request, res: Response, refusal: StepRefusal): Promise<void> {
+export async function refuseOnAccountPage(web: Web, req: Request, res: Response, refusal: StepRefusal): Promise<void> {
   if (wantsJson(req)) throw refusalError(refusal);
   await renderAccount(web, req, res, { refusal });
 }
@@ -67,10 +68,10 @@ export async function listOwn(req: Request, res: Response): Promise<void> {
 }
 
 /** POST /account/authenticators/passkey/options: what `navigator.credentials.create` takes. */
-export async function passkeyOptions(req: Request, res: Response): Promise<void> {
+export async function passkeyRegistrationOptions(req: Request, res: Response): Promise<void> {
   const user = await ownUser(req);
   const own = (await listAuthenticatorsOfUser(req.ctx.scope, user.id)).filter(isPasskey);
-  const name = [user.first_name, user.last_name].filter(Boolean).join(' ') || user.email;
+  const name = fullName(languageOf(req), user) || user.email;
   const making = { purpose: 'enroll', browser: browserSecret(req, res), user: { id: user.id, email: user.email, name } } as const;
   res.set('Cache-Control', 'no-store').json(await creationOptions(req.ctx, { ...making, exclude: own }));
 }
@@ -88,14 +89,14 @@ export function addOwnPasskey(web: Web) {
     const { id: session_id, user_id } = sessionOf(req);
     const [name, problems] = nameIn(req, deviceWords(req.get('user-agent') ?? null) ?? defaultName('passkey'));
     const wrongName = refuseFields({ name: problems });
-    if (wrongName) return refuse(web, req, res, wrongName);
+    if (wrongName) return refuseOnAccountPage(web, req, res, wrongName);
     const making = { purpose: 'enroll', browser: browserSecret(req, res), user_id } as const;
     const verdict = await verifyNewPasskey(req.ctx, { ...making, host: req.headers.host, credential: credentialIn(req) });
-    if (verdict.outcome !== 'verified') return refuse(web, req, res, addRefusals[verdict.outcome]);
+    if (verdict.outcome !== 'verified') return refuseOnAccountPage(web, req, res, addRefusals[verdict.outcome]);
     const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req), basis: { session_id } });
     if (added.outcome === 'not_found') throw notFound();
-    if (added.outcome !== 'added') return refuse(web, req, res, addRefusals[added.outcome]);
-    await addProof(req, res, added.proof, { enrolled: true });
+    if (added.outcome !== 'added') return refuseOnAccountPage(web, req, res, addRefusals[added.outcome]);
+    await takeStep(req, res, { method: 'enrolled', proof: added.proof }, { current: sessionOf(req) });
     done(req, res, 'passkey', { authenticator: authenticatorDocument(added.authenticator) }, 201);
   };
 }
@@ -104,7 +105,7 @@ export function addOwnPasskey(web: Web) {
 export function renewOwnRecoveryCodes(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const codes = await makeRecoveryCodes(req.ctx, sessionOf(req).user_id, originOf(req));
-    if (codes === null) return refuse(web, req, res, { status: 409, code: 'factor_missing' });
+    if (codes === null) return refuseOnAccountPage(web, req, res, { status: 409, code: 'factor_missing' });
     showRecoveryCodes(web, req, res, { status: 201, codes });
   };
 }
@@ -114,7 +115,7 @@ export function renameOwn(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const name = bodyText(req, 'name').trim();
     const problems = refuseFields({ name: shortNameProblems(name) });
-    if (problems) return refuse(web, req, res, problems);
+    if (problems) return refuseOnAccountPage(web, req, res, problems);
     const renamed = await renameAuthenticator(req.ctx, { user_id: sessionOf(req).user_id, id: pathId(req) }, name);
     if (!renamed) throw notFound();
     done(req, res, 'renamed', { authenticator: authenticatorDocument(renamed) });
@@ -130,7 +131,7 @@ export function removeOwn(web: Web) {
     if (outcome === 'not_found') throw notFound();
     if (outcome === 'removed') return done(req, res, 'removed');
     const text = outcome === 'last_way_in' ? message('refusal.last_way_in') : undefined;
-    await refuse(web, req, res, { status: 409, code: outcome, ...(text !== undefined && { text }) });
+    await refuseOnAccountPage(web, req, res, { status: 409, code: outcome, ...(text !== undefined && { text }) });
   };
 }
 
@@ -143,7 +144,7 @@ export function switchOwnTwoStep(web: Web) {
     if (enabled === undefined) throw refusalError({ status: 422, code: 'invalid_value', fields: { enabled: ['invalid_value'] } });
     const verdict = await setTwoStep(req.ctx, sessionOf(req).user_id, enabled, originOf(req));
     if (verdict.outcome === 'not_found') throw notFound();
-    if (verdict.outcome !== 'changed') return refuse(web, req, res, { status: 409, code: verdict.outcome });
+    if (verdict.outcome !== 'changed') return refuseOnAccountPage(web, req, res, { status: 409, code: verdict.outcome });
     const { two_step_enabled, recovery_codes } = verdict;
     if (recovery_codes !== null)
       return showRecoveryCodes(web, req, res, { status: 200, body: { two_step_enabled }, codes: recovery_codes });

@@ -1,11 +1,12 @@
 import type { Request, Response } from 'express';
+import { sessionOf } from '../http/auth/browser-session.js';
 import { requestOptions } from '../domain/authenticators/passkey-sign-in.js';
-import { isClass, type AuthenticationClass } from '../domain/sessions/classes.js';
+import { isClass, type AuthenticationClass } from '../domain/proofs/classes.js';
 import { PageError } from '../errors.js';
-import { confirmPath, failureOf, renderConfirm, type Failed } from '../http/auth/ask-to-confirm.js';
+import { confirmPath, proofFailureOf, renderConfirm, type Failed } from '../http/confirmation/ask-to-confirm.js';
 import { browserSecret } from '../http/auth/browser-secret.js';
-import { answerOf, demandedOf, isStale, ownNames, prove } from '../http/auth/confirmation.js';
-import { sessionOf, waysToProve } from '../http/auth/proof-ways.js';
+import { confirmationAnswerOf, demandedOf, isStale, ownNames, prove } from '../http/confirmation/confirmation.js';
+import { waysToProve } from '../http/confirmation/proof-ways.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { basePage } from '../http/pages/pages.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
@@ -17,15 +18,19 @@ import { wordsOf } from '../http/pages/words.js';
 const home = '/account';
 
 /** The class that is asked for beyond the person's own; what is no class asks for none. */
-const askedClass = (value: string | null | undefined): AuthenticationClass => (isClass(value) ? value : '1');
+const requestedClass = (value: string | null | undefined): AuthenticationClass => (isClass(value) ? value : '1');
 
-type Wanted = { readonly demanded: AuthenticationClass; readonly acr_values: AuthenticationClass; readonly return_to: string | null };
+type ConfirmationRequest = {
+  readonly demanded: AuthenticationClass;
+  readonly acr_values: AuthenticationClass;
+  readonly return_to: string | null;
+};
 
 async function ask(
   web: Web,
   req: Request,
   res: Response,
-  { demanded, acr_values, return_to }: Wanted,
+  { demanded, acr_values, return_to }: ConfirmationRequest,
   failed: Failed | null,
 ): Promise<void> {
   const hidden = { return_to: return_to ?? '', acr_values: acr_values === '1' ? '' : acr_values };
@@ -38,11 +43,11 @@ async function ask(
     back: return_to ?? back,
     held: false,
     failed,
-    status: failed ? failureOf(failed).status : 200,
+    status: failed ? proofFailureOf(failed).status : 200,
   });
 }
 
-/** What somebody reads who was confirmed in a tab beside the one that waits. */
+/** Tells somebody who confirmed in a second tab to go back to the first. */
 function sayConfirmed(web: Web, req: Request, res: Response): void {
   web.renderPage(res, 'account/message', {
     ...basePage(req.ctx.environment, { title: wordsOf(req).t('confirmed.title'), request_id: req.request_id }),
@@ -58,7 +63,7 @@ export function confirmPage(web: Web) {
     if (!req.session) return res.redirect(303, `/login?${new URLSearchParams({ return_to: req.originalUrl })}`);
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
-    const acr_values = askedClass(query.get('acr_values'));
+    const acr_values = requestedClass(query.get('acr_values'));
     const demanded = demandedOf(req, acr_values);
     if (isStale(req, demanded)) return ask(web, req, res, { demanded, acr_values, return_to }, null);
     if (return_to !== null) return res.redirect(303, return_to);
@@ -68,8 +73,8 @@ export function confirmPage(web: Web) {
 
 /** A refused proof as JSON; `methods` are those that would do. */
 async function refuseJson(req: Request, demanded: AuthenticationClass, failed: Failed | null): Promise<never> {
-  if (failed && failed.outcome.outcome !== 'proven') {
-    const { status, code, text, extra } = failureOf(failed);
+  if (failed && failed.outcome.outcome !== 'confirmed') {
+    const { status, code, text, extra } = proofFailureOf(failed);
     // The code of POST /login: here as there it is a password that somebody signs in with.
     throw code === 'invalid_password'
       ? new PageError(401, 'invalid_credentials', errorMessage('invalid_password'))
@@ -86,12 +91,12 @@ async function refuseJson(req: Request, demanded: AuthenticationClass, failed: F
  */
 export function confirm(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
-    const acr_values = askedClass(bodyText(req, 'acr_values'));
+    const acr_values = requestedClass(bodyText(req, 'acr_values'));
     const return_to = bodyReturnTo(req);
     const demanded = demandedOf(req, acr_values);
-    const answer = answerOf(req, ownNames);
+    const answer = confirmationAnswerOf(req, ownNames);
     const failed = answer && { answer, outcome: await prove(req, res, answer) };
-    const done = failed ? failed.outcome.outcome === 'proven' : true;
+    const done = failed ? failed.outcome.outcome === 'confirmed' : true;
     if (!done || isStale(req, demanded)) {
       if (wantsJson(req)) return refuseJson(req, demanded, failed);
       return ask(web, req, res, { demanded, acr_values, return_to }, failed);

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { credentialOf } from '../http/confirmation/confirmation.js';
 import { safeReturnTo } from '../http/request/return-to.js';
 import { own } from '../lib/named.js';
 
@@ -11,6 +12,12 @@ export function bodyText(req: Request, name: string): string {
 /** The path to go back to, if the body names one of ours. */
 export function bodyReturnTo(req: Request): string | null {
   return safeReturnTo((req.body as Record<string, unknown> | undefined)?.['return_to']);
+}
+
+/** The credential in the body: an object in JSON, its text in a form; undefined without one, null when it can't be read. */
+export function credentialIn(req: Request): unknown {
+  const value = own(req.body as Record<string, unknown> | undefined, 'credential');
+  return value === undefined || value === '' ? undefined : credentialOf(value);
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

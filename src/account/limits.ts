@@ -1,16 +1,16 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { RateLimit } from '../config.js';
-import { isLinkToken } from '../domain/passwords/reset.js';
+import { isLinkToken } from '../domain/credentials/password-reset.js';
 import { isKnownTo } from '../domain/sessions/known-browsers.js';
 import { findUserByEmailKey } from '../db/tables/users.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { findClaimant } from '../http/auth/claimant.js';
-import { deviceOf } from '../http/auth/device-cookie.js';
+import { cookieDeviceOf } from '../http/auth/device-cookie.js';
 import { limitBy, limitByAddress, setRateLimitHeaders } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { own } from '../lib/named.js';
-import { credentialIn } from './sign-in/answer.js';
+import { credentialIn } from './fields.js';
 
 /** The key of a caller's address, which each environment counts for itself. */
 const inEnvironment = (req: Request, address: string): string => `${req.ctx.environment.id} ${address}`;
@@ -47,7 +47,7 @@ export function limitAttempts(
 
 /** Finds out whether the account of the submitted email knows the browser. One look-up, and only for a browser that shows a cookie of ours. */
 const recognise: RequestHandler = async (req, _res, next) => {
-  const [device, email_key] = [deviceOf(req), identifierOf(req, 'email')];
+  const [device, email_key] = [cookieDeviceOf(req), identifierOf(req, 'email')];
   const user = device === null || email_key === null ? null : await findUserByEmailKey(req.ctx.scope, email_key);
   req.knownBrowser = user !== null && isKnownTo(req.ctx, device, user);
   next();
@@ -92,7 +92,7 @@ export async function countRecoveryMail({ limiter }: Web, req: Request, res: Res
   const key = JSON.stringify(['recovery_mail', req.knownBrowser ?? false, id, email_key]);
   const verdict = await limiter.take(key, { limit: Math.ceil(otp_lifetime / 60), windowSeconds: otp_lifetime });
   if (limiter.enabled) setRateLimitHeaders(res, verdict);
-  return verdict.allowed ? null : verdict.retry_after;
+  return verdict.allowed ? null : verdict.reset_seconds;
 }
 
 /** The limits of a recovery's second step: per client address, and per reset. The link's token isn't counted by the reset: nobody guesses it. */
@@ -110,7 +110,7 @@ export function limitClaimant(web: Web): RequestHandler[] {
   const limit = web.deps.config.rateLimits.login;
   const keyOf = (req: Request, ofKnown: boolean): string | null => {
     const user = req.claimant?.user;
-    return user && isKnownTo(req.ctx, deviceOf(req), user) === ofKnown ? `${req.ctx.environment.id} ${user.email_key}` : null;
+    return user && isKnownTo(req.ctx, cookieDeviceOf(req), user) === ofKnown ? `${req.ctx.environment.id} ${user.email_key}` : null;
   };
   return [
     limitByAddress(web, { name: 'login', limit, key: inEnvironment }),

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { requestPasswordReset, resetPassword } from '../domain/passwords/reset.js';
+import { requestPasswordReset, resetPassword } from '../domain/credentials/password-reset.js';
 import { clearSessionCookie } from '../http/auth/browser-session.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { keepDevice } from '../http/auth/device-cookie.js';
@@ -14,10 +14,9 @@ import { inEnglish } from '../lib/languages/english.js';
 import { message, waitMessage } from '../lib/languages/messages.js';
 import { bodyReturnTo, bodyText } from './fields.js';
 import { countRecoveryMail } from './limits.js';
-import { pendingClient } from './login.js';
-import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { pendingClient } from './sign-in/login.js';
+import { emailCodeRefusal, pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { answerReset } from './password-review.js';
-import { codeRefusal } from './register-verify.js';
 import { pageClient } from '../http/pages/shown-client.js';
 import { wordsOf } from '../http/pages/words.js';
 
@@ -122,7 +121,7 @@ export function reset(web: Web) {
     if (empty) return refuse(empty);
     const verdict = await resetPassword(req.ctx, { reset_id, code, password: bodyText(req, 'password'), origin: originOf(req) });
     if (verdict.outcome === 'refused') return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
-    if (verdict.outcome !== 'reset') return refuse(codeRefusal(verdict));
+    if (verdict.outcome !== 'reset') return refuse(emailCodeRefusal(verdict));
     keepDevice(req, res, verdict.user.id);
     if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
     await answerReset(req, res, verdict.user, return_to);

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { dropIdentities, findReviewed, mintReview, recoveredBy, type Recovered } from '../domain/passwords/review.js';
+import { dropIdentities, findReviewed, mintReview, recoveredBy, type Recovered } from '../domain/credentials/review.js';
 import type { UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
@@ -60,8 +60,8 @@ export async function answerReset(req: Request, res: Response, user: UserRow, re
     res.set('Cache-Control', 'no-store').json({ redirect_to: onward(return_to), review_token, ...documentOf(recovered, wordsIn('en')) });
     return;
   }
-  const nothing = recovered.sessions.length === 0 && recovered.identities.length === 0;
-  res.redirect(303, nothing ? onward(return_to) : withReturnTo(path, { review_token }, return_to));
+  const isEmpty = recovered.sessions.length === 0 && recovered.identities.length === 0;
+  res.redirect(303, isEmpty ? onward(return_to) : withReturnTo(path, { review_token }, return_to));
 }
 
 async function requireReviewed(req: Request, token: string): Promise<UserRow> {

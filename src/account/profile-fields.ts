@@ -1,4 +1,5 @@
-import { addressMembers, profileColumns, type AddressMember, type ProfileChanges, type ProfileColumn } from '../domain/users/profile.js';
+import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../domain/claims/profile.js';
+import type { ProfileChanges } from '../domain/users/profile.js';
 import { isBirthdate, isLocale, isTimeZone, isWebAddress, normalizePhoneNumber } from '../lib/claim-syntax.js';
 import { nameProblems } from './fields.js';
 import { named, own } from '../lib/named.js';

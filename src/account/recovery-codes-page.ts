@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
+import { sessionOf } from '../http/auth/browser-session.js';
 import { basePage, type BasePage, type PageLink } from '../http/pages/pages.js';
 import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
-import { sessionOf } from './signed-in.js';
 import { wordsOf, type Words } from '../http/pages/words.js';
 
 /** The one time that somebody sees their recovery codes: to print, or to keep as a file. */
@@ -24,7 +24,6 @@ declare module '../http/pages/page-models.js' {
   }
 }
 
-/** The codes as a file that says what they are for. */
 function downloadOf({ t }: Words, service: string, email: string, codes: readonly string[]): RecoveryCodesPage['download'] {
   const text = [t('recovery_codes.for', { email, service }), t('recovery_codes.once'), '', ...codes, ''].join('\r\n');
   return { href: `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`, name: 'recovery-codes.txt' };

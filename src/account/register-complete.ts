@@ -3,19 +3,19 @@ import { passwordProblems } from '../domain/passwords/passwords.js';
 import { completeRegistration } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
-import { proofNow, type Proof } from '../domain/sessions/proofs.js';
+import { proofNow, type SessionProof } from '../domain/proofs/proofs.js';
 import { csrfToken } from '../http/auth/csrf.js';
-import { takeFirstStep } from '../http/auth/first-step.js';
+import { onwardPath, takeStep } from '../http/auth/sign-in.js';
 import { wantsJson } from '../http/request/form.js';
 import { isLanguageSwitch } from '../http/pages/language-switch.js';
 import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
-import { bodyReturnTo, bodyText, nameProblems } from './fields.js';
-import { pendingClient, pendingFormAction } from './login.js';
+import { bodyReturnTo, bodyText, credentialIn, nameProblems } from './fields.js';
+import { pendingClient, pendingFormAction } from './sign-in/login.js';
 import { showRecoveryCodes } from './recovery-codes-page.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { completeByPasskey, namesIn, refuseNames, registrationExpired, requireRegistration } from './register-passkey.js';
-import { answerStep, credentialIn, stepBody } from './sign-in/answer.js';
+import { answerStep, stepBody } from './sign-in/answer.js';
 import { passkeyPart } from '../http/auth/passkey-part.js';
 import { wordsOf } from '../http/pages/words.js';
 
@@ -27,7 +27,6 @@ type CompleteState = {
   refusal?: StepRefusal;
 };
 
-/** The page with name and password. */
 export function renderComplete(web: Web, req: Request, res: Response, state: CompleteState): void {
   const { environment } = req.ctx;
   web.renderPage(
@@ -59,7 +58,7 @@ function refuseInput(req: Request, email: string, input: { first_name: string; l
 }
 
 /** An account that was just made, and what proves that the person is its owner. */
-type Made = { readonly user: UserRow; readonly proofs: readonly Proof[]; readonly recovery_codes: string[] | null };
+type Made = { readonly user: UserRow; readonly proofs: readonly SessionProof[]; readonly recovery_codes: string[] | null };
 
 /** Makes the account with the passkey in the body, or with the password; or why not. */
 async function make(req: Request, registration: PasscodeRow, return_to: string | null): Promise<Made | StepRefusal> {
@@ -103,13 +102,13 @@ export function complete(web: Web) {
       return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req), refusal: made });
     }
     const { user, proofs, recovery_codes } = made;
-    const outcome = await takeFirstStep(req, res, { user, proofs, method: 'registration', return_to });
-    if (recovery_codes === null) return answerStep(req, res, outcome, 201);
-    const next = { href: outcome.redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
+    const onward = await takeStep(req, res, { method: 'registration', user, proofs }, { return_to });
+    if (recovery_codes === null) return answerStep(req, res, onward, return_to, 201);
+    const next = { href: onwardPath(onward, return_to), label: wordsOf(req).t('recovery_codes.kept') };
     showRecoveryCodes(web, req, res, {
       status: 201,
       codes: recovery_codes,
-      body: stepBody(outcome),
+      body: await stepBody(req, onward, return_to),
       next,
       email: user.email,
     });

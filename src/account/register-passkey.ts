@@ -1,3 +1,5 @@
+import { fullName } from '../lib/languages/languages.js';
+import { languageOf } from '../http/pages/language.js';
 import type { Request, Response } from 'express';
 import { creationOptions, verifyNewPasskey } from '../domain/authenticators/passkey-registration.js';
 import {
@@ -42,7 +44,7 @@ export async function registerOptions(req: Request, res: Response): Promise<void
   const names = namesIn(req);
   const refused = refuseNames(names);
   if (refused) throw refusalError(refused);
-  const user = { id: userIdOf(registration), email: registration.email, name: `${names.first_name} ${names.last_name}` };
+  const user = { id: userIdOf(registration), email: registration.email, name: fullName(languageOf(req), names) };
   const options = await creationOptions(req.ctx, { purpose: 'register', browser: browserSecret(req, res), user, exclude: [] });
   res.set('Cache-Control', 'no-store').json(options);
 }

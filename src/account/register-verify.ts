@@ -1,43 +1,26 @@
 import type { Request, Response } from 'express';
-import { findRegistration, registrationTokenLifetime, verifyRegistration } from '../domain/registration/registration.js';
-import type { CodeVerdict } from '../domain/registration/passcodes.js';
+import { findRegistration, completionTokenLifetime, verifyRegistration } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
-import { basePage, type Notice } from '../http/pages/pages.js';
+import { basePage, type PageNotice } from '../http/pages/pages.js';
 import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText } from './fields.js';
-import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { emailCodeRefusal, pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { renderComplete } from './register-complete.js';
 import { wordsOf } from '../http/pages/words.js';
-import { message } from '../lib/languages/messages.js';
 
-/** Where the code of a registration is entered. */
 export function verifyPath(registration_id: string, return_to: string | null): string {
   const query = new URLSearchParams({ registration_id, ...(return_to !== null && { return_to }) });
   return `/register/verify?${query}`;
 }
 
-/** Why a code wasn't taken (specification 4.4); the same words for registration and recovery. */
-export function codeRefusal(verdict: Exclude<CodeVerdict, { outcome: 'right' }>): StepRefusal {
-  if (verdict.outcome === 'expired') return { status: 410, code: 'code_expired' };
-  if (verdict.outcome === 'budget_used_up') {
-    const { retry_after } = verdict;
-    const minutes = Math.ceil(retry_after / 60);
-    const text = message('refusal.code_budget', { minutes });
-    return { status: 429, code: 'rate_limited', text, retry_after };
-  }
-  const { attempts_left } = verdict;
-  return { status: 422, code: 'invalid_code', fields: { code: ['invalid_code'] }, extra: { attempts_left } };
-}
-
-/** The page with the field for the code. */
-export function renderVerify(
+export function renderEmailCode(
   web: Web,
   req: Request,
   res: Response,
-  state: { registration: PasscodeRow; return_to: string | null; code?: string; refusal?: StepRefusal; notice?: Notice | null },
+  state: { registration: PasscodeRow; return_to: string | null; code?: string; refusal?: StepRefusal; notice?: PageNotice | null },
 ): void {
   const { registration, refusal } = state;
   web.renderPage(
@@ -62,7 +45,7 @@ export function renderVerify(
 }
 
 /** GET /register/verify: for a registration that still waits for its code; else from the start. */
-export function verifyPage(web: Web) {
+export function emailCodePage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
@@ -70,13 +53,13 @@ export function verifyPage(web: Web) {
     if (!registration || registration.consumed_at) {
       return res.redirect(303, return_to === null ? '/register' : `/register?${new URLSearchParams({ return_to })}`);
     }
-    const notice: Notice | null = query.get('sent') === 'again' ? { tone: 'good', text: wordsOf(req).t('code.sent_again') } : null;
-    renderVerify(web, req, res, { registration, return_to, notice });
+    const notice: PageNotice | null = query.get('sent') === 'again' ? { tone: 'good', text: wordsOf(req).t('code.sent_again') } : null;
+    renderEmailCode(web, req, res, { registration, return_to, notice });
   };
 }
 
 /** POST /register/verify (specification 4.4): a right code proves the address and gives a token for the last step. */
-export function verify(web: Web) {
+export function verifyEmailCode(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const [registration_id, code] = [bodyText(req, 'registration_id'), bodyText(req, 'code').slice(0, 64)];
     const return_to = bodyReturnTo(req);
@@ -88,15 +71,15 @@ export function verify(web: Web) {
     if (verdict?.outcome === 'right') {
       const { token: registration_token, registration } = verdict;
       if (wantsJson(req)) {
-        res.set('Cache-Control', 'no-store').json({ registration_token, expires_in: registrationTokenLifetime });
+        res.set('Cache-Control', 'no-store').json({ registration_token, expires_in: completionTokenLifetime });
         return;
       }
       return renderComplete(web, req, res, { registration, registration_token, return_to });
     }
-    const refusal = missing ?? codeRefusal(verdict as Exclude<typeof verdict, null>);
+    const refusal = missing ?? emailCodeRefusal(verdict as Exclude<typeof verdict, null>);
     const registration = wantsJson(req) ? null : await findRegistration(req.ctx, registration_id);
     if (!registration || registration.consumed_at) throw refusalError(refusal);
     if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
-    renderVerify(web, req, res, { registration, return_to, code, refusal });
+    renderEmailCode(web, req, res, { registration, return_to, code, refusal });
   };
 }

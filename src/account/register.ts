@@ -12,9 +12,9 @@ import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
 import { bodyReturnTo, bodyText } from './fields.js';
-import { connectionButtons, pendingClient, pendingFormAction } from './login.js';
+import { connectionButtons, pendingClient, pendingFormAction } from './sign-in/login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
-import { renderVerify, verifyPath } from './register-verify.js';
+import { renderEmailCode, verifyPath } from './register-verify.js';
 import { pageClient, shownNameOf } from '../http/pages/shown-client.js';
 import { wordsOf } from '../http/pages/words.js';
 import { message, waitMessage } from '../lib/languages/messages.js';
@@ -113,6 +113,6 @@ export function resend(web: Web) {
     const registration = await findRegistration(req.ctx, registration_id);
     if (wantsJson(req) || !registration || registration.consumed_at) throw refusalError(refusal);
     if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
-    renderVerify(web, req, res, { registration, return_to, refusal });
+    renderEmailCode(web, req, res, { registration, return_to, refusal });
   };
 }

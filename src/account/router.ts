@@ -4,19 +4,19 @@ import { ownUiCors, preflight } from '../http/auth/cors.js';
 import { csrf } from '../http/auth/csrf.js';
 import { chooseLanguage } from '../http/pages/language-switch.js';
 import { form, formOrJson } from '../http/request/form.js';
-import { confirmed } from '../http/auth/ask-to-confirm.js';
-import { limitProofs, ownNames } from '../http/auth/confirmation.js';
+import { confirmed } from '../http/confirmation/ask-to-confirm.js';
+import { limitProofs, ownNames } from '../http/confirmation/confirmation.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { changeOwnPassword, changeOwnProfile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
-import { accountPage } from './account-page.js';
+import { accountPage, ownData } from './account-page.js';
 import {
   addOwnPasskey,
   canAdd,
   forgetAllDevices,
   forgetDevice,
   listOwn,
-  passkeyOptions,
+  passkeyRegistrationOptions,
   removeOwn,
   renameOwn,
   renewOwnRecoveryCodes,
@@ -30,7 +30,7 @@ import { review, reviewPage } from './password-review.js';
 import { showRelatedOrigins } from './related-origins.js';
 import { complete } from './register-complete.js';
 import { registerOptions } from './register-passkey.js';
-import { verify, verifyPage } from './register-verify.js';
+import { verifyEmailCode, emailCodePage } from './register-verify.js';
 import { register, registerPage, registrationOpen, resend } from './register.js';
 import { passkeysOpen } from './sign-in/passkey.js';
 import { signInRoutes } from './sign-in/routes.js';
@@ -48,7 +48,7 @@ function registrationRoutes(router: Router, web: Web): void {
     head: true,
     post: [formOrJson, ...limits('email'), ...limitMails(web, 'register'), registrationOpen, browserSession, csrf, register(web)],
   });
-  step(router, '/register/verify', { get: [...page, verifyPage(web)], post: [...checks('registration_id'), verify(web)] });
+  step(router, '/register/verify', { get: [...page, emailCodePage(web)], post: [...checks('registration_id'), verifyEmailCode(web)] });
   step(router, '/register/resend', { post: [...checks('registration_id'), resend(web)] });
   step(router, '/register/passkey/options', {
     post: [formOrJson, limitOptions(web), registrationOpen, passkeysOpen, browserSession, csrf, registerOptions],
@@ -75,10 +75,10 @@ function passwordRoutes(router: Router, web: Web): void {
   });
 }
 
-/** What a person does with the own account. */
 function ownAccountRoutes(router: Router, web: Web): void {
   const action = [formOrJson, browserSession, signedIn, csrf];
   route(router, '/account', { get: [ownUiCors, browserSession, signedIn, accountPage(web)], head: true, options: [ownUiCors, preflight] });
+  route(router, '/account/data', { get: [browserSession, signedIn, ownData], head: true });
   step(router, '/account/profile', { post: [...action, changeOwnProfile(web)] });
   const limit = limitSignedIn(web, 'account_password', web.deps.config.rateLimits.login);
   step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, changeOwnPassword(web)] });
@@ -94,15 +94,15 @@ const optionsLimit = { limit: 60, windowSeconds: 60 } as const;
 /** What signs a person in beside a password and a provider; each change takes a confirmation. */
 function signInMethodRoutes(router: Router, web: Web): void {
   const at = '/account/authenticators';
-  const asked = [formOrJson, browserSession, signedIn];
-  const change = [...asked, csrf, ...confirmed(web)];
-  const options = [...asked, limitSignedIn(web, 'passkey_options', optionsLimit), csrf];
+  const signedInOnly = [formOrJson, browserSession, signedIn];
+  const change = [...signedInOnly, csrf, ...confirmed(web)];
+  const options = [...signedInOnly, limitSignedIn(web, 'passkey_options', optionsLimit), csrf];
   const guess = limitSignedIn(web, 'account_totp', web.deps.config.rateLimits.login);
   route(router, at, { get: [ownUiCors, browserSession, signedIn, listOwn], head: true, options: [ownUiCors, preflight] });
-  step(router, `${at}/passkey/options`, { post: [...options, canAdd('passkey'), ...confirmed(web), passkeyOptions] });
+  step(router, `${at}/passkey/options`, { post: [...options, canAdd('passkey'), ...confirmed(web), passkeyRegistrationOptions] });
   step(router, `${at}/passkey`, { post: [...change, canAdd('passkey'), addOwnPasskey(web)] });
   step(router, `${at}/totp`, { post: [...change, canAdd('totp'), beginTotp(web)] });
-  step(router, `${at}/totp/verify`, { post: [...asked, guess, csrf, ...confirmed(web), canAdd('totp'), verifyTotp(web)] });
+  step(router, `${at}/totp/verify`, { post: [...signedInOnly, guess, csrf, ...confirmed(web), canAdd('totp'), verifyTotp(web)] });
   step(router, `${at}/recovery_codes`, { post: [...change, renewOwnRecoveryCodes(web)] });
   step(router, `${at}/:id/rename`, { post: [...change, renameOwn(web)] });
   step(router, `${at}/:id/remove`, { post: [...change, removeOwn(web)] });
@@ -111,12 +111,11 @@ function signInMethodRoutes(router: Router, web: Web): void {
   step(router, '/account/devices/:id/forget', { post: [...change, forgetDevice] });
   step(router, '/account/confirm', {
     get: [browserSession, confirmPage(web)],
-    post: [...asked, ...limitProofs(web, ownNames), csrf, confirm(web)],
+    post: [...signedInOnly, ...limitProofs(web, ownNames), csrf, confirm(web)],
   });
   step(router, '/account/confirm/passkey/options', { post: [...options, confirmOptions] });
 }
 
-/** Login and what belongs to an account. */
 export function accountRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   signInRoutes(router, web);

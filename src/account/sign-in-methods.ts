@@ -3,7 +3,7 @@ import { enrollable } from '../domain/authenticators/enrollable.js';
 import { rpIdOf } from '../domain/authenticators/relying-party.js';
 import { userHandleOf } from '../domain/authenticators/webauthn-input.js';
 import type { Context } from '../domain/context.js';
-import { hasFactor, type FactorState } from '../domain/sign-ins/next-step.js';
+import { hasFactor, type FactorState } from '../domain/authenticators/next-step.js';
 import { isPasskey, listAuthenticatorsOfUser, type AuthenticatorRow } from '../db/tables/authenticators.js';
 import { listDevicesOfUser, type DeviceRow } from '../db/tables/devices.js';
 import { countRecoveryCodesLeft } from '../db/tables/recovery_codes.js';

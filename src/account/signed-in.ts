@@ -1,5 +1,4 @@
 import type { NextFunction, Request, Response } from 'express';
-import type { BrowserSession } from '../domain/sessions/sessions.js';
 import { PageError } from '../errors.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { wantsJson } from '../http/request/form.js';
@@ -9,10 +8,4 @@ export function signedIn(req: Request, res: Response, next: NextFunction): void 
   if (req.session) return next();
   if (wantsJson(req)) return next(new PageError(401, 'login_required', errorMessage('login_required')));
   res.redirect(303, `/login?${new URLSearchParams({ return_to: '/account' })}`);
-}
-
-/** The session of a request that `signedIn` let pass. */
-export function sessionOf(req: Request): BrowserSession {
-  if (!req.session) throw new Error('signedIn must come before');
-  return req.session;
 }

@@ -1,8 +1,9 @@
 import type { Request, Response } from 'express';
+import { sessionOf } from '../http/auth/browser-session.js';
 import { activateTotpOf, defaultName, startTotp, totpPendingLifetime } from '../domain/authenticators/enrolment.js';
 import { otpauthUri, totpSecretOf } from '../domain/authenticators/totp.js';
 import { findAuthenticator, isTotp } from '../db/tables/authenticators.js';
-import { addProof } from '../http/auth/confirmation.js';
+import { takeStep } from '../http/auth/sign-in.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { isLanguageSwitch } from '../http/pages/language-switch.js';
 import { originOf } from '../http/pages/mail-origin.js';
@@ -12,12 +13,11 @@ import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { done } from './account-actions.js';
-import { nameIn, refuse } from './authenticators.js';
+import { nameIn, refuseOnAccountPage } from './authenticators.js';
 import { bodyText } from './fields.js';
 import { showRecoveryCodes } from './recovery-codes-page.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { authenticatorDocument } from './sign-in-methods.js';
-import { sessionOf } from './signed-in.js';
 import { wordsOf } from '../http/pages/words.js';
 import { message, type Message } from '../lib/languages/messages.js';
 
@@ -47,9 +47,9 @@ declare module '../http/pages/page-models.js' {
 type Pending = { readonly authenticator_id: string; readonly secret: string; readonly otpauth_uri: string; readonly expires_at: Date };
 
 /** Where an app is set up: whose it is, where its first code goes, and what leads back. */
-export type TotpPlace = Pick<TotpPage, 'action' | 'email' | 'back'> & { readonly hidden: Record<string, string>; readonly title: string };
+export type TotpForm = Pick<TotpPage, 'action' | 'email' | 'back'> & { readonly hidden: Record<string, string>; readonly title: string };
 
-const ownPlace = (req: Request): TotpPlace => ({
+const ownForm = (req: Request): TotpForm => ({
   action: '/account/authenticators/totp/verify',
   email: sessionOf(req).user_email,
   back: { href: '/account', label: wordsOf(req).t('common.back_to_account') },
@@ -57,18 +57,17 @@ const ownPlace = (req: Request): TotpPlace => ({
   title: wordsOf(req).t('totp.title'),
 });
 
-/** Shows what an app needs to be set up, and asks for its first code. */
 export async function renderTotp(
   web: Web,
   req: Request,
   res: Response,
   pending: Pending,
   error?: Message,
-  place: TotpPlace = ownPlace(req),
+  form: TotpForm = ownForm(req),
 ): Promise<void> {
   const { authenticator_id, secret, otpauth_uri, expires_at } = pending;
   const base = basePage(req.ctx.environment, {
-    title: place.title,
+    title: form.title,
     request_id: req.request_id,
     csrf_token: csrfToken(req, res),
   });
@@ -77,15 +76,15 @@ export async function renderTotp(
     'account/totp',
     {
       ...base,
-      action: place.action,
-      hidden: { ...place.hidden, authenticator_id },
+      action: form.action,
+      hidden: { ...form.hidden, authenticator_id },
       qr: await qrImage(otpauth_uri),
       secret: secret.replaceAll(/(.{4})(?=.)/g, '$1 '),
       otpauth_uri,
       issuer: base.environment.name,
-      email: place.email,
+      email: form.email,
       expires_at: expires_at.toISOString(),
-      back: place.back,
+      back: form.back,
       errors: error === undefined ? undefined : { code: wordsOf(req).say(error) },
     },
     { status: error === undefined ? 200 : 422 },
@@ -97,9 +96,9 @@ export function beginTotp(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const [name, problems] = nameIn(req, defaultName('totp'));
     const wrongName = refuseFields({ name: problems });
-    if (wrongName) return refuse(web, req, res, wrongName);
+    if (wrongName) return refuseOnAccountPage(web, req, res, wrongName);
     const started = await startTotp(req.ctx, { user_id: sessionOf(req).user_id, name });
-    if (started.outcome !== 'started') return refuse(web, req, res, { status: 409, code: 'too_many' });
+    if (started.outcome !== 'started') return refuseOnAccountPage(web, req, res, { status: 409, code: 'too_many' });
     const { authenticator_id, secret, otpauth_uri, expires_in } = started;
     if (wantsJson(req))
       return void res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
@@ -108,7 +107,6 @@ export function beginTotp(web: Web) {
   };
 }
 
-/** What is said of a wrong first code. */
 export const wrongTotpCode = message('refusal.totp_wrong_code');
 
 /** The TOTP of the id that waits for its first code; null when it isn't the person's, or waits no more. */
@@ -130,11 +128,11 @@ export async function pendingTotp(
 async function askAgain(web: Web, req: Request, res: Response, id: string, error?: Message): Promise<void> {
   const { user_id, user_email } = sessionOf(req);
   const pending = await pendingTotp(req, id, { id: user_id, email: user_email });
-  if (!pending) return refuse(web, req, res, totpExpired);
+  if (!pending) return refuseOnAccountPage(web, req, res, totpExpired);
   await renderTotp(web, req, res, pending, error);
 }
 
-/** Nothing waits for a first code any more. */
+/** The refusal when no TOTP waits for its first code any more. */
 export const totpExpired: StepRefusal = {
   status: 410,
   code: 'code_expired',
@@ -150,11 +148,11 @@ export function verifyTotp(web: Web) {
     const input = { authenticator_id: id, code, basis: { session_id } };
     const added = await activateTotpOf(req.ctx, user_id, input, originOf(req));
     if (added.outcome !== 'added') {
-      if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
+      if (added.outcome === 'expired') return refuseOnAccountPage(web, req, res, totpExpired);
       if (!wantsJson(req)) return askAgain(web, req, res, id, wrongTotpCode);
       throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
     }
-    await addProof(req, res, added.proof, { enrolled: true });
+    await takeStep(req, res, { method: 'enrolled', proof: added.proof }, { current: sessionOf(req) });
     const authenticator = authenticatorDocument(added.authenticator);
     if (added.recovery_codes === null) return done(req, res, 'totp', { authenticator });
     showRecoveryCodes(web, req, res, { status: 200, body: { authenticator }, codes: added.recovery_codes });

@@ -10,7 +10,6 @@ export type DueDestination = { readonly environment_id: string; readonly id: str
 /** A claimed row as it is given back or recorded: which, and under which lease (the fencing token). */
 export type HeldRow = { readonly environment_id: string; readonly id: string; readonly lease_id: string };
 
-/** How long a claim holds, and under which token. */
 export type Lease = { readonly lease_id: string; readonly leaseMs: number };
 
 /** A claimed row, for whom, and since when it has been due. */
@@ -21,17 +20,17 @@ export type ClaimedRow<Row> = Row & { readonly destination_id: string; readonly 
  * `leased_until`.
  */
 export type QueueRows<Row> = {
-  /** The quick look, at the `limit` rows that have been due longest. `full`: there were so many, and there may be more destinations behind them. */
+  /** The quick query, of the `limit` rows that have been due longest. `full`: there were so many, and there may be more destinations behind them. */
   findDue(knex: Knex, limit: number): Promise<{ due: DueDestination[]; full: boolean }>;
-  /** The thorough look: jumps through the queue from destination to destination, one index probe each; `limit` of them at most. */
+  /** The full scan: jumps through the queue from destination to destination, one index probe each; `limit` of them at most. */
   findAllDue(knex: Knex, limit: number): Promise<DueDestination[]>;
   /** Milliseconds until something falls due (never negative), or null when nothing waits. A lease that may lapse counts. */
   millisecondsToNextDue(knex: Knex): Promise<number | null>;
   /**
-   * Claims due rows, the oldest of each destination first, `room` of them; rows that another process is claiming are skipped. Whoever holds a lease
+   * Claims due rows, the oldest of each destination first, `limit` of them; rows that another process is claiming are skipped. Whoever holds a lease
    * that has run out has lost the row to the next taker.
    */
-  claim(knex: Knex, wanted: readonly (DueDestination & { room: number })[], lease: Lease): Promise<ClaimedRow<Row>[]>;
+  claim(knex: Knex, claims: readonly (DueDestination & { limit: number })[], lease: Lease): Promise<ClaimedRow<Row>[]>;
   /** Gives claimed rows back unworked, due as they were, and wakes the other processes. Rows whose lease was lost are left alone. */
   release(knex: Knex, held: readonly (HeldRow & { due_at: Date })[]): Promise<void>;
 };
@@ -125,8 +124,8 @@ export function queueRows<Row extends object>(name: string, channel: string, des
       const [row] = await runSystem<{ ms: number | null }>(knex, { name: `${name}.next_due`, text: statements.nextDue }, []);
       return row?.ms == null ? null : Math.max(0, row.ms);
     },
-    async claim(knex, wanted, { lease_id, leaseMs }) {
-      const columns = [wanted.map((one) => one.environment_id), wanted.map((one) => one.id), wanted.map((one) => one.room)];
+    async claim(knex, claims, { lease_id, leaseMs }) {
+      const columns = [claims.map((one) => one.environment_id), claims.map((one) => one.id), claims.map((one) => one.limit)];
       const statement = { name: `${name}.claim`, text: statements.claim };
       const rows = await runSystem<ClaimedRow<Row>>(knex, statement, [...columns, lease_id, leaseMs]);
       return rows.sort((one, other) => one.due_at.getTime() - other.due_at.getTime());

@@ -1,10 +1,10 @@
+import { channel } from 'node:diagnostics_channel';
 import type { Knex } from 'knex';
-import type { Client as Connection, QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import { Outdated } from './connection/failures.js';
-import { spending, statementLinesOf, type StatementLines } from './connection/knex.js';
-import { spans, timed } from '../platform/spans/tracer.js';
-import { queryOn, type NamedQuery } from './connection/statements/named.js';
+import { spending, statementBatchersOf, type StatementBatchers } from './connection/knex.js';
+import { runOn, type NamedQuery } from './connection/statements/named.js';
 import type { RowKey } from './connection/statements/pending.js';
 import type { Replica } from './postgres/replica.js';
 import type { TransactionLocks } from './connection/process-locks.js';
@@ -16,22 +16,22 @@ import type { TransactionLocks } from './connection/process-locks.js';
 export type Scope = {
   readonly environment_id: string;
   readonly knex: Knex;
-  /** Tables written through this scope: what the process remembers of them is dropped after commit. */
-  readonly touched: Set<string>;
+  /** Told the tables that are written through this scope: what the process remembers of them is dropped after commit. */
+  readonly touched: { add(table: string): unknown; has(table: string): boolean };
   /** Asked first by look-ups, for callers that may see what is up to a second old. */
   readonly replica?: Replica | undefined;
   /** What waiting for a connection and for answers spends from. */
   readonly deadline: Deadline;
   /** Where short statements go; none in a transaction, whose statements belong to it. */
-  readonly lines?: StatementLines | undefined;
+  readonly batchers?: StatementBatchers | undefined;
   /** Of a transaction: which locks of this process it holds. */
   readonly locks?: TransactionLocks | undefined;
 };
 
 /** Outside of a transaction nothing waits for a commit: what is written there is noted for nobody. */
-const untracked = new Set<string>();
+const untracked: Scope['touched'] = { add: () => undefined, has: () => false };
 
-/** A scope whose pool with a deadline is made when something asks for it: what the lines answer doesn't. Made for every request, hence a class. */
+/** A scope whose pool with a deadline is made when something asks for it: what the batchers answer doesn't. Made for every request, hence a class. */
 class RequestScope implements Scope {
   readonly touched = untracked;
   readonly #pool: Knex;
@@ -41,7 +41,7 @@ class RequestScope implements Scope {
     pool: Knex,
     readonly environment_id: string,
     readonly deadline: Deadline,
-    readonly lines: StatementLines | undefined,
+    readonly batchers: StatementBatchers | undefined,
     readonly replica: Replica | undefined,
   ) {
     this.#pool = pool;
@@ -54,12 +54,12 @@ class RequestScope implements Scope {
 
 /** A scope of one environment outside any transaction. */
 export function createScope(knex: Knex, environment_id: string, deadline: Deadline = noDeadline, replica?: Replica): Scope {
-  return new RequestScope(knex, environment_id, deadline, statementLinesOf(knex), replica);
+  return new RequestScope(knex, environment_id, deadline, statementBatchersOf(knex), replica);
 }
 
 /** The same scope for another environment, such as one that the same transaction has just made. */
-export function scopeOf({ touched, deadline, lines, knex, locks }: Scope, environment_id: string): Scope {
-  return { environment_id, touched, deadline, lines, knex, locks };
+export function scopeOf({ touched, deadline, batchers, knex, locks }: Scope, environment_id: string): Scope {
+  return { environment_id, touched, deadline, batchers, knex, locks };
 }
 
 /** The rows of the environment in a table, as a Knex query that already filters by environment. */
@@ -120,7 +120,7 @@ export async function remove<Row extends object>(scope: Scope, name: string, key
 
 /**
  * A statement that runs for a moment, so that it may share connections and round trips with others of its kind when it is run outside of a transaction
- * (statements/line.ts). A `look_up` reads a few rows by key and locks none. A `write` stores new rows, or changes one: `key` is the number of the parameter
+ * (statements/statement-batcher.ts). A `look_up` reads a few rows by key and locks none. A `write` stores new rows, or changes one: `key` is the number of the parameter
  * (2: `$2`) that holds that row's key, by which all of them are put in the same order.
  */
 export type Short = 'look_up' | { readonly kind: 'write'; readonly key: number };
@@ -128,8 +128,8 @@ export type Short = 'look_up' | { readonly kind: 'write'; readonly key: number }
 /** A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. */
 export type Statement = { readonly name: string; readonly text: string; readonly short?: Short };
 
-/** What tests hook into to count the statements that the primary is asked; null in the running service. */
-export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
+/** Tells the texts of the statements that the primary is asked to whoever subscribes, such as tests that count them. */
+export const statements = channel('identity-provider.statement');
 
 /**
  * Runs a named statement: the hot path's way around the query builder. By convention its first parameter is the
@@ -146,9 +146,9 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
     const rows = await scope.replica.lookUp<Row>(query);
     if (rows !== null) return rows;
   }
-  statementObserver.observe?.(statement.text);
-  const { lines, deadline } = scope;
-  if (lines && statement.short) return runShort<Row>(lines, statement.short, query, deadline);
+  if (statements.hasSubscribers) statements.publish(statement.text);
+  const { batchers, deadline } = scope;
+  if (batchers && statement.short) return runShort<Row>(batchers, statement.short, query, deadline);
   return runOn<Row>(scope.knex, query).catch((error: unknown) => {
     // The plan was made before a migration: a new connection makes it anew. A transaction is repeated as a whole.
     if (!(error instanceof Outdated) || scope.knex.isTransaction) throw error;
@@ -170,30 +170,12 @@ export async function holdLock(scope: Scope, name: string): Promise<void> {
 
 /** Runs a short statement on a connection that it shares. */
 export function runShort<Row extends QueryResultRow>(
-  lines: StatementLines,
+  batchers: StatementBatchers,
   short: Short,
   query: NamedQuery,
   deadline: Deadline,
 ): Promise<Row[]> {
-  // Begun here, where it is known whose it is: on the connection it goes together with those of other requests.
-  const span = spans.tracer === null ? null : spans.tracer.statement(query.name);
-  const asked =
-    short === 'look_up'
-      ? lines.look_up.query<Row>(query, { key: null, deadline })
-      : lines.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
-  return timed(span, asked);
-}
-
-/** Runs a named statement on a connection of the pool, or on that of the transaction. */
-export async function runOn<Row extends QueryResultRow>(knex: Knex, query: NamedQuery): Promise<Row[]> {
-  const client = knex.client as {
-    acquireConnection(): Promise<Connection>;
-    releaseConnection(connection: Connection): Promise<void>;
-  };
-  const connection = await client.acquireConnection();
-  try {
-    return await queryOn<Row>(connection, query);
-  } finally {
-    await client.releaseConnection(connection);
-  }
+  return short === 'look_up'
+    ? batchers.look_up.query<Row>(query, { key: null, deadline })
+    : batchers.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
 }

@@ -1,6 +1,6 @@
 import type { Origin } from './origin.js';
-import type { AuthenticationClass } from './sessions/classes.js';
-import type { Proof } from './sessions/proofs.js';
+import type { AuthenticationClass } from './proofs/classes.js';
+import type { SessionProof } from './proofs/proofs.js';
 
 /** Who acts through the Management API or the dashboard, and what they may do there right now. */
 export type Actor = {
@@ -23,7 +23,7 @@ export type Actor = {
   /** How the person of a token signed in, as the token says it. */
   readonly signed_in?: { readonly acr: AuthenticationClass; readonly at: Date | null };
   /** What the session of a person at the dashboard rests on. */
-  readonly proofs?: readonly Proof[];
+  readonly proofs?: readonly SessionProof[];
   /** Where the request came from, for what a write itself records beside its entry of the audit log; absent outside of one. */
   readonly origin?: Origin;
 };

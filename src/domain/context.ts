@@ -4,49 +4,67 @@ import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/connection/failures.js';
 import { createScope, type Scope } from '../db/scope.js';
-import { LockTaken, TransactionLocks, processLocksOf } from '../db/connection/process-locks.js';
+import { processLocksOf } from '../db/connection/knex.js';
+import { LockTaken, TransactionLocks } from '../db/connection/process-locks.js';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { Sealer } from '../lib/seal.js';
+import type { DrainRate } from '../lib/drain-rate.js';
 import type { Clock } from '../platform/clock.js';
 import type { GuardedFetch } from '../platform/fetch/fetch.js';
 import type { NewKeyPair } from '../platform/key-pair.js';
 import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
+import type { Tracer } from '../platform/spans/tracer.js';
+import type { CertificateReader } from '../platform/server-certificate.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
 import type { Cache } from './cache/cache.js';
-import type { MetadataDocuments } from './clients/metadata-documents.js';
-import type { ClientUse } from './clients/use-notes.js';
-import type { Environment } from './environments/environment.js';
+import type { MetadataDocuments } from '../platform/fetch/metadata-documents.js';
+import type { ClientUse } from './notes/client-use.js';
+import type { Environment } from './environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
 import type { PasswordHasher } from './passwords/passwords.js';
-import type { WaitingTraces } from './request-traces/waiting-traces.js';
-import type { ForwardedNotes } from './diagnostics/forwarded-notes.js';
-import type { SecurityTrail } from './audit/security-notes.js';
+import type { WaitingTraces } from './notes/request-traces.js';
+import type { ForwardedNotes } from './notes/forwarded.js';
+import type { SecurityTrail } from './notes/security-events.js';
 
-/** What the whole process shares, built once in `main.ts` (tests build the same with fakes at `platform/` only). */
+/** What the whole process shares, in groups: built once by `process/service.ts` (tests build the same with fakes at `platform/` only). */
 export type Deps = {
   readonly config: Config;
-  readonly knex: Knex;
-  /** DATABASE_REPLICA_URL; see `lookUpScope`. */
-  readonly replica: Replica | null;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly mailer: Mailer | null;
-  readonly fetch: GuardedFetch;
-  /** Reads TXT records, which prove who owns a domain. */
-  readonly txtLookup: TxtLookup;
   readonly metrics: Metrics;
+  /** Null: no spans are made. A place for a span costs this look. */
+  readonly tracer: Tracer | null;
   readonly cache: Cache;
-  readonly sealer: Sealer;
-  readonly passwords: PasswordHasher;
-  readonly breachedPasswords: BreachedPasswords;
-  readonly newKeyPair: NewKeyPair;
-  readonly clientUse: ClientUse;
-  readonly metadataDocuments: MetadataDocuments;
-  readonly securityTrail: SecurityTrail;
-  readonly requestTraces: WaitingTraces;
-  /** What requests say of the address that they were sent to. */
-  readonly forwarded: ForwardedNotes;
+  /** `replica`: DATABASE_REPLICA_URL; see `lookUpScope`. */
+  readonly db: { readonly knex: Knex; readonly replica: Replica | null };
+  /** What seals, hashes and makes keys. */
+  readonly crypto: {
+    readonly sealer: Sealer;
+    readonly passwords: PasswordHasher;
+    readonly breachedPasswords: BreachedPasswords;
+    readonly newKeyPair: NewKeyPair;
+    /** The signatures that this process is making. None is refused where it is made, for what it is for may be spent already: the door asks before. */
+    readonly signing: DrainRate;
+  };
+  /** What requests leave in memory until it is written. */
+  readonly notes: {
+    readonly clientUse: ClientUse;
+    readonly securityTrail: SecurityTrail;
+    readonly requestTraces: WaitingTraces;
+    /** What requests say of the address that they were sent to. */
+    readonly forwarded: ForwardedNotes;
+  };
+  /** What reaches others' machines. */
+  readonly net: {
+    readonly fetch: GuardedFetch;
+    readonly mailer: Mailer | null;
+    /** Reads TXT records, which prove who owns a domain. */
+    readonly txtLookup: TxtLookup;
+    /** Reads the certificate that a custom domain shows. */
+    readonly certificate: CertificateReader;
+    readonly metadataDocuments: MetadataDocuments;
+  };
 };
 
 /** Deps plus the environment that the work belongs to; what every operation takes first. */
@@ -68,25 +86,9 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  * request, and copying an object of any shape takes V8 several times as long.
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
-  const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const {
-    metrics,
-    cache,
-    sealer,
-    passwords,
-    breachedPasswords,
-    newKeyPair,
-    clientUse,
-    metadataDocuments,
-    securityTrail,
-    requestTraces,
-    forwarded,
-  } = deps;
-  const scope = createScope(knex, environment.id, deadline);
-  return {
-    config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
-    clientUse, metadataDocuments, securityTrail, requestTraces, forwarded, environment, scope,
-  }; // prettier-ignore
+  const { config, logger, clock, metrics, tracer, cache, db, crypto, notes, net } = deps;
+  const scope = createScope(db.knex, environment.id, deadline);
+  return { config, logger, clock, metrics, tracer, cache, db, crypto, notes, net, environment, scope };
 }
 
 /**
@@ -97,8 +99,12 @@ function forAll(ctx: Context): Context {
   return ctx.scope.deadline === noDeadline || ctx.committed ? ctx : createContext(ctx, ctx.environment);
 }
 
-/** What the cache has of the environment, or what `load` finds with the context that it is handed: several requests may wait for it. */
+/**
+ * What the cache has of the environment, or what `load` finds with the context that it is handed: several requests may wait for it. What the transaction
+ * itself has changed is loaded for it alone, since nobody knows yet whether it is committed.
+ */
 export function remembered<T>(ctx: Context, kind: string, key: string, load: (shared: Context) => Promise<T | null>): Promise<T | null> {
+  if (ctx.scope.touched.has(kind)) return load(ctx);
   return ctx.cache.get(ctx.environment.id, kind, key, () => load(forAll(ctx)));
 }
 
@@ -111,8 +117,8 @@ export function requireTime({ scope }: Pick<Context, 'scope'>): void {
  * The context's scope for a look-up that may see what is up to a second old: a read replica answers it if there is one. Never for what is
  * remembered in the cache, nor for what a decision to write depends on.
  */
-export function lookUpScope({ scope, replica, knex, committed }: Context): Scope {
-  return replica === null || committed ? scope : createScope(knex, scope.environment_id, scope.deadline, replica);
+export function lookUpScope({ scope, db, committed }: Context): Scope {
+  return db.replica === null || committed ? scope : createScope(db.knex, scope.environment_id, scope.deadline, db.replica);
 }
 
 /**
@@ -138,7 +144,7 @@ const maxTries = 4;
 export async function transaction<T>(ctx: Context, work: (tx: Context) => Promise<T>): Promise<T> {
   const { knex, deadline } = ctx.scope;
   if (knex.isTransaction) return work(ctx);
-  const locks = new TransactionLocks(processLocksOf(ctx.knex));
+  const locks = new TransactionLocks(processLocksOf(ctx.db.knex));
   try {
     for (let attempt = 1; ; attempt++) {
       const outcome = await attemptOnce(ctx, locks, work);

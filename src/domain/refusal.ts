@@ -53,8 +53,8 @@ export async function refuseDuplicates<T>(
     return await work();
   } catch (error) {
     const constraint = error instanceof Duplicate ? error.constraint : null;
-    const place = constraint === null ? undefined : own(constraints, constraint);
-    if (!place) throw error;
-    throw new Refusal({ status: 409, code: 'already_exists', ...place });
+    const pointer = constraint === null ? undefined : own(constraints, constraint);
+    if (!pointer) throw error;
+    throw new Refusal({ status: 409, code: 'already_exists', ...pointer });
   }
 }

@@ -17,15 +17,15 @@ export function healthz(_req: Request, res: Response): void {
   res.set('Cache-Control', 'no-store').json({ status: 'ok' });
 }
 
-/** For so long a look that found all well is as good as another. */
+/** How long a successful check is reused, in milliseconds. */
 const freshMs = 3000;
 /** After so long a look that found all well is followed by the next, so that nobody has to wait for it. */
 const renewedMs = 1000;
-/** Looks go on for so long after somebody asked. */
+/** How long checks continue after the last request for them, in milliseconds. */
 const watchedMs = 60_000;
-/** For so long a check waits for its look at the database before it goes by the last one. */
+/** How long a request waits for the check of the database before it goes by the last one, in milliseconds. */
 const patienceMs = 20;
-/** For so long a look that found all well is gone by: what takes longer than any wait for the database is no mere queue. */
+/** How long the last successful check counts while a new one is under way: whatever takes longer than any wait for the database is no mere queue. */
 const trustMs = 6000;
 
 /**
@@ -37,26 +37,26 @@ const trustMs = 6000;
  */
 export function readyz(deps: Deps, lifecycle: Lifecycle) {
   let looking: Promise<string | null> | null = null;
-  let wellAt = -Infinity;
-  let askedAt = -Infinity;
+  let healthyAt = -Infinity;
+  let checkedAt = -Infinity;
   let next: NodeJS.Timeout | undefined;
-  const look = async (): Promise<string | null> => {
+  const probe = async (): Promise<string | null> => {
     const began = performance.now();
     const problem = await databaseProblem(deps);
     looking = null;
-    wellAt = problem === null ? began : -Infinity;
+    healthyAt = problem === null ? began : -Infinity;
     clearTimeout(next);
-    if (problem === null) next = setTimeout(lookAgain, renewedMs).unref();
+    if (problem === null) next = setTimeout(probeAgain, renewedMs).unref();
     return problem;
   };
-  const lookAgain = () => {
-    if (!lifecycle.stopping && performance.now() - askedAt < watchedMs) looking ??= look();
+  const probeAgain = () => {
+    if (!lifecycle.stopping && performance.now() - checkedAt < watchedMs) looking ??= probe();
   };
   const known = (): Promise<string | null> | null => {
-    askedAt = performance.now();
-    if (askedAt - wellAt < freshMs) return null;
-    const current = (looking ??= look());
-    const trusted = () => performance.now() - wellAt < trustMs;
+    checkedAt = performance.now();
+    if (checkedAt - healthyAt < freshMs) return null;
+    const current = (looking ??= probe());
+    const trusted = () => performance.now() - healthyAt < trustMs;
     if (!trusted()) return current;
     return Promise.race([current, delay(patienceMs, null).then(() => (trusted() ? null : current))]);
   };
@@ -72,9 +72,12 @@ export function readyz(deps: Deps, lifecycle: Lifecycle) {
 
 async function databaseProblem(deps: Deps): Promise<string | null> {
   try {
-    if ((await pendingMigrations(deps.knex)).length > 0) return 'migrations are pending';
+    if ((await pendingMigrations(deps.db.knex)).length > 0) return 'migrations are pending';
     if (await opensPrimaryKey(deps)) return null;
-    deps.logger.error({ event: 'readiness.secret_key', key_ids: deps.sealer.key_ids }, 'SECRET_KEY does not open the primary signing key');
+    deps.logger.error(
+      { event: 'readiness.secret_key', key_ids: deps.crypto.sealer.key_ids },
+      'SECRET_KEY does not open the primary signing key',
+    );
     return 'SECRET_KEY does not open the signing key';
   } catch (error) {
     deps.logger.warn({ event: 'readiness.database', err: error }, 'the database does not answer the readiness check');

@@ -8,11 +8,11 @@ import { logoPath } from '../domain/logos/logos.js';
 /** A name that an image of ours can have; nothing else is looked up. */
 const shape = /^([0-9a-f]{64})\.(?:png|jpg|webp)$/;
 
-/** So many images are remembered, each for so long: whoever asks again and again costs the database little. */
-const maxKept = 32;
-const keptMs = 60_000;
+/** How many images are cached, and for how long, so that repeated requests cost the database little. */
+const maxCached = 32;
+const cacheMs = 60_000;
 
-type Kept = { readonly image: LogoImage; readonly until: number };
+type CachedLogo = { readonly image: LogoImage; readonly until: number };
 
 /**
  * GET /logos/{sha256}.{png|jpg|webp}: a logo of the environment of the host. Its bytes are those that the address is the digest of, so it is kept for
@@ -20,19 +20,19 @@ type Kept = { readonly image: LogoImage; readonly until: number };
  * @throws {PageError} 404
  */
 export function logoImage({ clock }: Pick<Deps, 'clock'>): RequestHandler {
-  const kept = new Map<string, Kept>();
+  const cached = new Map<string, CachedLogo>();
 
   async function find({ ctx }: Request, id: string): Promise<LogoImage | null> {
     const key = `${ctx.environment.id} ${id}`;
     const now = clock.now().getTime();
-    const known = kept.get(key);
+    const known = cached.get(key);
     if (known && known.until > now) return known.image;
-    kept.delete(key);
+    cached.delete(key);
     const image = await findLogoImage(ctx.scope, id);
     if (!image) return null;
-    const [oldest] = kept.keys();
-    if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
-    kept.set(key, { image, until: now + keptMs });
+    const [oldest] = cached.keys();
+    if (cached.size >= maxCached && oldest !== undefined) cached.delete(oldest);
+    cached.set(key, { image, until: now + cacheMs });
     return image;
   }
 

@@ -6,7 +6,7 @@ import { PageError } from '../errors.js';
 export const securityTextPath = '/.well-known/security.txt';
 
 const dayMs = 86_400_000;
-/** So long what is said may be trusted, in days; RFC 9116 2.5.5 recommends less than a year. */
+/** How long security.txt is valid, in days; RFC 9116 2.5.5 recommends less than a year. */
 const trustedDays = 180;
 
 /**

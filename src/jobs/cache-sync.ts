@@ -15,7 +15,7 @@ export type CacheSync = {
 };
 
 /** Starts the loop. As long as it can't look, the cache trusts nothing older than a second. */
-export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'clock'>): CacheSync {
+export function startCacheSync(deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clock'>): CacheSync {
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> = Promise.resolve();
@@ -25,7 +25,7 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
   const sync = async () => {
     const started = deps.clock.elapsed();
     try {
-      const changes = await recentCacheChanges(deps.knex);
+      const changes = await recentCacheChanges(deps.db.knex);
       // Each read overlaps the one before, because a transaction may commit a row with an earlier timestamp; every row is handled once.
       const fresh = changes.filter((change) => !seen.has(change.id));
       // After a suspension, or when the database was away, changes may have come and gone unseen.

@@ -3,7 +3,7 @@ import type { Deps } from '../domain/context.js';
 import { isAdjustable } from '../platform/clock.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 
-type ClockDeps = Pick<Deps, 'knex' | 'clock' | 'logger'>;
+type ClockDeps = Pick<Deps, 'db' | 'clock' | 'logger'>;
 
 const pauseMs = 30_000;
 
@@ -14,7 +14,7 @@ const toleratedMs = 250;
  * Makes the process agree with the database's clock (specification 2.2.3). What one replica writes as valid for a minute is judged by another, and by PostgreSQL itself:
  * replicas whose machines disagree would refuse each other's codes, or take them for too long. A clock that can't be moved (a test's) stays as it is.
  */
-export async function syncClock({ knex, clock, logger }: ClockDeps): Promise<void> {
+export async function syncClock({ db: { knex }, clock, logger }: ClockDeps): Promise<void> {
   if (!isAdjustable(clock)) return;
   const { offset, uncertainty } = await offsetOf(knex);
   if (Math.abs(offset - clock.offset) <= toleratedMs + uncertainty) return;

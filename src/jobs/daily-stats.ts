@@ -5,10 +5,10 @@ import type { Deps } from '../domain/context.js';
 const pauseMs = 20_000;
 
 /** Adds this process's counts since the last call to the rows of today (UTC). When the statement fails, the counts are kept for the next call. @throws what the database throws */
-export async function flushDailyStats(deps: Pick<Deps, 'knex' | 'clock' | 'metrics'>): Promise<void> {
+export async function flushDailyStats(deps: Pick<Deps, 'db' | 'clock' | 'metrics'>): Promise<void> {
   const taken = deps.metrics.daily.take();
   try {
-    await addDailyStats(deps.knex, deps.clock.now(), taken);
+    await addDailyStats(deps.db.knex, deps.clock.now(), taken);
   } catch (error) {
     for (const { environment_id, name, label, count } of taken)
       for (let i = 0; i < count; i++) deps.metrics.daily.add(environment_id, name, label);

@@ -7,7 +7,7 @@ import { administratorAddresses } from '../domain/users/administrators.js';
 import { recordSecurityEvent, serviceActor } from '../domain/audit/security-trail.js';
 import { noOrigin } from '../domain/origin.js';
 import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
-import { checkDomain, missingDays, noteDomainCheck, type DomainCheck } from '../domain/environments/custom-domains.js';
+import { checkDomain, missingDays, noteDomainCheck, type DomainCheck } from '../domain/configuration/custom-domains.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
 import { queueMail } from '../domain/mail/mail.js';
 
@@ -53,16 +53,16 @@ async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise
   if (before?.status !== 'verified') return;
   const after = await noteDomainCheck(tx, before, check);
   const { id: environment_id } = tx.environment;
-  const told = { environment_id, domain: after.domain, is_primary: before.is_primary, failure_reason: after.failure_reason };
+  const logged = { environment_id, domain: after.domain, is_primary: before.is_primary, failure_reason: after.failure_reason };
   if (after.status === 'failed') {
-    tx.logger.error({ event: 'custom_domain.failed', ...told }, 'a custom domain is no longer proven');
+    tx.logger.error({ event: 'custom_domain.failed', ...logged }, 'a custom domain is no longer proven');
     await recordFailure(tx, before, after);
     const target = { target_type: 'custom_domain', target_id: after.id, display: after.domain };
     const detail = { action: 'custom_domain.failed', settings: ['status'] };
     await recordSecurityEvent(tx, 'security_setting.changed', { actor: serviceActor, target, origin: noOrigin, detail });
   } else if (after.missing_since !== null)
     tx.logger.warn(
-      { event: 'custom_domain.record_missing', ...told, missing_since: after.missing_since },
+      { event: 'custom_domain.record_missing', ...logged, missing_since: after.missing_since },
       'the TXT record of a custom domain is missing',
     );
   if (after.status === 'failed' || (before.missing_since === null && after.missing_since !== null)) await tellAdministrators(tx, after);
@@ -74,8 +74,8 @@ async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise
  */
 export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise<number> {
   let checked = 0;
-  await tryAdvisoryLock(deps.knex, 'custom_domains', async () => {
-    const due = await listDomainsToCheck(deps.knex, new Date(deps.clock.now().getTime() - dayMs), batch);
+  await tryAdvisoryLock(deps.db.knex, 'custom_domains', async () => {
+    const due = await listDomainsToCheck(deps.db.knex, new Date(deps.clock.now().getTime() - dayMs), batch);
     for (const row of due) {
       if (signal?.aborted) return;
       const environment = await findEnvironmentById(deps, row.environment_id);
@@ -89,7 +89,6 @@ export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise
   return checked;
 }
 
-/** Runs passes until stopped. */
 export function startDomainChecks(deps: Deps): Loop {
   const pass = async (signal: AbortSignal) => ((await domainCheckPass(deps, signal)) === batch ? 'more' : 'done');
   return startLoop({ name: 'domain_checks', pauseMs, logger: deps.logger, pass });

@@ -10,10 +10,10 @@ import { named } from '../lib/named.js';
 
 const batch = 1_000;
 const maxBatchesPerPass = 50;
-/** As many as a table had to give: there are more. */
+/** The most rows that one pass deletes from a table; a pass that did so left some behind. */
 const fullPass = batch * maxBatchesPerPass;
 const pauseMs = 30_000;
-/** With so many tables that can't be swept it isn't the tables. */
+/** Tables that may fail in a pass; with more the database itself is at fault, and the pass ends. */
 const maxFailures = 3;
 
 /** Repeats while there is a whole batch to delete, up to the bound of a pass. @returns how many rows went */
@@ -34,19 +34,21 @@ async function inBatches(deleteBatch: (from: Date | null) => Promise<DeletedBatc
  * a time. A table that can't be swept now, because something holds it, leaves no other unswept. @returns how many rows went, by table.
  * @throws the first failure, once all others are swept, or a few have failed
  */
-export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>): Promise<Record<string, number>> {
+export async function janitorPass(deps: Pick<Deps, 'db' | 'clock' | 'config'>): Promise<Record<string, number>> {
   const gone: Record<string, number> = named();
-  await tryAdvisoryLock(deps.knex, 'janitor', async () => {
+  await tryAdvisoryLock(deps.db.knex, 'janitor', async () => {
     const failures: unknown[] = [];
     const sweep = async (name: string, work: () => Promise<number>): Promise<void> => {
       if (failures.length === maxFailures) return;
       const swept = await work().catch((failure: unknown) => void failures.push(failure));
       if (swept !== undefined) gone[name] = (gone[name] ?? 0) + swept;
     };
-    await sweep('cache_changes', () => deleteOldCacheChanges(deps.knex));
-    await sweep('rate_limits', () => inBatches(async () => ({ deleted: await deleteExpiredRateLimits(deps.knex, batch), reached: null })));
+    await sweep('cache_changes', () => deleteOldCacheChanges(deps.db.knex));
+    await sweep('rate_limits', () =>
+      inBatches(async () => ({ deleted: await deleteExpiredRateLimits(deps.db.knex, batch), reached: null })),
+    );
     for (const table of expiringTables(deps.config)) {
-      await sweep(table.name, () => inBatches((from) => deleteExpired(deps.knex, table, deps.clock.now(), { limit: batch, from })));
+      await sweep(table.name, () => inBatches((from) => deleteExpired(deps.db.knex, table, deps.clock.now(), { limit: batch, from })));
     }
     if (failures.length > 0) throw failures[0];
   });
@@ -56,7 +58,7 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>)
 /** Runs passes until stopped: the next one at once while a table had as many expired rows as a pass takes, so that they go as fast as they come. */
 export function startJanitor(deps: Deps): Loop {
   const pass = async () => {
-    const gone = await inBackground('janitor pass', () => janitorPass(deps));
+    const gone = await inBackground(deps.tracer, 'janitor pass', () => janitorPass(deps));
     return Object.values(gone).some((rows) => rows >= fullPass) ? ('more' as const) : ('done' as const);
   };
   return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass });
@@ -65,7 +67,7 @@ export function startJanitor(deps: Deps): Loop {
 const statisticsPauseMs = 3_000;
 
 /** Runs ANALYZE on tables that have grown, so that the planner has current statistics; one replica at a time (advisory lock). */
-export function startStatistics({ knex, logger }: Pick<Deps, 'knex' | 'logger'>): Loop {
+export function startStatistics({ db: { knex }, logger }: Pick<Deps, 'db' | 'logger'>): Loop {
   const renew = async () => {
     const analyzed = await analyzeGrownTables(knex);
     if (analyzed.length > 0) logger.debug({ event: 'statistics.renewed', tables: analyzed }, 'statistics of grown tables were renewed');

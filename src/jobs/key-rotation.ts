@@ -73,8 +73,8 @@ async function rotateKeys(ctx: Context, done: Rotation): Promise<void> {
 /** One pass over all environments; an advisory lock lets one replica do it at a time. */
 export async function rotationPass(deps: Deps): Promise<Rotation> {
   const done: Rotation = { generated: [], activated: [], deactivated: [] };
-  await tryAdvisoryLock(deps.knex, 'signing_keys', async () => {
-    for (const row of await listEnvironments(deps.knex)) {
+  await tryAdvisoryLock(deps.db.knex, 'signing_keys', async () => {
+    for (const row of await listEnvironments(deps.db.knex)) {
       const environment = await findEnvironmentById(deps, row.id);
       if (environment) await rotateKeys(createContext(deps, environment), done);
     }
@@ -82,7 +82,6 @@ export async function rotationPass(deps: Deps): Promise<Rotation> {
   return done;
 }
 
-/** Runs passes until stopped. */
 export function startSigningKeyRotation(deps: Deps): Loop {
   const pass = async () => {
     await rotationPass(deps);

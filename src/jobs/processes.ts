@@ -20,7 +20,9 @@ const reportOf = ({ pauseMs: pause, runningMs, idleMs, failures }: LoopState): L
 
 /** Writes every half minute that the process is at work, what runs in it and how its loops fare; takes that back when it ends. */
 export function startProcessReports(deps: Deps, loops: Readonly<Record<string, Pick<Loop, 'state'>>>): Loop {
-  const { knex, config, logger, forwarded } = deps;
+  const { config, logger } = deps;
+  const { knex } = deps.db;
+  const { forwarded } = deps.notes;
   const id = randomUUID();
   const fixed = { id, host: hostname(), pid: process.pid, release: ownRelease(), node: process.versions.node };
   const pass = async () => {

@@ -3,14 +3,14 @@ import { announceSecretKeys, listSecretKeyHolders, removeSecretKeyHolder } from 
 import { startLoop, type Loop } from '../platform/loop.js';
 import { recordSecurityEvent, serviceActor } from '../domain/audit/security-trail.js';
 import { transaction, type Deps } from '../domain/context.js';
-import { defaultContext } from '../domain/environments/bootstrap.js';
+import { defaultContext } from '../domain/configuration/bootstrap.js';
 import { noOrigin } from '../domain/origin.js';
 import { createResealMemory, reseal, logOnce, type ResealMemory } from '../domain/secret-key/reseal.js';
 import { pendingCount, secretKeyStatus } from '../domain/secret-key/status.js';
 
 /** Writes the heartbeat; the first process that seals with another key than before records that. */
 async function announce(deps: Deps, holder_id: string): Promise<void> {
-  const { key_id, key_ids } = deps.sealer;
+  const { key_id, key_ids } = deps.crypto.sealer;
   await transaction(await defaultContext(deps), async (tx) => {
     const changed = await announceSecretKeys(tx.scope.knex, { id: holder_id, sealing_key: key_id, opening_keys: key_ids });
     if (!changed) return;
@@ -35,7 +35,9 @@ export async function secretKeyPass(
   holder_id: string,
   { signal, memory = createResealMemory() }: { signal?: AbortSignal; memory?: ResealMemory } = {},
 ): Promise<boolean> {
-  const { knex, sealer, logger, metrics, clock } = deps;
+  const { logger, metrics, clock } = deps;
+  const { knex } = deps.db;
+  const { sealer } = deps.crypto;
   await announce(deps, holder_id);
   const keys = await secretKeyStatus(deps);
   metrics.sealedRowsPending.set(pendingCount(keys));
@@ -58,7 +60,8 @@ export async function secretKeyPass(
 
 /** Runs passes until stopped; then the process counts no longer. */
 export function startSecretKeys(deps: Deps): Loop {
-  const { sealer, logger } = deps;
+  const { logger } = deps;
+  const { sealer } = deps.crypto;
   const holder_id = randomUUID();
   const memory = createResealMemory();
   logger.info({ event: 'secret_key.in_use', key_id: sealer.key_id, opening_keys: sealer.key_ids }, `sealing with key ${sealer.key_id}`);
@@ -69,7 +72,7 @@ export function startSecretKeys(deps: Deps): Loop {
     wake: () => loop.wake(),
     async stop() {
       await loop.stop();
-      await removeSecretKeyHolder(deps.knex, holder_id).catch((error: unknown) =>
+      await removeSecretKeyHolder(deps.db.knex, holder_id).catch((error: unknown) =>
         logger.warn({ event: 'secret_keys.holder_left', err: error }, "the note of this process's keys could not be removed"),
       );
     },

@@ -3,6 +3,7 @@ import { deleteUnusedClient, listUnusedClients } from '../db/tables/unused_clien
 import { startLoop, type Loop } from '../platform/loop.js';
 import { recordSecurityEvent } from '../domain/audit/security-trail.js';
 import { createContext, transaction, type Deps } from '../domain/context.js';
+import { emitClientDeleted } from '../domain/events/clients.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
 import { noOrigin } from '../domain/origin.js';
 
@@ -17,10 +18,10 @@ const batch = 500;
  */
 export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promise<number> {
   let removed = 0;
-  await tryAdvisoryLock(deps.knex, 'unused_clients', async () => {
+  await tryAdvisoryLock(deps.db.knex, 'unused_clients', async () => {
     const now = deps.clock.now();
     const at = { now, unproven: new Date(now.getTime() - dayMs) };
-    for (const { environment_id, id, name } of await listUnusedClients(deps.knex, at, batch)) {
+    for (const { environment_id, id, name } of await listUnusedClients(deps.db.knex, at, batch)) {
       if (signal?.aborted) return;
       const environment = await findEnvironmentById(deps, environment_id);
       if (!environment) continue;
@@ -29,6 +30,7 @@ export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promis
         const actor = { actor_kind: 'system', actor_id: null, display: null } as const;
         const target = { target_type: 'client', target_id: id };
         await recordSecurityEvent(tx, 'client.removed_unused', { actor, target, origin: noOrigin, detail: { name } });
+        await emitClientDeleted(tx, actor, { id, name });
         removed += 1;
       });
     }
@@ -36,7 +38,6 @@ export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promis
   return removed;
 }
 
-/** Runs passes until stopped. */
 export function startUnusedClients(deps: Deps): Loop {
   return startLoop({
     name: 'unused_clients',

@@ -7,7 +7,7 @@ import { startLoop, type Loop } from '../platform/loop.js';
 const pauseMs = 600_000;
 
 /** One pass over logos: those that a branding names stay, the others go 30 days after they were uploaded or last seen named. One replica at a time. @returns how many went */
-export async function unusedLogoPass({ knex, clock }: Pick<Deps, 'knex' | 'clock'>): Promise<number> {
+export async function unusedLogoPass({ db: { knex }, clock }: Pick<Deps, 'db' | 'clock'>): Promise<number> {
   let gone = 0;
   await tryAdvisoryLock(knex, 'unused_logos', async () => {
     if (!(await areThereLogos(knex))) return;
@@ -17,7 +17,6 @@ export async function unusedLogoPass({ knex, clock }: Pick<Deps, 'knex' | 'clock
   return gone;
 }
 
-/** Runs passes until stopped. */
 export function startUnusedLogos(deps: Deps): Loop {
   const pass = async () => {
     await unusedLogoPass(deps);

@@ -1,23 +1,18 @@
 import type { Language } from './languages/languages.js';
 import { localeOf } from './languages/messages.js';
+import { memo } from './memo.js';
 
 type Formats = { readonly date: Intl.DateTimeFormat; readonly time: Intl.DateTimeFormat; readonly both: Intl.DateTimeFormat };
 
-const made = new Map<Language, Formats>();
-
-function formatsOf(language: Language): Formats {
-  const known = made.get(language);
-  if (known) return known;
+const formatsOf = memo((language: Language): Formats => {
   const locale = language === 'en' ? 'en-GB' : localeOf(language);
   const options = { timeZone: 'UTC' } as const;
-  const formats: Formats = {
+  return {
     date: new Intl.DateTimeFormat(locale, { ...options, dateStyle: 'long' }),
     time: new Intl.DateTimeFormat(locale, { ...options, timeStyle: 'short' }),
     both: new Intl.DateTimeFormat(locale, { ...options, dateStyle: 'long', timeStyle: 'short' }),
   };
-  made.set(language, formats);
-  return formats;
-}
+});
 
 /** `21 November 2026` for an ISO 8601 time, in UTC. */
 export function dateWords(iso: string, language: Language = 'en'): string {
@@ -31,3 +26,6 @@ export function dateTimeWords(iso: string, language: Language = 'en'): string {
   // The English of one data set has "at" there, that of another has not.
   return language === 'en' ? `${date.format(at)} at ${time.format(at)} UTC` : `${both.format(at)} UTC`;
 }
+
+/** `09:05 UTC` for an ISO 8601 time. */
+export const timeWords = (iso: string): string => `${formatsOf('en').time.format(new Date(iso))} UTC`;

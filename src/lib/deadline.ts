@@ -33,7 +33,7 @@ export const deadlineIn = (ms: number): CancellableDeadline => new Timed(ms);
 export const noDeadline: Deadline = { left: () => Infinity };
 
 /** `ms` milliseconds from now, or when `deadline` ends if that is sooner: for what may take a share of a request's time. */
-export function within(deadline: Deadline, ms: number): Deadline {
+export function boundedBy(deadline: Deadline, ms: number): Deadline {
   const own = deadlineIn(ms);
   return { left: () => Math.min(own.left(), deadline.left()) };
 }

@@ -1,12 +1,12 @@
 import { isLoopbackHost } from './redirect-uri.js';
 
 /** The longest `client_id` that is the address of a document, in characters. */
-export const maxDocumentIdLength = 512;
+const maxDocumentIdLength = 512;
 
 /** Whether a `client_id` can mean a document that describes the client (OAuth Client ID Metadata Document 3). */
 export const isDocumentId = (client_id: string): boolean => /^https?:\/\//.test(client_id);
 
-const userPart = /^https?:\/\/[^/?#]*@/;
+const userinfo = /^https?:\/\/[^/?#]*@/;
 const path = /^https?:\/\/[^/?#]+\//;
 const dotSegment = /\/(?:\.|%2e){1,2}(?=[/?#]|$)/i;
 
@@ -25,7 +25,7 @@ export function documentIdProblem(
   const url = new URL(client_id);
   const problems: [boolean, string][] = [
     [client_id.includes('#'), 'must not hold a fragment'],
-    [userPart.test(client_id), 'must not hold a user name or password'],
+    [userinfo.test(client_id), 'must not hold a user name or password'],
     [!path.test(client_id), 'must hold a path'],
     [dotSegment.test(client_id), 'must not hold a dot segment'],
     [url.href !== client_id, 'must be a URL in normal form'],

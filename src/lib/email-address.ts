@@ -23,9 +23,9 @@ const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 export function normalizeEmail(text: string): EmailAddress | null {
   if (control.test(text)) return null;
   const trimmed = text.trim();
-  const parts = trimmed.split('@');
-  if (parts.length !== 2 || trimmed.length > maxLength) return null;
-  const [name = '', host = ''] = parts;
+  const halves = trimmed.split('@');
+  if (halves.length !== 2 || trimmed.length > maxLength) return null;
+  const [name = '', host = ''] = halves;
   if (name.length > maxLocalLength || !dotAtom.test(name) || !writtenDomain.test(host)) return null;
   const domain = domainToASCII(host);
   // URL parsers and resolvers take a name whose last label is numeric for an IPv4 address.

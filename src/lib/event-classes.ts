@@ -31,5 +31,4 @@ export const eventClasses = {
   operation_denied: { ecs: { category: ['api', 'iam'], type: ['access', 'denied'] }, ocsf: { class_uid: 6003, activity_id: 99 } },
 } as const satisfies Record<string, ForeignNames>;
 
-/** The name of a class. */
 export type EventClass = keyof typeof eventClasses;

@@ -24,9 +24,9 @@ type Length = { readonly check: string; readonly maximum: number; readonly error
 const lengthOf = (schema: z.ZodType): Length | undefined =>
   schema._zod.def.checks?.map((one) => one._zod.def as unknown as Length).find(({ check }) => check === 'max_length');
 
-/** So many members an object has at most whose schema doesn't name them. */
+/** The most members of an object whose schema doesn't name them. */
 const mostMembers = 1_000;
-/** As many problems as are told: what is beyond isn't looked at. */
+/** The most problems that are reported; the check ends there. */
 const mostIssues = 20;
 
 const units = { string: 'characters', array: 'items', record: 'members' };

@@ -33,7 +33,6 @@ export function parseParameters(text: string): Parameters | null {
   return { all, repeated, get: (name) => all[name] || undefined };
 }
 
-/** No parameters at all. */
 export const noParameters: Parameters = { all: named(), repeated: new Set(), get: () => undefined };
 
 /** Parameters that were read elsewhere: each once. */

@@ -14,6 +14,6 @@ export function isCodeVerifier(text: string): boolean {
 }
 
 /** The S256 challenge of a verifier (RFC 7636 4.2). */
-export function challengeOf(verifier: string): string {
+export function codeChallengeOf(verifier: string): string {
   return digest(verifier).toString('base64url');
 }

@@ -10,23 +10,22 @@ const previewRules = {
   },
   unknown_scope: {
     title: 'Unknown scope',
-    found:
-      'Nobody here knows the scope: it is none of OpenID Connect, no permission of the API that was named, and none that the client lists.',
+    found: 'The scope is none of OpenID Connect, no permission of the API that was named, and none that the client lists.',
     fix: 'Correct the name in the application, name the API in resource, or add the permission to the API.',
   },
   not_in_client_scopes: {
     title: 'Scope beyond the client',
-    found: 'The client has a list of scopes that it may ask for, and the scope is not on it.',
+    found: 'The scope is not among the scopes of the client.',
     fix: 'Add the scope to the scopes of the client, or leave it out of the request.',
   },
   not_in_client_grant: {
     title: 'Scope beyond the grant',
-    found: 'The scope is a permission of the API, but the grant of the client for that API does not hold it.',
+    found: 'The grant of the client for the API does not hold the scope.',
     fix: 'Add the scope to the grant of the client for the API.',
   },
   no_client_grant: {
     title: 'No grant for the API',
-    found: 'The client has no grant for the API, so that it gets no tokens there.',
+    found: 'The client has no grant for the API.',
     fix: 'Create a grant for the client and the API: for itself (client credentials), or to ask people for.',
   },
   tokens_not_taken: {
@@ -36,13 +35,13 @@ const previewRules = {
   },
   permission_not_held: {
     title: 'Permission not held',
-    found: 'The person does not hold the permission, and here a token says no more than the person may do.',
+    found: 'The person does not hold the permission.',
     fix: 'Give the person a role that holds the permission.',
   },
   consent_missing: {
     title: 'Consent missing',
     found: 'The person has not allowed the client this yet.',
-    fix: 'Send the person through the sign-in without prompt=none, so that they can be asked; a client of your own can be made first-party.',
+    fix: 'Send the person through the sign-in without prompt=none; a client of your own can be made first-party.',
   },
   grant_type_not_allowed: {
     title: 'Grant type not allowed',
@@ -76,12 +75,11 @@ const requestRules = {
   unknown_client: {
     title: 'Unknown client',
     found: 'No client is registered under the client_id of the request.',
-    fix: 'Compare the client_id in the application with that of the client, and whether the application asks the right environment.',
+    fix: 'Compare the client_id in the application with that of the client, and the environment that it asks.',
   },
   redirect_uri_mismatch: {
     title: 'Redirect URI not registered',
-    found:
-      'The redirect URI of the request is not one of those that are registered for the client. They are compared character by character.',
+    found: 'The redirect URI of the request is not registered for the client. They are compared character by character.',
     fix: 'Register the redirect URI that was received, or correct it in the application.',
   },
   redirect_uri_changed: {
@@ -107,12 +105,12 @@ const requestRules = {
   pkce_failed: {
     title: 'PKCE failed',
     found: 'The code_verifier does not fit the code_challenge of the authorization request.',
-    fix: 'Send the verifier that the challenge was made of: several replicas or tabs of the application may mix them up.',
+    fix: 'Send the verifier of this challenge: several replicas or tabs of the application may mix them up.',
   },
   sign_in_required: {
     title: 'Sign-in required',
     found: 'The request may not show a page (prompt=none), and nobody is signed in, or the sign-in does not do.',
-    fix: 'Nothing, when the application then asks again without prompt=none. Browsers that block third-party cookies do this to silent sign-ins in frames.',
+    fix: 'Nothing, when the application then asks again without prompt=none. Silent sign-ins in frames fail where browsers block third-party cookies.',
   },
   sign_in_class_not_met: {
     title: 'Sign-in too weak',
@@ -126,8 +124,7 @@ const requestRules = {
   },
   client_authentication_failed: {
     title: 'Client authentication failed',
-    found:
-      'The client did not prove who it is: a wrong secret or assertion, none at all, or another method than the one that is registered.',
+    found: 'The secret or assertion of the client is wrong or missing, or its method is not the registered one.',
     fix: 'Compare secret and method in the application with the credentials of the client; rotate the secret if it is lost.',
   },
   unsupported_grant_type: {
@@ -143,12 +140,12 @@ const requestRules = {
   code_expired: {
     title: 'Code expired',
     found: 'The code was redeemed too late: it lives 60 seconds.',
-    fix: 'Redeem the code at once; see whether the clock or a queue of the application holds it up.',
+    fix: 'Redeem the code at once.',
   },
   code_reused: {
     title: 'Code used twice',
-    found: 'The code was used before. What the first use gave was revoked, for the code may have been stolen.',
-    fix: 'Redeem each code once: a reload of the callback page or a repeated request does it twice.',
+    found: 'The code was used before. What the first use gave was revoked.',
+    fix: 'Redeem each code once: a reload of the callback page does it twice.',
   },
   of_another_client: {
     title: 'Of another client',
@@ -172,8 +169,8 @@ const requestRules = {
   },
   refresh_token_reused: {
     title: 'Refresh token used twice',
-    found: 'The refresh token had been replaced by a newer one. All tokens of that sign-in were revoked, for it may have been stolen.',
-    fix: 'Let the person sign in again, and store the newest refresh token: two processes of the application may each refresh the same one.',
+    found: 'The refresh token had been replaced by a newer one. All tokens of that sign-in were revoked.',
+    fix: 'Let the person sign in again, and store the newest refresh token: two processes may each refresh the same one.',
   },
   beyond_authorization: {
     title: 'More than was allowed',
@@ -192,7 +189,7 @@ const requestRules = {
   },
   rate_limited: {
     title: 'Too many requests',
-    found: 'There were too many requests of this client from one address within a minute.',
+    found: 'There were too many requests within a minute.',
     fix: 'Keep tokens until they expire; the token_rate_limit of the client raises the limit.',
   },
   refused: {
@@ -202,12 +199,9 @@ const requestRules = {
   },
 } as const satisfies Readonly<Record<string, RuleText>>;
 
-/** Every rule by its name. */
 export const refusalRules: Readonly<Record<RefusalRule, RuleText>> = { ...previewRules, ...requestRules };
 
-/** The rules of a token preview. */
 export type PreviewRule = keyof typeof previewRules;
-/** The name of a rule. */
 export type RefusalRule = PreviewRule | keyof typeof requestRules;
 
 export const previewRuleNames = Object.keys(previewRules) as [PreviewRule, ...PreviewRule[]];

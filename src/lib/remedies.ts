@@ -1,4 +1,4 @@
-// Whatever the doctor and a refused start tell somebody to run or set: what mends (`fixes`), and what only looks closer (`looks`). Nothing else makes one, and each is run
+// Whatever the doctor and a refused start tell somebody to run or set: what mends (`fixes`), and what only looks closer (`probes`). Nothing else makes one, and each is run
 // as it stands, with hostile names, by test/flows/remedies.test.ts.
 import { shellWord } from './shell-word.js';
 
@@ -6,7 +6,7 @@ declare const kind: unique symbol;
 /** A command that runs as it stands and changes nothing but what is ours; or a variable, with its value where that is known. */
 export type Fix = string & { readonly [kind]: 'fix' };
 /** A command that only looks closer, and changes nothing. */
-export type CloserLook = string & { readonly [kind]: 'look' };
+export type Probe = string & { readonly [kind]: 'probe' };
 
 /** How a program of this project is called here: `npm run -s <name> -- <arguments>`, or by its file in an image. */
 export type RunProgram = (program: 'doctor' | 'migrate' | 'rekey' | 'cli', args?: string) => string;
@@ -14,7 +14,7 @@ export type RunProgram = (program: 'doctor' | 'migrate' | 'rekey' | 'cli', args?
 export type CommandLine = (args: string) => string;
 
 const fix = (text: string) => text as Fix;
-const look = (text: string) => text as CloserLook;
+const probe = (text: string) => text as Probe;
 
 const own = '"$(id -u):$(id -g)"';
 const make = (path: string) => `sudo install -d -m 700 -o "$(id -u)" -g "$(id -g)" ${shellWord(path)}`;
@@ -60,19 +60,19 @@ export const fixes = {
 } satisfies Record<string, (...given: never[]) => Fix>;
 
 /** What looks closer, by what it looks at. */
-export const looks = {
-  checks: (run: RunProgram, ...ids: string[]) => look(run('doctor', `--check ${ids.join(' ')}`)),
-  deliveries: (cli: CommandLine, webhook: string) => look(cli(`list-deliveries --webhook ${shellWord(webhook)} --status failed`)),
+export const probes = {
+  checks: (run: RunProgram, ...ids: string[]) => probe(run('doctor', `--check ${ids.join(' ')}`)),
+  deliveries: (cli: CommandLine, webhook: string) => probe(cli(`list-deliveries --webhook ${shellWord(webhook)} --status failed`)),
 
-  directory: (path: string) => look(`ls -ld ${shellWord(path)}`),
-  hangingDirectory: (path: string) => look(`timeout -s KILL 5 ls -ld ${shellWord(path)}`),
-  file: (path: string) => look(`ls -l ${shellWord(path)}`),
-  diskUse: (path: string) => look(`du -xh --max-depth=2 ${shellWord(path)} | sort -h | tail -n 20`),
+  directory: (path: string) => probe(`ls -ld ${shellWord(path)}`),
+  hangingDirectory: (path: string) => probe(`timeout -s KILL 5 ls -ld ${shellWord(path)}`),
+  file: (path: string) => probe(`ls -l ${shellWord(path)}`),
+  diskUse: (path: string) => probe(`du -xh --max-depth=2 ${shellWord(path)} | sort -h | tail -n 20`),
 
-  database: (host: string, port: string) => look(`pg_isready ${at(host, port)}`),
-  address: (url: string) => look(`curl -sSv ${shellWord(url)}`),
+  database: (host: string, port: string) => probe(`pg_isready ${at(host, port)}`),
+  address: (url: string) => probe(`curl -sSv ${shellWord(url)}`),
   certificate: (name: string, port: number) =>
-    look(`openssl s_client -connect ${shellWord(`${name}:${port}`)} -servername ${shellWord(name)} -showcerts </dev/null`),
+    probe(`openssl s_client -connect ${shellWord(`${name}:${port}`)} -servername ${shellWord(name)} -showcerts </dev/null`),
   mailCertificate: (protocol: string, address: string) =>
-    look(`openssl s_client${protocol === 'smtps:' ? '' : ' -starttls smtp'} -connect ${shellWord(address)} </dev/null`),
-} satisfies Record<string, (...given: never[]) => CloserLook>;
+    probe(`openssl s_client${protocol === 'smtps:' ? '' : ' -starttls smtp'} -connect ${shellWord(address)} </dev/null`),
+} satisfies Record<string, (...given: never[]) => Probe>;

@@ -8,12 +8,11 @@ export function parseScope(text: string): string[] | null {
   return scopeSyntax.test(trimmed) ? [...new Set(trimmed.split(' '))] : null;
 }
 
-/** The scope tokens as the wire shows them. */
 export function formatScope(scopes: Iterable<string>): string {
   return [...scopes].join(' ');
 }
 
-/** Whether every scope of `asked` is among `held`. */
-export function isWithin(asked: readonly string[], held: readonly string[]): boolean {
-  return asked.every((scope) => held.includes(scope));
+/** Whether every scope of `requested` is among `held`. */
+export function isSubset(requested: readonly string[], held: readonly string[]): boolean {
+  return requested.every((scope) => held.includes(scope));
 }

@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { equalDigests, keyedDigest } from './digest.js';
+import { memo } from './memo.js';
 
 /**
- * What is sealed: each purpose has a key of its own, and `place` begins with it. The first ones are tables with a sealed column
+ * What is sealed: each purpose has a key of its own, and `aad` begins with it. The first ones are tables with a sealed column
  * (`db/tables/sealed_columns.ts`); the others travel in addresses, forms and cookies: for an hour at most, a device for 400 days.
  */
 export const sealPurposes = [
@@ -45,11 +46,11 @@ type SealPurpose = (typeof sealPurposes)[number];
 type DigestPurpose = (typeof digestPurposes)[number];
 
 /** Where a sealed value belongs, such as `webhooks/<id>` or `setup <environment id>`. */
-export type Place = `${SealPurpose}${'/' | ' '}${string}`;
+export type Aad = `${SealPurpose}${'/' | ' '}${string}`;
 /** What a digest is for; a cursor's goes on with the list that it belongs to. */
 export type DigestUse = DigestPurpose | `cursor ${string}`;
 
-/** A sealed value that can't be opened: sealed with another key or for another place, or altered. */
+/** A sealed value that can't be opened: sealed with another key or with other AAD, or altered. */
 export class SealError extends Error {
   /** @param key_id the key that the value names; null when it names none */
   constructor(readonly key_id: string | null = null) {
@@ -67,13 +68,13 @@ export type Sealer = {
   readonly key_ids: readonly string[];
   /** The first bytes of every value that is sealed with SECRET_KEY: the magic and the key's id. */
   readonly header: Buffer;
-  /** Encrypts with AES-256-GCM. `place` is authenticated along (AAD): a value copied to another row doesn't open there. */
-  seal(plain: string, place: Place): Buffer;
+  /** Encrypts with AES-256-GCM. `aad` is authenticated along (additional authenticated data): a value copied to another row doesn't open there. */
+  seal(plain: string, aad: Aad): Buffer;
   /** @throws {SealError} */
-  open(sealed: Buffer, place: Place): string;
+  open(sealed: Buffer, aad: Aad): string;
   /** `seal` and `open` as base64url text, for a URL or a form field; `openText` returns null instead of throwing, since the text comes from a request. */
-  sealText(plain: string, place: Place): string;
-  openText(sealed: string, place: Place): string | null;
+  sealText(plain: string, aad: Aad): string;
+  openText(sealed: string, aad: Aad): string | null;
   /** HMAC-SHA-256 of `value` with the key of the purpose, for example of a passcode or as a CSRF token. */
   digest(use: DigestUse, value: string): Buffer;
   /** `digest` under SECRET_KEY, then under each earlier key. */
@@ -94,7 +95,6 @@ class MasterKey {
   readonly id: string;
   readonly header: Buffer;
   readonly #material: Buffer;
-  readonly #derived = new Map<string, Buffer>();
 
   constructor(text: string) {
     this.#material = Buffer.from(text, 'base64');
@@ -103,20 +103,16 @@ class MasterKey {
     this.header = Buffer.concat([magic, id]);
   }
 
-  derive(label: string): Buffer {
-    let key = this.#derived.get(label);
-    if (!key) this.#derived.set(label, (key = Buffer.from(hkdfSync('sha256', this.#material, '', label, 32))));
-    return key;
-  }
+  readonly derive = memo((label: string) => Buffer.from(hkdfSync('sha256', this.#material, '', label, 32)));
 
-  sealing = (place: Place) => this.derive(`identity-provider seal ${purposeOf(place)}`);
+  sealing = (aad: Aad) => this.derive(`identity-provider seal ${purposeOf(aad)}`);
   digesting = (use: DigestUse) => this.derive(`identity-provider digest ${use.startsWith('cursor ') ? 'cursor' : use}`);
   /** The single key of releases without purposes; values sealed with it don't name their key. */
   unnamedSealing = () => this.derive('seal');
   unnamedDigesting = () => this.derive('digest');
 }
 
-const purposeOf = (place: Place) => place.slice(0, place.search(/[/ ]/));
+const purposeOf = (aad: Aad) => aad.slice(0, aad.search(/[/ ]/));
 
 function decrypt(key: Buffer, box: Buffer, additional: Buffer): string | null {
   if (box.length < ivLength + tagLength) return null;
@@ -130,10 +126,10 @@ function decrypt(key: Buffer, box: Buffer, additional: Buffer): string | null {
   }
 }
 
-function encrypt(key: MasterKey, plain: string, place: Place): Buffer {
+function encrypt(key: MasterKey, plain: string, aad: Aad): Buffer {
   const iv = randomBytes(ivLength);
-  const cipher = createCipheriv('aes-256-gcm', key.sealing(place), iv, { authTagLength: tagLength });
-  cipher.setAAD(Buffer.concat([key.header, Buffer.from(place)]));
+  const cipher = createCipheriv('aes-256-gcm', key.sealing(aad), iv, { authTagLength: tagLength });
+  cipher.setAAD(Buffer.concat([key.header, Buffer.from(aad)]));
   const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
   return Buffer.concat([key.header, iv, cipher.getAuthTag(), body]);
 }
@@ -153,16 +149,16 @@ export function createSealer(secretKey: string, previous: readonly string[] = []
   const keys = [current, ...previous.map((text) => new MasterKey(text))].filter(
     (key, index, all) => all.findIndex(({ id }) => id === key.id) === index,
   );
-  const open = (sealed: Buffer, place: Place): string | null => {
+  const open = (sealed: Buffer, aad: Aad): string | null => {
     const named = keys.find(({ header }) => header.equals(sealed.subarray(0, headerLength)));
     if (named) {
-      const additional = Buffer.concat([named.header, Buffer.from(place)]);
-      const plain = decrypt(named.sealing(place), sealed.subarray(headerLength), additional);
+      const additional = Buffer.concat([named.header, Buffer.from(aad)]);
+      const plain = decrypt(named.sealing(aad), sealed.subarray(headerLength), additional);
       if (plain !== null) return plain;
     }
     // A value that names no key may begin with any bytes, those of a name too.
     for (const key of keys) {
-      const plain = decrypt(key.unnamedSealing(), sealed, Buffer.from(place));
+      const plain = decrypt(key.unnamedSealing(), sealed, Buffer.from(aad));
       if (plain !== null) return plain;
     }
     return null;
@@ -176,14 +172,14 @@ export function createSealer(secretKey: string, previous: readonly string[] = []
     key_id: current.id,
     key_ids: keys.map(({ id }) => id),
     header: current.header,
-    seal: (plain, place) => encrypt(current, plain, place),
-    open(sealed, place) {
-      const plain = open(sealed, place);
+    seal: (plain, aad) => encrypt(current, plain, aad),
+    open(sealed, aad) {
+      const plain = open(sealed, aad);
       if (plain === null) throw new SealError(keyIdOf(sealed));
       return plain;
     },
-    sealText: (plain, place) => encrypt(current, plain, place).toString('base64url'),
-    openText: (sealed, place) => (/^[\w-]+$/.test(sealed) ? open(Buffer.from(sealed, 'base64url'), place) : null),
+    sealText: (plain, aad) => encrypt(current, plain, aad).toString('base64url'),
+    openText: (sealed, aad) => (/^[\w-]+$/.test(sealed) ? open(Buffer.from(sealed, 'base64url'), aad) : null),
     digest: (use, value) => digest(current, use, value),
     digests,
     isDigest: (use, value, presented) => digests(use, value).some((one) => equalDigests(one, presented)),

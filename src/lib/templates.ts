@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import ejs from 'ejs';
 import { packageRoot } from './package-root.js';
 
-/** Where the templates lie. */
 const defaultViewsDir = join(packageRoot, 'views');
 
 export type Templates = {
@@ -59,11 +58,11 @@ export function createTemplates(options: { viewsDir?: string; cache?: boolean } 
    * What an include reads: its own data, and behind those all that the template around it reads, which it can't change. EJS copies those for every include, and
    * looks its file up anew: together two fifths of what the sign-in page takes to render.
    */
-  function within(around: object | null, ...data: readonly (object | undefined)[]): Locals {
+  function inheritedLocals(around: object | null, ...data: readonly (object | undefined)[]): Locals {
     const locals = Object.assign(Object.create(around) as object, ...data) as Locals;
     locals.include = (path, own, once) => {
       if (once !== undefined) return renderOnce(path, own, once);
-      return templateOf(path.slice(1))(within(locals, own));
+      return templateOf(path.slice(1))(inheritedLocals(locals, own));
     };
     return locals;
   }
@@ -72,10 +71,10 @@ export function createTemplates(options: { viewsDir?: string; cache?: boolean } 
     const name = `${path} ${once}`;
     const known = cache ? texts.get(name) : undefined;
     if (known !== undefined) return known;
-    const text = templateOf(path.slice(1))(within(null, data));
+    const text = templateOf(path.slice(1))(inheritedLocals(null, data));
     texts.set(name, text);
     return text;
   }
 
-  return { render: (view, ...locals) => templateOf(view)(within(null, ...locals)) };
+  return { render: (view, ...locals) => templateOf(view)(inheritedLocals(null, ...locals)) };
 }

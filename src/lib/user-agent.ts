@@ -10,7 +10,7 @@ const product = /^([A-Za-z][A-Za-z-]{0,19})(?:\/|$)/;
 const known = (names: ReadonlySet<string>, name: string | undefined) => (name !== undefined && names.has(name) ? name : null);
 
 /** The names in a User-Agent header, of a browser, a program or a system; null when it says nothing. */
-export function deviceParts(user_agent: string | null): { readonly name: string; readonly system: string | null } | null {
+export function userAgentDevice(user_agent: string | null): { readonly name: string; readonly system: string | null } | null {
   if (!user_agent) return null;
   const parsed = Bowser.parse(user_agent.slice(0, 512));
   const [browser, system] = [known(browsers, parsed.browser.name), known(systems, parsed.os.name)];
@@ -24,6 +24,6 @@ export function deviceParts(user_agent: string | null): { readonly name: string;
  * words go into mails: whoever sends the header must not be able to write there.
  */
 export function deviceWords(user_agent: string | null): string | null {
-  const parts = deviceParts(user_agent);
-  return parts && (parts.system === null ? parts.name : `${parts.name} on ${parts.system}`);
+  const device = userAgentDevice(user_agent);
+  return device && (device.system === null ? device.name : `${device.name} on ${device.system}`);
 }

@@ -3,10 +3,10 @@ type Present = Readonly<Record<string, string | undefined>>;
 const loopbackHosts = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Whether a host is this machine's own: its name or address. */
-export const isLoopbackHost = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
+export const isOwnMachine = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
 
 /** The same of an address; an absent one does, since that is the default. */
-export const namesLoopback = (url: string | undefined) => url === undefined || (URL.canParse(url) && isLoopbackHost(new URL(url).hostname));
+export const namesLoopback = (url: string | undefined) => url === undefined || (URL.canParse(url) && isOwnMachine(new URL(url).hostname));
 
 const pairs = [
   ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],

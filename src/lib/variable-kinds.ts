@@ -4,7 +4,6 @@ import { z } from 'zod';
 /** `count/seconds`: how many requests a window of that many seconds allows. */
 export type RateLimit = { readonly limit: number; readonly windowSeconds: number };
 
-/** A whole number within bounds. */
 export const integer = (fallback: number, min: number, max: number) =>
   z.coerce.number('must be a number').int('must be a whole number').min(min).max(max).default(fallback);
 
@@ -22,7 +21,6 @@ export const rateLimit = (fallback: string) =>
       return { limit, windowSeconds };
     });
 
-/** An http or https origin. */
 export const origin = z.string().refine((text) => {
   const url = URL.canParse(text) ? new URL(text) : null;
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
@@ -84,8 +82,7 @@ export const securityContact = z
   )
   .transform((text) => (/^(https|mailto):/.test(text) ? text : `mailto:${text}`));
 
-/** The parts of a comma list. */
-export const listOf = (text: string) => text.split(',').map((part) => part.trim());
+export const commaList = (text: string) => text.split(',').map((item) => item.trim());
 
 const isNetwork = (text: string) =>
   ['loopback', 'linklocal', 'uniquelocal'].includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
@@ -94,7 +91,7 @@ const isNetwork = (text: string) =>
 export const trustProxy = z
   .string()
   .refine(
-    (text) => /^(off|false|on|true|\d+)$/.test(text) || text.split(',').every((part) => isNetwork(part.trim())),
+    (text) => /^(off|false|on|true|\d+)$/.test(text) || text.split(',').every((item) => isNetwork(item.trim())),
     'must be off, a number of proxies, or their addresses or networks, separated by commas',
   )
   .transform((text): boolean | number | string => {

@@ -1,4 +1,4 @@
-import { named } from '../lib/named.js';
+import { named, own } from '../lib/named.js';
 import { logAttributeTexts } from './log-attribute-texts.js';
 
 /**
@@ -65,7 +65,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     description: 'For administrators; null = none.',
   },
   client: {
-    name: 'What people are shown.',
+    name: 'What people are shown. A creation needs it, unless a metadata document says it.',
     description: 'For administrators; null = none.',
     application_type: '`web` and `machine` can keep a secret, `spa` and `native` can not. It can not be changed.',
     redirect_uris: 'Where answers may go, compared as exact text (RFC 9700 2.1).',
@@ -106,15 +106,11 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     status: '`disabled`: its tokens prove nothing.',
     last_error_at: 'When the keys could not be had; null = they could.',
   },
-  federated_credential: {
-    claims: 'What the tokens have to say: claim name to its text, a list of texts of which one must be it, or `{"prefix": "..."}`.',
-  },
   api_resource: {
     identifier: 'An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can not be changed.',
     name: 'For administrators.',
     token_format: '`jwt`: the API verifies tokens by itself; `opaque`: it asks at introspection, and revocation works at once.',
     access_token_lifetime: 'How long its access tokens are valid, in seconds.',
-    signing_algorithm: 'How its JWTs are signed.',
   },
   connection: {
     name: 'A slug, unique in the environment. It can not be changed.',
@@ -133,7 +129,6 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     options: 'Further settings of the strategy, such as `tenant`.',
     allow_registration: 'Whether somebody without an account gets one by signing in.',
     account_linking: 'What happens when a user of the address exists already. `ask` unless told otherwise; `verified_email` takes every Management permission.',
-    domains: 'Its own email domains: such addresses are led to it. Adding one takes every Management permission.',
     profile_sync: 'When the provider’s claims are copied to the user: never, when the user is made, or at every sign-in.',
   },
   session: {
@@ -149,14 +144,16 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   },
   webhook: {
     name: 'For administrators.',
-    url: 'Where events are sent.',
-    events: 'Event types by name; `*` stands for all but `token.issued`.',
     description: 'For administrators; null = none.',
     status: '`disabled`: nothing is sent.',
     disabled_reason: 'Why the service disabled it; null = it did not.',
     secret_rotated_at: 'When the signing secret was last changed; null = never.',
     last_delivery_at: 'When it was last sent something; null = never.',
     last_success_at: 'When it last accepted something; null = never.',
+    failing_since: 'Since when every attempt has failed; null = the last one did not.',
+    failed_attempt_count: 'How many attempts in a row have failed.',
+    last_response_status: 'The HTTP status of the last answer; null = there was none.',
+    last_failure_reason: 'Why the last attempt failed; null = it did not, or there was none.',
   },
   webhook_delivery: {
     status: 'What became of it, or is about to.',
@@ -226,6 +223,14 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     email_code_sign_in_enabled: 'Whether people can sign in with a code by mail instead of a password.',
     new_device_mail: 'Whether people are told by mail of a sign-in from a browser that is new to their account.',
   },
+  registration_token: {
+    name: 'For administrators: whom it is for.',
+    expires_at: 'Until when it works; 30 days unless given, at most a year.',
+    max_uses: 'How many clients may register with it; 1 unless given, null = any number.',
+    grant_types: 'The grant types that its clients may have; those of sign-in unless given.',
+    scopes: 'The scopes that its clients may ask for; null = whatever is on offer.',
+    verified: 'Whether its clients are verified: you vouch for whoever has it.',
+  },
   custom_domain: {
     domain: 'The name, in lower case.',
     status: '`verified`: the environment answers there; `failed`: its record has gone.',
@@ -248,3 +253,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   },
   ...logAttributeTexts,
 });
+
+/** What the attribute of a type means; null when nothing says so. */
+export const attributeTextOf = (type: string, attribute: string): string | null =>
+  own(attributeTexts[type], attribute) ?? own(attributeTexts['*'], attribute) ?? null;

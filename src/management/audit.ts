@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Refusal } from '../domain/refusal.js';
 import { afterCommit } from '../domain/context.js';
+import type { SecurityEventReason } from '../lib/security-event.js';
 import { isSecurityEvent } from '../lib/security-events.js';
 import { idOfMinute, logSecurityEvent, securityEventRow } from '../domain/audit/security-trail.js';
 import { countAuditLog, insertAuditLog } from '../db/tables/audit_logs.js';
@@ -11,7 +12,6 @@ import type { Call } from './call.js';
 import type { Resource } from './resource.js';
 import { securityEventsOf } from './write-security-events.js';
 
-/** What the audit log calls the operations of a resource. */
 export const operationNames = {
   read: () => 'read',
   create: (resource: Resource) => resource.create?.audit ?? 'created',
@@ -62,7 +62,11 @@ function rowOf(call: Call, entry: AuditEntry, outcome: 'success' | 'denied', rea
 }
 
 /** What an event's line in the log says of the call. */
-const detailsOf = ({ actor, ip_address, user_agent, request_id }: Call, { resource, target_id }: AuditEntry, reason: string | null) => ({
+const detailsOf = (
+  { actor, ip_address, user_agent, request_id }: Call,
+  { resource, target_id }: AuditEntry,
+  reason: SecurityEventReason | null,
+) => ({
   actor,
   target: { target_type: resource.type, target_id },
   origin: { ip_address, user_agent, request_id },
@@ -90,7 +94,7 @@ export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> 
 }
 
 /** Appends the entry of a refusal; the same one again within a minute adds to its count, so that repeated refusals don't fill the log. */
-async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Promise<void> {
+async function recordRefusal(call: Call, entry: AuditEntry, reason: SecurityEventReason): Promise<void> {
   const row = rowOf(call, entry, 'denied', reason, call.ctx.clock.now());
   const alike = [row.action, reason, row.actor_kind, row.actor_id, row.target_id, row.ip_address];
   const id = idOfMinute(row.occurred_at, call.ctx.environment.id, ...alike);
@@ -99,18 +103,18 @@ async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Pro
 }
 
 /** Error codes that mean missing permission, as opposed to an invalid request. */
-const deniedCodes = new Set([
+const deniedCodes = [
   'insufficient_scope',
   'insufficient_user_authentication',
   'scope_escalation',
   'operators_only',
   'system_record',
-]);
+] as const satisfies readonly SecurityEventReason[];
 
-function deniedCode(error: unknown): string | null {
+function deniedCode(error: unknown): SecurityEventReason | null {
   const codes =
     error instanceof ApiError ? error.errors.map((one) => one.code) : error instanceof Refusal ? error.problems.map((one) => one.code) : [];
-  return codes.find((code) => deniedCodes.has(code)) ?? null;
+  return codes.find((code): code is (typeof deniedCodes)[number] => (deniedCodes as readonly string[]).includes(code)) ?? null;
 }
 
 /**

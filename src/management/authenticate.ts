@@ -2,14 +2,13 @@ import type { Request } from 'express';
 import type { Actor } from '../domain/actor.js';
 import { apiResourceOf, clientGrantOf } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
-import { isClass } from '../domain/sessions/classes.js';
-import { quoted } from '../domain/tokens/unusable-token.js';
+import { isClass } from '../domain/proofs/classes.js';
+import { quotedValue } from '../domain/tokens/unusable-token.js';
 import type { ActiveToken } from '../domain/tokens/active-token.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { authenticateToken } from '../http/auth/access-token.js';
 import type { Web } from '../http/web.js';
 
-/** The Management permissions that the token's user or client holds now. */
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
   const { management_audience } = ctx.environment;
   if (token.user_id !== null) return listPermissionNamesOfUser(ctx.scope, token.user_id, management_audience);
@@ -32,7 +31,7 @@ export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
   req.asking_client_id = token.client.id;
   const { management_audience } = ctx.environment;
   if (token.audience !== management_audience)
-    throw invalid(`the access token is for ${quoted(token.audience)}; ask for resource=${management_audience}`);
+    throw invalid(`the access token is for ${quotedValue(token.audience)}; ask for resource=${management_audience}`);
   const held = new Set(await heldPermissions(ctx, token));
   const permissions = new Set(token.scope.split(' ').filter((scope) => held.has(scope)));
   const actor: Actor =

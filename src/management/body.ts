@@ -2,21 +2,15 @@ import type { Request, Response } from 'express';
 import express from 'express';
 import { bodyLimits } from '../http/request/body-limits.js';
 import { refuse } from './problems.js';
-
-const readerOf = (limit: number) => express.raw({ type: () => true, limit, inflate: false });
-const readers = new Map([[bodyLimits.document, readerOf(bodyLimits.document)]]);
+import { memo } from '../lib/memo.js';
 
 /** Reads a body up to the limit; there are as many as different limits. */
-function readerFor(limit: number): ReturnType<typeof readerOf> {
-  const known = readers.get(limit) ?? readerOf(limit);
-  readers.set(limit, known);
-  return known;
-}
+const readerFor = memo((limit: number) => express.raw({ type: () => true, limit, inflate: false }));
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const maxDepth = 32;
 
-/** So many values, names of members among them, a document has at most: reading them takes longer than reading long texts. */
+/** The most values that a document has, names of members included: many values take longer to read than long texts. */
 const mostValues = 20_000;
 
 const [quote, backslash, ...betweenValues] = Buffer.from('"\\,:[{');

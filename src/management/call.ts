@@ -1,12 +1,12 @@
 import type { Actor } from '../domain/actor.js';
 import type { Context } from '../domain/context.js';
-import type { Registry } from './resource.js';
+import type { ResourceRegistry } from './resource.js';
 
 /** One use of the Management operations, by a request under /api or by a page of the dashboard. */
 export type Call = {
   readonly ctx: Context;
   readonly actor: Actor;
-  readonly registry: Registry;
+  readonly registry: ResourceRegistry;
   readonly request_id: string;
   readonly ip_address: string | null;
   readonly user_agent: string | null;

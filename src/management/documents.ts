@@ -3,11 +3,10 @@ import type { Call } from './call.js';
 import { apiRoot } from './call.js';
 import type { IncludeTree, Query } from './query.js';
 import { loadRelated } from './related.js';
-import { idOf, targetOf, versionOf, type Resource, type Row } from './resource.js';
+import { idOf, targetOf, versionOf, type Resource, type ResourceRow } from './resource.js';
 
 type Json = Record<string, unknown>;
 
-/** A resource identifier object. */
 export type Identifier = { readonly type: string; readonly id: string };
 
 /** A resource object as answers show a record; `data` of a to-many relationship is there when it was included. */
@@ -30,8 +29,7 @@ export type Document<Data = unknown> = {
 /** A document before it is sent, with the version of the record that it is about; null when it is about a list. */
 export type Composed<Data = unknown> = { readonly document: Document<Data>; readonly version: number | null };
 
-/** The identifier of a record. */
-export const identifier = (resource: Resource, row: Row): Identifier => ({ type: resource.type, id: idOf(resource, row) });
+export const identifier = (resource: Resource, row: ResourceRow): Identifier => ({ type: resource.type, id: idOf(resource, row) });
 
 /** `/api/{path}/{id}` of a record, for resources that have an address. */
 export const selfLink = (call: Pick<Call, 'ctx'>, resource: Resource, id: string) =>
@@ -43,7 +41,7 @@ const wire = (value: unknown): unknown => {
 };
 
 /** The attributes of a record as answers show them; nothing that isn't listed leaves the process. */
-export function attributesOf(call: Pick<Call, 'ctx' | 'actor'>, resource: Resource, row: Row): Json {
+export function attributesOf(call: Pick<Call, 'ctx' | 'actor'>, resource: Resource, row: ResourceRow): Json {
   const attributes: Json = {};
   for (const name of Object.keys(resource.attributes.shape)) {
     const compute = resource.computed?.[name];
@@ -53,9 +51,9 @@ export function attributesOf(call: Pick<Call, 'ctx' | 'actor'>, resource: Resour
 }
 
 /** What the relationships of a record link to, known for those that were loaded. */
-type Linkage = ReadonlyMap<string, readonly Row[]>;
+type Linkage = ReadonlyMap<string, readonly ResourceRow[]>;
 
-function relationshipsOf(call: Call, resource: Resource, row: Row, linkage: Linkage): NonNullable<ResourceObject['relationships']> {
+function relationshipsOf(call: Call, resource: Resource, row: ResourceRow, linkage: Linkage): NonNullable<ResourceObject['relationships']> {
   const self = selfLink(call, resource, idOf(resource, row));
   const relationships: Record<string, { data?: Identifier | null | readonly Identifier[] }> = {};
   for (const [name, relationship] of Object.entries(resource.relationships)) {
@@ -75,11 +73,10 @@ function relationshipsOf(call: Call, resource: Resource, row: Row, linkage: Link
 const onlyNamed = <T>(members: Readonly<Record<string, T>>, fields: ReadonlySet<string> | undefined): Readonly<Record<string, T>> =>
   fields ? Object.fromEntries(Object.entries(members).filter(([name]) => fields.has(name))) : members;
 
-/** One resource object. */
 function resourceObject(
   call: Call,
   resource: Resource,
-  row: Row,
+  row: ResourceRow,
   fields: Query['fields'],
   linkage: Linkage = new Map(),
   once: Json = {},
@@ -99,27 +96,27 @@ function resourceObject(
 /** Records to be shown and what else must be known of them: a compound document in the making. */
 type Loading = {
   /** In the order in which they were found. */
-  readonly shown: Map<string, { resource: Resource; row: Row; linkage: Map<string, readonly Row[]> }>;
+  readonly shown: Map<string, { resource: Resource; row: ResourceRow; linkage: Map<string, readonly ResourceRow[]> }>;
 };
 
-const nameOf = (resource: Resource, row: Row) => `${resource.type} ${idOf(resource, row)}`;
+const nameOf = (resource: Resource, row: ResourceRow) => `${resource.type} ${idOf(resource, row)}`;
 
-function note(loading: Loading, resource: Resource, row: Row): Map<string, readonly Row[]> {
+function note(loading: Loading, resource: Resource, row: ResourceRow): Map<string, readonly ResourceRow[]> {
   const name = nameOf(resource, row);
   const known = loading.shown.get(name);
   if (known) return known.linkage;
-  const linkage = new Map<string, readonly Row[]>();
+  const linkage = new Map<string, readonly ResourceRow[]>();
   loading.shown.set(name, { resource, row, linkage });
   return linkage;
 }
 
-async function follow(call: Call, loading: Loading, resource: Resource, rows: readonly Row[], tree: IncludeTree): Promise<void> {
+async function follow(call: Call, loading: Loading, resource: Resource, rows: readonly ResourceRow[], tree: IncludeTree): Promise<void> {
   for (const [name, below] of Object.entries(tree)) {
     const relationship = resource.relationships[name];
     if (!relationship) continue;
     const target = targetOf(call.registry, relationship);
     const related = await loadRelated(call.ctx, call.registry, resource, relationship, rows);
-    const next = new Map<string, Row>();
+    const next = new Map<string, ResourceRow>();
     for (const row of rows) {
       const found = related.get(idOf(resource, row)) ?? [];
       note(loading, resource, row).set(name, found);
@@ -139,7 +136,7 @@ async function follow(call: Call, loading: Loading, resource: Resource, rows: re
 export async function compound(
   call: Call,
   resource: Resource,
-  rows: readonly Row[],
+  rows: readonly ResourceRow[],
   query: Pick<Query, 'include' | 'fields'>,
   once: Json = {},
 ): Promise<{ data: ResourceObject[]; included?: ResourceObject[] }> {

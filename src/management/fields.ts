@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/lists/conditions.js';
+import { compares, holdsOneOf, isOneOf, linkedTo, searches, type Searched } from '../db/lists/conditions.js';
 import type { LinkTable } from '../db/lists/list.js';
 import type { SortKey } from '../db/lists/list-source.js';
 import { holdsInvisible, holdsStack } from '../lib/plain-words.js';
@@ -7,7 +7,6 @@ import type { Filter, Resource } from './resource.js';
 
 /** A time as the API writes it: ISO 8601 UTC with milliseconds. */
 export const isoTime = z.iso.datetime({ precision: 3 });
-/** An id of ours. */
 export const uuid = z.uuid();
 /** Attributes that nearly every resource ends with. */
 export const stamps = { created_at: isoTime, updated_at: isoTime };
@@ -43,7 +42,6 @@ export const durations = z.registry<{ most: number }>();
 /** A lifetime in whole seconds. */
 export const lifetime = (min: number, max: number) => z.int().min(min).max(max).register(durations, { most: max });
 
-/** An array of unique texts. */
 export const uniqueTexts = (item: z.ZodType<string>, max: number) =>
   z
     .array(item)
@@ -64,7 +62,7 @@ export const equalTo = (column: string, schema: z.ZodType, description: string):
 export const byIndex = (filter: Filter): Filter => ({ ...filter, byIndex: true });
 
 /** `filter[name]=true`. */
-export const flag = (column: string, description: string): Filter => ({
+export const flagFilter = (column: string, description: string): Filter => ({
   description,
   schema: z.enum(['true', 'false']),
   condition: (_ctx, values) =>
@@ -84,12 +82,13 @@ export const timeRange = (column: string, description: string, expression?: stri
     compares({ column, comparison: comparison ?? 'gte', value: new Date(values[0] as string), ...(expression && { expression }) }),
 });
 
-/** `filter[search]=abc`: one of the expressions begins with it, whatever its case; see {@link beginsWith}. */
-export const searchFilter = (expressions: readonly string[], description: string): Filter => ({
-  description,
+/** `filter[search]=abc def`: see {@link searches}. Names of columns that are never null, or where their texts are kept. */
+export const searchFilter = (searched: readonly string[] | Searched, what: string): Filter => ({
+  description: `${what} holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id.`,
   schema: z.string().min(1).max(255),
   list: false,
-  condition: (_ctx, values) => beginsWith(expressions, values[0] as string),
+  condition: (_ctx, values) =>
+    searches(Array.isArray(searched) ? `lower(' ' || ${searched.join(` || ' ' || `)})` : (searched as Searched), values[0] as string),
 });
 
 /** `filter[name]=id`: linked to one of them. */

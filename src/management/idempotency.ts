@@ -4,7 +4,7 @@ import { findIdempotencyKey, insertIdempotencyKey, lockIdempotencyKey } from '..
 import type { Actor } from '../domain/actor.js';
 import { isElsewhere, lackedBy } from '../domain/reach/reach.js';
 import { reachElsewhere } from '../domain/reach/reach-of.js';
-import type { Place } from '../lib/seal.js';
+import type { Aad } from '../lib/seal.js';
 import type { Call } from './call.js';
 import { insufficientScope, refuse } from './problems.js';
 import type { Reply } from './reply.js';
@@ -31,10 +31,10 @@ export function repeatableOf(req: Request, { actor_kind, actor_id }: Actor, { pa
   };
 }
 
-const place = (repeatable: Repeatable): Place => `idempotency_keys/${repeatable.digest.toString('hex')}`;
+const aadOf = (repeatable: Repeatable): Aad => `idempotency_keys/${repeatable.digest.toString('hex')}`;
 
 /** A stored reply: without attributes that are shown once, and with the permissions that the request needed. */
-type Kept = { readonly reply: Reply; readonly required: readonly string[] };
+type StoredReply = { readonly reply: Reply; readonly required: readonly string[] };
 
 /**
  * What the same request was answered within the last 24 hours, or null.
@@ -47,7 +47,7 @@ export async function storedReply(call: Call, repeatable: Repeatable): Promise<R
   if (!equalDigests(row.fingerprint, repeatable.fingerprint)) {
     throw refuse(422, 'idempotency_key_reused', 'This key was used for another request.', { header: 'Idempotency-Key' });
   }
-  const { reply, required } = JSON.parse(call.ctx.sealer.open(row.reply_sealed, place(repeatable))) as Kept;
+  const { reply, required } = JSON.parse(call.ctx.crypto.sealer.open(row.reply_sealed, aadOf(repeatable))) as StoredReply;
   const elsewhere = required.some(isElsewhere) ? await reachElsewhere(call.ctx, call.actor) : undefined;
   if (lackedBy({ ...call.actor, ...(elsewhere && { elsewhere }) }, required).length > 0) throw insufficientScope(required);
   return { ...reply, headers: { ...reply.headers, 'Idempotent-Replayed': 'true' } };
@@ -75,7 +75,7 @@ export async function claimKey(call: Call, repeatable: Repeatable): Promise<void
 
 /** Stores the reply in the transaction of the write, sealed: it tells of people. What it shows once must not be in it. */
 export async function storeReply(call: Call, repeatable: Repeatable, reply: Reply, required: Iterable<string>): Promise<void> {
-  const kept: Kept = { reply, required: [...required].sort() };
-  const reply_sealed = call.ctx.sealer.seal(JSON.stringify(kept), place(repeatable));
+  const stored: StoredReply = { reply, required: [...required].sort() };
+  const reply_sealed = call.ctx.crypto.sealer.seal(JSON.stringify(stored), aadOf(repeatable));
   await insertIdempotencyKey(call.ctx.scope, { ...repeatable, reply_sealed, created_at: call.ctx.clock.now() });
 }

@@ -6,7 +6,7 @@ import type { Call } from './call.js';
 import { attributesOf, type Identifier } from './documents.js';
 import { fromProblems, invalidAttributes, invalidMeta, maxErrors, pointerTo, problem, refuse } from './problems.js';
 import { findRecords } from './records.js';
-import { idOf, targetOf, type RelatedRows, type Relationship, type Resource, type Row } from './resource.js';
+import { idOf, targetOf, type RelatedRows, type Relationship, type Resource, type ResourceRow } from './resource.js';
 import { parseMeasured } from '../lib/measured.js';
 import { named } from '../lib/named.js';
 
@@ -35,7 +35,7 @@ function readIdentifier(value: unknown, ...path: (string | number)[]): Identifie
 }
 
 /** Resource linkage: null, one identifier, or an array of them. */
-export function parseLinkage(value: unknown, ...path: (string | number)[]): Identifier | null | readonly Identifier[] {
+function parseLinkage(value: unknown, ...path: (string | number)[]): Identifier | null | readonly Identifier[] {
   if (value === null) return null;
   if (!Array.isArray(value)) return readIdentifier(value, ...path);
   return value.map((one, index) => readIdentifier(one, ...path, index));
@@ -77,8 +77,14 @@ export function readInput(document: Json, resource: Resource, id: string | null)
   return { attributes: data['attributes'] as Json | undefined, relationships, document };
 }
 
+/** The linkage of a document that changes a relationship. @throws {ApiError} 400 */
+export function linkageOf(document: Json): Identifier | null | readonly Identifier[] {
+  if (document['data'] === undefined) throw refuse(400, 'malformed_document', 'The document needs "data".', { pointer: '' });
+  return parseLinkage(document['data'], 'data');
+}
+
 /** The top-level `meta` of a document that an action reads. @throws {ApiError} 400, 422 */
-export function readMeta(schema: z.ZodObject, document: Json): Row {
+export function readMeta(schema: z.ZodObject, document: Json): ResourceRow {
   const { meta } = document;
   if (meta === undefined) throw refuse(400, 'malformed_document', 'The document needs "meta".', { pointer: '' });
   if (!isObject(meta)) throw malformed('"meta" must be an object.', 'meta');
@@ -93,7 +99,7 @@ export async function resolveTargets(
   target: Resource,
   linkage: Identifier | readonly Identifier[],
   ...path: (string | number)[]
-): Promise<Row[]> {
+): Promise<ResourceRow[]> {
   const identifiers = Array.isArray(linkage) ? (linkage as readonly Identifier[]) : [linkage as Identifier];
   const at = (index: number) => (Array.isArray(linkage) ? [...path, index] : path);
   const wrong = identifiers.findIndex((one) => one.type !== target.type);
@@ -131,8 +137,8 @@ export function checkArity(
 }
 
 /** The related records of a document. @throws {ApiError} 400, 403, 404, 409, 422 */
-export async function resolveRelationships(call: Call, resource: Resource, input: Input, row: Row | null): Promise<RelatedRows> {
-  const related: Record<string, Row | null | readonly Row[]> = named();
+async function resolveRelationships(call: Call, resource: Resource, input: Input, row: ResourceRow | null): Promise<RelatedRows> {
+  const related: Record<string, ResourceRow | null | readonly ResourceRow[]> = named();
   for (const [name, linkage] of Object.entries(input.relationships)) {
     const path = ['data', 'relationships', name] as const;
     const relationship = Object.hasOwn(resource.relationships, name) ? resource.relationships[name] : undefined;
@@ -173,7 +179,7 @@ function missingRelationships(resource: Resource, related: RelatedRows, document
     });
 }
 
-type Problems = (wellFormed: Row) => readonly Problem[] | Promise<readonly Problem[]>;
+type Problems = (wellFormed: ResourceRow) => readonly Problem[] | Promise<readonly Problem[]>;
 
 const topOf = ({ attribute }: Problem) => (typeof attribute === 'string' ? attribute : attribute?.[0]);
 
@@ -187,28 +193,28 @@ async function checkedAttributes(
   problems: Problems,
   input: Input,
   missing: readonly ApiErrorObject[],
-): Promise<Row> {
+): Promise<ResourceRow> {
   const parsed = parseMeasured(schema, sent);
   const malformed = new Set<unknown>(parsed.success ? [] : parsed.issues.map(({ path }) => path[0]));
   const known = Object.entries(sent).filter(([name]) => Object.hasOwn(schema.shape, name) && !malformed.has(name));
-  const told = await problems(parsed.success ? parsed.data : Object.fromEntries(known));
-  const ruled = told.filter((one) => !malformed.has(topOf(one)));
+  const found = await problems(parsed.success ? parsed.data : Object.fromEntries(known));
+  const ruled = found.filter((one) => !malformed.has(topOf(one)));
   if (parsed.success && ruled.length === 0 && missing.length === 0) return parsed.data;
   const errors = parsed.success ? [] : invalidAttributes(parsed.issues, input.attributes).errors;
   throw new ApiError([...errors, ...fromProblems(ruled, input.document).errors, ...missing].slice(0, maxErrors));
 }
 
 /** The attributes of a creation. @throws {ApiError} 422 */
-async function createAttributes(call: Call, resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Promise<Row> {
+async function createAttributes(call: Call, resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Promise<ResourceRow> {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
   return checkedAttributes(create.schema, input.attributes ?? {}, (found) => create.problems?.(call.ctx, found) ?? [], input, missing);
 }
 
-type New = { readonly attributes: Row; readonly related: RelatedRows };
+type Read = { readonly attributes: ResourceRow; readonly related: RelatedRows };
 
 /** What a new record is made of. @throws {ApiError} 403, 404, 409, 422 */
-export async function readCreation(call: Call, resource: Resource, input: Input): Promise<New> {
+export async function readCreation(call: Call, resource: Resource, input: Input): Promise<Read> {
   resource.create?.allow?.(call.ctx, call.actor);
   const related = await resolveRelationships(call, resource, input, null);
   return { attributes: await createAttributes(call, resource, input, missingRelationships(resource, related, input.document)), related };
@@ -218,7 +224,7 @@ export async function readCreation(call: Call, resource: Resource, input: Input)
  * The attributes of an update. A read-only attribute may be sent along with its current value, as clients do that send whole
  * records back. @throws {ApiError} 403, 422
  */
-export async function updateAttributes(call: Call, resource: Resource, row: Row, input: Input): Promise<Row> {
+async function updateAttributes(call: Call, resource: Resource, row: ResourceRow, input: Input): Promise<ResourceRow> {
   const { update } = resource;
   const schema = update?.schema;
   const sent = { ...input.attributes };
@@ -239,4 +245,10 @@ export async function updateAttributes(call: Call, resource: Resource, row: Row,
     { ...input, attributes: input.attributes ?? {} },
     [],
   );
+}
+
+/** What a record is changed to. @throws {ApiError} 403, 404, 409, 422 */
+export async function readUpdate(call: Call, resource: Resource, row: ResourceRow, input: Input): Promise<Read> {
+  const related = await resolveRelationships(call, resource, input, row);
+  return { attributes: await updateAttributes(call, resource, row, input), related };
 }

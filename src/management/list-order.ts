@@ -2,11 +2,11 @@ import { areMoreThan } from '../db/lists/list.js';
 import type { Condition } from '../db/lists/list-source.js';
 import type { Context } from '../domain/context.js';
 import { ApiError } from '../errors.js';
-import { cursorProfile } from './negotiation.js';
+import { cursorProfile } from './media-type.js';
 import { problem } from './problems.js';
 import type { Resource } from './resource.js';
 
-/** So many records are sorted in an order that no index has. */
+/** The most records that are sorted in an order that no index has. */
 export const mostSorted = 100_000;
 
 /** 400 for an order, as the profile of cursor paging has it. */

@@ -14,9 +14,7 @@ export const logAttributeTexts = {
   },
   log_stream: {
     name: 'What administrators call it.',
-    url: 'Where the lines are sent.',
     format: 'How a record is written: as this API has it, in ECS 8 or in OCSF 1.',
-    sources: 'What is sent.',
     status: '`paused`: by somebody, or after 72 hours of failures; what there is to send waits, and is sent when it is enabled again.',
     has_authorization: 'Whether an `Authorization` header is sent along.',
     secret_rotated_at: 'When the secret was replaced; null = never.',
@@ -25,6 +23,7 @@ export const logAttributeTexts = {
     last_error: 'Why the last try failed; null = it did not.',
     last_response_status: 'What the receiver last answered; null = nothing.',
     failing_since: 'Since when every try has failed; null = the last one did not.',
+    failed_attempt_count: 'How many tries in a row have failed.',
   },
   security_event: {
     occurred_at: 'When; the first time of what is counted.',

@@ -1,7 +1,10 @@
-/** A media type with its parameters; names in lower case, values as sent. `q` of an Accept header is not among them. */
-export type MediaType = { readonly type: string; readonly parameters: ReadonlyMap<string, string>; readonly q: number };
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../errors.js';
+import { refuse } from './problems.js';
 
-/** JSON:API's own media type. */
+/** A media type with its parameters; names in lower case, values as sent. `q` of an Accept header is not among them. */
+type MediaType = { readonly type: string; readonly parameters: ReadonlyMap<string, string>; readonly q: number };
+
 export const jsonApi = 'application/vnd.api+json';
 
 const typeSyntax = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+/;
@@ -13,7 +16,7 @@ function splitList(text: string): string[] {
 }
 
 /** One media type (RFC 9110 8.3.1), or null when it can't be read. */
-export function parseMediaType(text: string): MediaType | null {
+function parseMediaType(text: string): MediaType | null {
   const type = typeSyntax.exec(text.trim().toLowerCase())?.[0];
   if (type === undefined) return null;
   let rest = text.trim().slice(type.length);
@@ -32,8 +35,58 @@ export function parseMediaType(text: string): MediaType | null {
 }
 
 /** The media types of an Accept header; what can't be read is left out. */
-export function parseAccept(text: string): MediaType[] {
+function parseAccept(text: string): MediaType[] {
   return splitList(text)
     .map(parseMediaType)
     .filter((type) => type !== null);
+}
+
+/** The profile of cursor paging: always in force on lists, so it needs no negotiation; others are ignored. */
+export const cursorProfile = 'https://jsonapi.org/profiles/ethanresnick/cursor-pagination';
+
+const onlyKnownParameters = (type: MediaType) => [...type.parameters.keys()].every((name) => name === 'ext' || name === 'profile');
+
+/** No extension is supported: any URI in `ext` is one too many. */
+const withoutExtensions = (type: MediaType) => (type.parameters.get('ext') ?? '').trim() === '';
+
+/**
+ * JSON:API 1.1 "Content Negotiation", for a request that bears a document.
+ * @throws {ApiError} 415
+ */
+export function checkContentType(headers: IncomingHttpHeaders): void {
+  const text = headers['content-type'];
+  const unsupported = (detail: string) => refuse(415, 'unsupported_media_type', detail, { header: 'Content-Type' });
+  if (text === undefined) throw unsupported(`The body needs the header Content-Type: ${jsonApi}.`);
+  const type = parseMediaType(text);
+  if (type?.type !== jsonApi) throw unsupported(`The body must be of the type ${jsonApi}.`);
+  if (!onlyKnownParameters(type))
+    throw unsupported(`${jsonApi} takes no parameter but ext and profile; leave out charset (JSON is always UTF-8).`);
+  if (!withoutExtensions(type)) throw unsupported('None of the extensions named in ext is supported.');
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    throw refuse(415, 'unsupported_content_encoding', 'The body must not be compressed.', { header: 'Content-Encoding' });
+  }
+}
+
+/**
+ * JSON:API 1.1 "Content Negotiation", for the answer: one instance of the media type without foreign parameters and without an
+ * unsupported extension is enough; so are wildcards and no header at all.
+ * @throws {ApiError} 406
+ */
+export function checkAccept(headers: IncomingHttpHeaders): void {
+  const text = headers.accept;
+  if (text === undefined || text.trim() === '') return;
+  const fits = parseAccept(text).some((type) => {
+    if (type.q === 0) return false;
+    if (type.type === '*/*' || type.type === 'application/*') return true;
+    return type.type === jsonApi && onlyKnownParameters(type) && withoutExtensions(type);
+  });
+  if (!fits) {
+    throw new ApiError({
+      status: 406,
+      code: 'not_acceptable',
+      title: 'Not acceptable',
+      detail: `Answers are of the type ${jsonApi}, without extensions; name it in Accept without foreign parameters.`,
+      source: { header: 'Accept' },
+    });
+  }
 }

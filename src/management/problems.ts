@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
 import { Dangling, Duplicate } from '../db/connection/failures.js';
-import type { Environment } from '../domain/environments/environment.js';
+import type { Environment } from '../domain/environment.js';
 import { Refusal, type Problem } from '../domain/refusal.js';
 import { managementClass } from '../domain/sessions/management-demand.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
@@ -13,10 +13,9 @@ type Source = { readonly pointer: string } | { readonly parameter: string } | { 
 /** The title of a code: always the same one (JSON:API 1.1, "Error Objects"). */
 const titleOf = (code: string) => (code.charAt(0).toUpperCase() + code.slice(1)).replaceAll('_', ' ');
 
-/** How many errors one answer has at most, and how many are made. */
+/** The most errors that one answer has; no more are made. */
 export const maxErrors = 20;
 
-/** One error object. */
 export function problem(
   status: number,
   code: ApiErrorCode,
@@ -80,8 +79,8 @@ const acrOf = ({ meta }: Pick<Problem, 'meta'>): string | null => (typeof meta?.
 const escape = (part: string | number) => String(part).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A JSON Pointer (RFC 6901). */
-export const pointerTo = (...parts: readonly (string | number)[]): { pointer: string } => ({
-  pointer: parts.map((part) => `/${escape(part)}`).join(''),
+export const pointerTo = (...segments: readonly (string | number)[]): { pointer: string } => ({
+  pointer: segments.map((part) => `/${escape(part)}`).join(''),
 });
 
 const has = (value: unknown, key: string | number): boolean =>
@@ -137,21 +136,21 @@ export function fromIssue(issue: z.core.$ZodIssue, value: unknown, base: Pointer
       return problem(422, unknownCode, `"${key.slice(0, 100)}" ${unknownText}${hint}`, pointerTo(...root, ...path, key), meta);
     });
   }
-  const place = resolvable(value, path);
-  if (place.missing !== null) {
+  const position = resolvable(value, path);
+  if (position.missing !== null) {
     return [
-      problem(422, 'required', `"${place.missing}" is required.`, pointerTo(...root, ...place.path), {
-        field: String(place.missing),
+      problem(422, 'required', `"${position.missing}" is required.`, pointerTo(...root, ...position.path), {
+        field: String(position.missing),
       }),
     ];
   }
   const custom = issue.code === 'custom' ? (issue.params as { code?: unknown } | undefined)?.code : undefined;
   const code = isApiErrorCode(custom) ? custom : (zodCodes[issue.code] ?? 'invalid_value');
-  return [problem(422, code, issue.message, pointerTo(...root, ...place.path))];
+  return [problem(422, code, issue.message, pointerTo(...root, ...position.path))];
 }
 
 /** Issues as errors, of which no more are made than are told. */
-export function fromIssues(issues: readonly z.core.$ZodIssue[], value: unknown, base: PointerBase): ApiErrorObject[] {
+function fromIssues(issues: readonly z.core.$ZodIssue[], value: unknown, base: PointerBase): ApiErrorObject[] {
   const errors: ApiErrorObject[] = [];
   for (const issue of issues.slice(0, maxErrors)) errors.push(...fromIssue(issue, value, base));
   return errors.slice(0, maxErrors);
@@ -171,19 +170,19 @@ export const invalidMeta = (issues: readonly z.core.$ZodIssue[], meta: unknown):
 /** The error of refusals by the domain, with pointers into the request's document. */
 export function fromProblems(problems: readonly Problem[], document: unknown): ApiError {
   const errors = problems.slice(0, maxErrors).map(({ status, code, detail, attribute, relationship, meta }) => {
-    const wanted =
+    const path =
       attribute !== undefined
         ? ['data', 'attributes', ...(typeof attribute === 'string' ? [attribute] : attribute)]
         : relationship !== undefined
           ? ['data', 'relationships', relationship]
           : null;
-    if (wanted === null || document === undefined) return problem(status, code, detail, undefined, meta);
-    const place = resolvable(document, wanted);
-    const last = wanted.at(-1);
+    if (path === null || document === undefined) return problem(status, code, detail, undefined, meta);
+    const position = resolvable(document, path);
+    const last = path.at(-1);
     // A member of a list that the request doesn't hold: the list is named.
-    const field = place.missing === null ? {} : { field: String(typeof last === 'number' ? place.missing : last) };
+    const field = position.missing === null ? {} : { field: String(typeof last === 'number' ? position.missing : last) };
     const allMeta = { ...field, ...meta };
-    return problem(status, code, detail, pointerTo(...place.path), Object.keys(allMeta).length > 0 ? allMeta : undefined);
+    return problem(status, code, detail, pointerTo(...position.path), Object.keys(allMeta).length > 0 ? allMeta : undefined);
   });
   const required = problems.flatMap(({ code, meta }) =>
     code === 'scope_escalation' ? ((meta?.['required'] as string[] | undefined) ?? []) : [],
@@ -209,5 +208,4 @@ export async function translated<T>(document: Readonly<Record<string, unknown>> 
   }
 }
 
-/** The reason phrase of a status. */
 export const reasonOf = (status: number): string => STATUS_CODES[status] ?? 'Error';

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Environment } from '../domain/environments/environment.js';
+import type { Environment } from '../domain/environment.js';
 import { codedTag, codingFor, createCoded, type Coded, type Coding } from '../http/content-coding.js';
 import { MethodNotAllowedError } from '../http/routes.js';
 import { send, unlessKnown } from './reply.js';

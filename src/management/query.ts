@@ -1,10 +1,10 @@
 import { ApiError } from '../errors.js';
-import type { Position } from '../db/lists/list.js';
+import type { ListPosition } from '../db/lists/list.js';
 import type { Condition, SortKey } from '../db/lists/list-source.js';
 import { parseParameters } from '../lib/parameters.js';
 import type { Call } from './call.js';
 import { decodeCursor } from './cursor.js';
-import { cursorProfile } from './negotiation.js';
+import { cursorProfile } from './media-type.js';
 import { isIndexedOrder, unsupportedSort } from './list-order.js';
 import { badParameter, insufficientScope, problem, refuse } from './problems.js';
 import { permissionFor, targetOf, type Filter, type Resource } from './resource.js';
@@ -35,10 +35,10 @@ export type Query = {
   /** The order as text, which cursors are bound to. */
   readonly sortText: string;
   readonly size: number;
-  readonly after: Position | null;
-  readonly before: Position | null;
+  readonly after: ListPosition | null;
+  readonly before: ListPosition | null;
   /** Every parameter but the cursors, for the links of pages. */
-  readonly kept: readonly (readonly [string, string])[];
+  readonly parameters: readonly (readonly [string, string])[];
 };
 
 const defaultSize = 25;
@@ -53,7 +53,7 @@ export const maxFilterValues = 50;
 export type QueryParameters = Readonly<Record<string, string>>;
 
 /** The parameters of a query as it was sent, with or without its question mark. @throws {ApiError} 400 */
-export function parametersOf(query: string): QueryParameters {
+export function queryParametersOf(query: string): QueryParameters {
   const parsed = parseParameters(query.replace(/^\?/, ''));
   if (!parsed)
     throw refuse(400, 'invalid_query', 'The query holds too many parameters, or text that is not valid UTF-8.', { parameter: '' });
@@ -128,7 +128,7 @@ function readSize(text: string): number {
   return Number(text);
 }
 
-function readCursor(call: Call, list: string, sortText: string, parameter: string, text: string | undefined): Position | null {
+function readCursor(call: Call, list: string, sortText: string, parameter: string, text: string | undefined): ListPosition | null {
   if (text === undefined) return null;
   const position = decodeCursor(call.ctx, list, sortText, text);
   if (!position)
@@ -191,7 +191,7 @@ export function readQuery(call: Call, names: QueryParameters, rules: QueryRules,
   const isIndexed =
     !resource || !rules.list || isIndexedOrder(resource, filters.map(({ name }) => name), sortText); // prettier-ignore
   const conditionsOf = (some: readonly ReadFilter[]) => some.map(({ condition }) => condition);
-  const kept = Object.entries(names).filter(([name]) => !cursors.has(name));
+  const parameters = Object.entries(names).filter(([name]) => !cursors.has(name));
   return {
     include: known.include && resource ? readInclude(call, resource, names['include'] as string) : null,
     fields,
@@ -202,6 +202,6 @@ export function readQuery(call: Call, names: QueryParameters, rules: QueryRules,
     size: names['page[size]'] === undefined ? defaultSize : readSize(names['page[size]']),
     after: readCursor(call, list, sortText, 'page[after]', names['page[after]']),
     before: readCursor(call, list, sortText, 'page[before]', names['page[before]']),
-    kept,
+    parameters,
   };
 }

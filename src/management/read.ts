@@ -8,7 +8,7 @@ import { notFound } from './problems.js';
 import { readQuery, type Query, type QueryParameters } from './query.js';
 import { findRecord, findRecords, listRecords } from './records.js';
 import { relatedTo } from './related.js';
-import { permissionFor, targetOf, versionOf, type Relationship, type Resource, type Row, type ToOne } from './resource.js';
+import { permissionFor, targetOf, versionOf, type Relationship, type Resource, type ResourceRow, type ToOne } from './resource.js';
 import type { Condition } from '../db/lists/list-source.js';
 
 /** What a read is asked for beside its address. */
@@ -26,17 +26,19 @@ export type Cursors = { readonly previous: string | null; readonly next: string 
 export type ComposedList<Data = ResourceObject> = Composed<readonly Data[]> & { readonly cursors: Cursors };
 
 /** A list that is read: whose records, at which address, and the name that its cursors are bound to. */
-type List = { readonly target: Resource; readonly address: string; readonly name: string; readonly within: readonly Condition[] };
+type List = { readonly target: Resource; readonly address: string; readonly name: string; readonly conditions: readonly Condition[] };
 
 const withQuery = (address: string, query: Query, extra: readonly (readonly [string, string])[] = []) => {
-  const parameters = new URLSearchParams([...query.kept, ...extra].map(([name, value]): [string, string] => [name, value])).toString();
+  const parameters = new URLSearchParams(
+    [...query.parameters, ...extra].map(([name, value]): [string, string] => [name, value]),
+  ).toString();
   return parameters === '' ? address : `${address}?${parameters}`;
 };
 
 /** The page, its cursors and the links around it (JSON:API 1.1 "Pagination", cursor pagination profile). */
-async function page(call: Call, { target, address, name, within }: List, query: Query, sent: string) {
-  if (query.sorted) await requireSortable(call.ctx, target, [...within, ...query.sorted]);
-  const { rows, more } = await listRecords(call.ctx, target, query, within);
+async function page(call: Call, { target, address, name, conditions }: List, query: Query, sent: string) {
+  if (query.sorted) await requireSortable(call.ctx, target, [...conditions, ...query.sorted]);
+  const { rows, more } = await listRecords(call.ctx, target, query, conditions);
   const [first, last] = [rows[0], rows.at(-1)];
   const cursor = (position: { values: readonly string[]; id: string }) => encodeCursor(call.ctx, name, query.sortText, position);
   const backwards = query.before !== null && query.after === null;
@@ -55,8 +57,8 @@ async function page(call: Call, { target, address, name, within }: List, query: 
   return { rows: rows.map(({ row }) => row), cursors, links, meta: { page: { size: query.size } } };
 }
 
-const listQuery = (call: Call, target: Resource, name: string, asked: ReadRequest) =>
-  readQuery(call, asked.parameters(), { resource: target, list: true }, name);
+const listQuery = (call: Call, target: Resource, name: string, request: ReadRequest) =>
+  readQuery(call, request.parameters(), { resource: target, list: true }, name);
 
 async function composeList(call: Call, list: List, query: Query, sent: string): Promise<ComposedList> {
   const { rows, cursors, links, meta } = await page(call, list, query, sent);
@@ -65,18 +67,18 @@ async function composeList(call: Call, list: List, query: Query, sent: string): 
 }
 
 /** `GET /api/{path}`. @throws {ApiError} 400, 403 */
-export async function readList(call: Call, resource: Resource, asked: ReadRequest): Promise<ComposedList> {
+export async function readList(call: Call, resource: Resource, request: ReadRequest): Promise<ComposedList> {
   await authorizeRead(call, resource, null);
   const { path } = resource;
-  const list: List = { target: resource, address: `${apiRoot(call)}/${path}`, name: path, within: [] };
-  return composeList(call, list, listQuery(call, resource, path, asked), asked.sent);
+  const list: List = { target: resource, address: `${apiRoot(call)}/${path}`, name: path, conditions: [] };
+  return composeList(call, list, listQuery(call, resource, path, request), request.sent);
 }
 
 /** One record as a document, also after a write, with what only that answer shows. */
 export async function composeRecord(
   call: Call,
   resource: Resource,
-  row: Row,
+  row: ResourceRow,
   query: Pick<Query, 'include' | 'fields'>,
   answer: { self: string; once?: Record<string, unknown> | undefined; meta?: Record<string, unknown> | undefined },
 ): Promise<Composed<ResourceObject>> {
@@ -86,18 +88,23 @@ export async function composeRecord(
 }
 
 /** The record of the id. @throws {ApiError} 404 */
-async function requireRow(call: Call, resource: Resource, id: string): Promise<Row> {
+async function requireRow(call: Call, resource: Resource, id: string): Promise<ResourceRow> {
   const row = await findRecord(call.ctx, resource, id);
   if (!row) throw notFound();
   return row;
 }
 
 /** `GET /api/{path}/{id}`. @throws {ApiError} 400, 403, 404 */
-export async function readOne(call: Call, resource: Resource, id: string, asked: ReadRequest): Promise<Composed<ResourceObject>> {
+export async function readOne(
+  call: Call,
+  resource: Resource,
+  id: string,
+  request: ReadRequest,
+): Promise<Composed<ResourceObject> & { readonly row: ResourceRow }> {
   await authorizeRead(call, resource, id);
-  const query = readQuery(call, asked.parameters(), { resource, list: false }, '');
+  const query = readQuery(call, request.parameters(), { resource, list: false }, '');
   const row = await requireRow(call, resource, id);
-  return composeRecord(call, resource, row, query, { self: `${selfLink(call, resource, id)}${asked.sent}` });
+  return { ...(await composeRecord(call, resource, row, query, { self: `${selfLink(call, resource, id)}${request.sent}` })), row };
 }
 
 function relationshipOf<Kind extends Relationship['kind']>(resource: Resource, name: string, kind: Kind) {
@@ -109,18 +116,24 @@ function relationshipOf<Kind extends Relationship['kind']>(resource: Resource, n
 const listNameOf = (resource: Resource, id: string, name: string) => `${resource.path}/${id}/${name}`;
 
 /** `GET /api/{path}/{id}/{relationship}` of a to-many relationship: a page of the related records. @throws {ApiError} 400, 403, 404 */
-export async function readRelatedList(call: Call, resource: Resource, id: string, name: string, asked: ReadRequest): Promise<ComposedList> {
+export async function readRelatedList(
+  call: Call,
+  resource: Resource,
+  id: string,
+  name: string,
+  request: ReadRequest,
+): Promise<ComposedList> {
   const relationship = relationshipOf(resource, name, 'many');
   const target = targetOf(call.registry, relationship);
   await authorizeRead(call, resource, id, permissionFor(target, 'read'));
   const listName = listNameOf(resource, id, name);
-  const query = listQuery(call, target, listName, asked);
-  const within = [relatedTo(resource, await requireRow(call, resource, id), relationship, target)];
+  const query = listQuery(call, target, listName, request);
+  const conditions = [relatedTo(resource, await requireRow(call, resource, id), relationship, target)];
   const address = `${selfLink(call, resource, id)}/${name}`;
-  return composeList(call, { target, address, name: listName, within }, query, asked.sent);
+  return composeList(call, { target, address, name: listName, conditions }, query, request.sent);
 }
 
-async function targetOfOne(call: Call, relationship: ToOne, target: Resource, row: Row): Promise<Row | null> {
+async function targetOfOne(call: Call, relationship: ToOne, target: Resource, row: ResourceRow): Promise<ResourceRow | null> {
   const id = row[relationship.column];
   if (id === null || id === undefined) return null;
   return (await findRecords(call.ctx, target, [String(id as string)]))[0] ?? null;
@@ -132,14 +145,14 @@ export async function readRelatedOne(
   resource: Resource,
   id: string,
   name: string,
-  asked: ReadRequest,
+  request: ReadRequest,
 ): Promise<Composed<ResourceObject | null>> {
   const relationship = relationshipOf(resource, name, 'one');
   const target = targetOf(call.registry, relationship);
   await authorizeRead(call, resource, id, permissionFor(target, 'read'));
-  const query = readQuery(call, asked.parameters(), { resource: target, list: false }, '');
+  const query = readQuery(call, request.parameters(), { resource: target, list: false }, '');
   const one = await targetOfOne(call, relationship, target, await requireRow(call, resource, id));
-  const self = `${selfLink(call, resource, id)}/${name}${asked.sent}`;
+  const self = `${selfLink(call, resource, id)}/${name}${request.sent}`;
   if (one) return composeRecord(call, target, one, query, { self });
   return { document: documentOf(call, { links: { self }, data: null, included: query.include ? [] : undefined }), version: null };
 }
@@ -151,23 +164,23 @@ export async function readLinkage(
   id: string,
   relationship: Relationship,
   name: string,
-  asked: ReadRequest,
+  request: ReadRequest,
 ): Promise<Composed<Identifier | null | readonly Identifier[]>> {
   await authorizeRead(call, resource, id);
   const target = targetOf(call.registry, relationship);
   const listName = listNameOf(resource, id, name);
   const rules = { resource: target, list: relationship.kind === 'many', linkage: true };
-  const query = readQuery(call, asked.parameters(), rules, listName);
+  const query = readQuery(call, request.parameters(), rules, listName);
   const row = await requireRow(call, resource, id);
   const related = `${selfLink(call, resource, id)}/${name}`;
   const address = `${selfLink(call, resource, id)}/relationships/${name}`;
   if (relationship.kind === 'one') {
     const targetId = row[relationship.column];
     const data = targetId === null || targetId === undefined ? null : { type: target.type, id: String(targetId as string) };
-    return { document: documentOf(call, { links: { self: `${address}${asked.sent}`, related }, data }), version: versionOf(row) };
+    return { document: documentOf(call, { links: { self: `${address}${request.sent}`, related }, data }), version: versionOf(row) };
   }
-  const within = [relatedTo(resource, row, relationship, target)];
-  const { rows, links, meta } = await page(call, { target, address, name: listName, within }, query, asked.sent);
+  const conditions = [relatedTo(resource, row, relationship, target)];
+  const { rows, links, meta } = await page(call, { target, address, name: listName, conditions }, query, request.sent);
   const data = rows.map((one) => identifier(target, one));
   return { document: documentOf(call, { links: { ...links, related }, data, meta }), version: versionOf(row) };
 }

@@ -4,7 +4,7 @@ import type { Condition, ListedRow } from '../db/lists/list-source.js';
 import { tookTooLong } from '../db/connection/sqlstate.js';
 import { ApiError } from '../errors.js';
 import { isUuid } from '../lib/random.js';
-import type { Resource, Row } from './resource.js';
+import type { Resource, ResourceRow } from './resource.js';
 
 /** Whether the text could be an id of the resource at all; nothing else reaches the database. */
 export function couldBeId(resource: Resource, id: string): boolean {
@@ -13,7 +13,7 @@ export function couldBeId(resource: Resource, id: string): boolean {
 }
 
 /** The record of the id that the environment may see, or null. `lock` holds it until the transaction ends. */
-export async function findRecord(ctx: Context, resource: Resource, id: string, lock = false): Promise<Row | null> {
+export async function findRecord(ctx: Context, resource: Resource, id: string, lock = false): Promise<ResourceRow | null> {
   if (!couldBeId(resource, id)) return null;
   if (resource.entries) return resource.entries.find((entry) => entry[resource.source.key] === id) ?? null;
   const [row] = await findRows(ctx.scope, resource.source, resource.source.key, [id], lock);
@@ -21,7 +21,7 @@ export async function findRecord(ctx: Context, resource: Resource, id: string, l
 }
 
 /** The records of the ids, as far as they exist. */
-export async function findRecords(ctx: Context, resource: Resource, ids: readonly string[]): Promise<Row[]> {
+export async function findRecords(ctx: Context, resource: Resource, ids: readonly string[]): Promise<ResourceRow[]> {
   const possible = [...new Set(ids)].filter((id) => couldBeId(resource, id));
   if (resource.entries) return resource.entries.filter((entry) => possible.includes(String(entry[resource.source.key])));
   return findRows(ctx.scope, resource.source, resource.source.key, possible);
@@ -48,20 +48,25 @@ export async function listRecords(
   ctx: Context,
   resource: Resource,
   request: ListRequest,
-  within: readonly Condition[] = [],
+  conditions: readonly Condition[] = [],
 ): Promise<ListPage> {
   if (resource.entries) return listEntries(resource, request);
-  return listRows(ctx.scope, resource.source, { ...request, conditions: [...within, ...request.conditions] }).catch((error: unknown) => {
-    throw tookTooLong(error) ? listTookTooLong() : error;
-  });
+  return listRows(ctx.scope, resource.source, { ...request, conditions: [...conditions, ...request.conditions] }).catch(
+    (error: unknown) => {
+      throw tookTooLong(error) ? listTookTooLong() : error;
+    },
+  );
 }
 
 /** The same over a list that the code holds, which is short and sorted by id alone. */
-function listEntries(resource: Resource, { sort, size, after, before }: ListRequest): ListPage {
+function listEntries(resource: Resource, { conditions, sort, size, after, before }: ListRequest): ListPage {
+  const isListed = (row: ResourceRow) =>
+    conditions.length === 0 ? !resource.isHidden?.(row) : conditions.every(({ fits }) => fits?.(row) ?? false);
   const descending = sort[0]?.descending ?? false;
-  const id = (row: Row) => String(row[resource.source.key]);
-  const beyond = (row: Row, mark: string, forward: boolean) => (forward === descending ? id(row) < mark : id(row) > mark);
+  const id = (row: ResourceRow) => String(row[resource.source.key]);
+  const beyond = (row: ResourceRow, mark: string, forward: boolean) => (forward === descending ? id(row) < mark : id(row) > mark);
   const ordered = [...(resource.entries ?? [])]
+    .filter(isListed)
     .sort((one, other) => (id(one) < id(other) ? -1 : 1) * (descending ? -1 : 1))
     .filter((row) => (after ? beyond(row, after.id, true) : true) && (before ? beyond(row, before.id, false) : true));
   const backwards = before !== null && after === null;

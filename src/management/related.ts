@@ -3,10 +3,10 @@ import { matches } from '../db/lists/conditions.js';
 import { findLinks, findRows } from '../db/lists/list.js';
 import type { Condition } from '../db/lists/list-source.js';
 import { findRecords } from './records.js';
-import { idOf, targetOf, type Registry, type Relationship, type Resource, type Row, type ToMany } from './resource.js';
+import { idOf, targetOf, type ResourceRegistry, type Relationship, type Resource, type ResourceRow, type ToMany } from './resource.js';
 
 /** The condition for rows of `target` that the relationship of the record links to. */
-export function relatedTo(resource: Resource, row: Row, relationship: ToMany, target: Resource): Condition {
+export function relatedTo(resource: Resource, row: ResourceRow, relationship: ToMany, target: Resource): Condition {
   const id = idOf(resource, row);
   const { by } = relationship;
   if ('foreign' in by) return matches(`${target.source.table}.${by.foreign} = ?`, [id]);
@@ -20,15 +20,15 @@ export function relatedTo(resource: Resource, row: Row, relationship: ToMany, ta
 /** The targets of one relationship for many records: one or two statements, however many records there are. */
 export async function loadRelated(
   ctx: Context,
-  registry: Registry,
+  registry: ResourceRegistry,
   resource: Resource,
   relationship: Relationship,
-  rows: readonly Row[],
-): Promise<Map<string, Row[]>> {
+  rows: readonly ResourceRow[],
+): Promise<Map<string, ResourceRow[]>> {
   const target = targetOf(registry, relationship);
-  const related = new Map<string, Row[]>(rows.map((row) => [idOf(resource, row), []]));
-  const add = (near: string, row: Row | undefined) => void (row && related.get(near)?.push(row));
-  const byId = (found: readonly Row[]) => new Map(found.map((row) => [idOf(target, row), row]));
+  const related = new Map<string, ResourceRow[]>(rows.map((row) => [idOf(resource, row), []]));
+  const add = (near: string, row: ResourceRow | undefined) => void (row && related.get(near)?.push(row));
+  const byId = (found: readonly ResourceRow[]) => new Map(found.map((row) => [idOf(target, row), row]));
   if (relationship.kind === 'one') {
     const ids = rows.map((row) => row[relationship.column]).filter((id) => id !== null && id !== undefined);
     const found = byId(await findRecords(ctx, target, ids.map(String)));

@@ -2,16 +2,16 @@ import type { z } from 'zod';
 import type { Actor } from '../domain/actor.js';
 import type { Context } from '../domain/context.js';
 import type { Reach, Touch } from '../domain/reach/reach.js';
+import type { LinkChange } from '../domain/changes.js';
 import type { Problem } from '../domain/refusal.js';
 import type { LinkTable } from '../db/lists/list.js';
 import type { Condition, Source, SortKey } from '../db/lists/list-source.js';
-import { named } from '../lib/named.js';
 
 /** A record of any resource: a row as the database has it, or an entry of a list that the code holds. */
-export type Row = Record<string, unknown>;
+export type ResourceRow = Record<string, unknown>;
 
 /** Related records that a request named, by relationship; null clears a to-one. Only what the request had is there. */
-export type RelatedRows = Readonly<Record<string, Row | null | readonly Row[]>>;
+export type RelatedRows = Readonly<Record<string, ResourceRow | null | readonly ResourceRow[]>>;
 
 /** What an operation hands back: the record as it is now, and what only this answer shows. */
 export type Written<R> = {
@@ -29,9 +29,7 @@ export type Written<R> = {
 /** Another resource that a record points at. */
 export type ToOne = {
   readonly kind: 'one';
-  /** Type of the target. */
   readonly to: string;
-  /** The column that holds the target's id. */
   readonly column: string;
   readonly description: string;
   readonly include?: boolean;
@@ -54,10 +52,9 @@ export type ToMany = {
     /** What a change of it means for whoever could act with the record, and with each of the targets. */
     readonly touch: Touch;
     readonly targets?: Touch;
-    add(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
-    remove(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
-    /** Left out: full replacement is refused with 403 (JSON:API 1.1, "Updating To-Many Relationships"). */
-    replace?(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
+    /** False: full replacement is refused with 403 (JSON:API 1.1, "Updating To-Many Relationships"). */
+    readonly replaces: boolean;
+    run(tx: Context, actor: Actor, row: ResourceRow, change: LinkChange<ResourceRow>): Promise<unknown>;
   };
 };
 
@@ -84,13 +81,12 @@ export type Action<R> = {
   readonly audit: string;
   /** Permissions that it takes beside that of writing the resource. */
   readonly needs?: readonly string[];
-  /** How the action affects reach. */
   readonly touch: Touch;
   /** What the request says in the top-level `meta` of its document: a strict object. Left out: the action takes no body and ignores one. */
   readonly input?: z.ZodObject;
   /** Work that must not happen inside the transaction (hashing, key generation, DNS). */
-  prepare?(ctx: Context, actor: Actor, row: R, input: Row): Promise<unknown>;
-  run(tx: Context, actor: Actor, row: R, input: Row, prepared: unknown): Promise<Written<Row>>;
+  prepare?(ctx: Context, actor: Actor, row: R, input: ResourceRow): Promise<unknown>;
+  run(tx: Context, actor: Actor, row: R, input: ResourceRow, prepared: unknown): Promise<Written<ResourceRow>>;
   /** Attributes shown by this answer only. */
   readonly once?: z.ZodObject;
   /** Type of the record in the answer; the resource's own unless given. */
@@ -104,7 +100,10 @@ export type Create<R, I> = {
   readonly schema: z.ZodObject;
   /** Problems of the attributes that the schema accepts; reported together with those that it refuses. */
   problems?(ctx: Context, input: Partial<I>): readonly Problem[] | Promise<readonly Problem[]>;
+  /** What must not be made inside a transaction: hashes, keys, requests to others. Undefined where no attribute of `prepareFor` was sent. */
   prepare?(ctx: Context, actor: Actor, input: I, related: RelatedRows): Promise<unknown>;
+  /** The attributes that `prepare` is for; left out: all. */
+  readonly prepareFor?: readonly string[];
   run(tx: Context, actor: Actor, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
   readonly once?: z.ZodObject;
   readonly meta?: z.ZodObject;
@@ -118,18 +117,20 @@ export type Update<R, I> = {
   readonly schema: z.ZodObject;
   /** The same as at creation, for the record as it is. */
   problems?(ctx: Context, input: Partial<I>, row: R): readonly Problem[] | Promise<readonly Problem[]>;
+  /** The same as at creation. `row` is the record as it was just before the transaction. */
   prepare?(ctx: Context, actor: Actor, row: R, input: I, related: RelatedRows): Promise<unknown>;
+  readonly prepareFor?: readonly string[];
   run(tx: Context, actor: Actor, row: R, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
 };
 
-/** How far the records reach, and what each part that can be written means for that (`domain/reach/reach.ts`). What isn't classified doesn't compile. */
-export type ReachOf<R, C, U> = {
+/** How far the records reach (`domain/reach/reach.ts`). */
+export type ReachOf<R> = {
   /** Every permission that whoever controls the record could come to hold or act with. */
   of(tx: Context, row: R): Promise<Reach> | Reach;
   /** What the record's deletion takes from others, or opens, beside that. */
   removed?(tx: Context, row: R): Promise<Reach>;
   /** Of every attribute that can be set. */
-  readonly attributes: { readonly [Name in keyof C | keyof U]-?: Touch };
+  readonly attributes: Readonly<Record<string, Touch>>;
   /** A new record: `plain` when its maker doesn't control it. Left out: what the record reaches must be held. */
   readonly create?: 'plain' | 'everything';
   /** Left out: what the record reached must be held, for removing it takes that from somebody. */
@@ -152,8 +153,10 @@ export type Definition<R, C, U> = {
   readonly maxBytes?: number;
   readonly source: Source;
   /** Left out: the rows of `source`. Given: a list that the code itself holds. */
-  readonly entries?: readonly Row[];
-  /** The attributes of an answer, in their order. Columns of the same name fill them unless `computed` has the name. */
+  readonly entries?: readonly ResourceRow[];
+  /** Which of `entries` a list has only under a filter. */
+  isHidden?(row: ResourceRow): boolean;
+  /** The attributes of an answer, in their order; a declaration leaves out those that are shown as they are set. Columns of the same name fill them unless `computed` has the name. */
   readonly attributes: z.ZodObject;
   readonly computed?: Readonly<Record<string, (row: R, ctx: Context, actor: Actor) => unknown>>;
   readonly relationships: Readonly<Record<string, Relationship>>;
@@ -161,7 +164,7 @@ export type Definition<R, C, U> = {
   /** Orders by name; `created_at` and `updated_at` unless told otherwise. */
   readonly sorts: Readonly<Record<string, Omit<SortKey, 'descending'> & { readonly indexed?: boolean }>>;
   readonly defaultSort?: string;
-  readonly reach: ReachOf<R, C, U>;
+  readonly reach: ReachOf<R>;
   readonly create?: Create<R, C>;
   readonly update?: Update<R, U>;
   readonly remove?: { run(tx: Context, actor: Actor, row: R): Promise<void>; readonly audit?: string };
@@ -171,57 +174,33 @@ export type Definition<R, C, U> = {
 };
 
 /** A resource whose record type no longer matters: what the mechanism works with. */
-export type Resource = Definition<Row, Row, Row>;
+export type Resource = Definition<ResourceRow, ResourceRow, ResourceRow>;
 
-/** Declares a resource; inside, its record and inputs are typed. What requests name in it is found under its own names alone. */
-export function resource<
-  R extends object,
-  C extends object = Readonly<Record<never, unknown>>,
-  U extends object = Readonly<Record<never, unknown>>,
->(definition: Definition<R, C, U>): Resource {
-  const { computed, relationships, filters, sorts, actions } = definition;
-  return {
-    ...definition,
-    relationships: named(relationships),
-    filters: named(filters),
-    sorts: named(sorts),
-    ...(computed && { computed: named(computed) }),
-    ...(actions && { actions: named(actions) }),
-  } as unknown as Resource;
-}
+export type ResourceRegistry = { readonly byType: ReadonlyMap<string, Resource>; readonly byPath: ReadonlyMap<string, Resource> };
 
-/** The names of all attributes that a creation or a change can set. */
-const settableAttributes = (one: Resource): string[] => [
-  ...new Set([...Object.keys(one.create?.schema.shape ?? {}), ...Object.keys(one.update?.schema.shape ?? {})]),
-];
-
-/** All resources by type and by path. */
-export type Registry = { readonly byType: ReadonlyMap<string, Resource>; readonly byPath: ReadonlyMap<string, Resource> };
-
-/** @throws when two resources share a name, or one has an attribute that isn't classified by reach */
-export function registryOf(resources: readonly Resource[]): Registry {
+/** @throws when two resources share a type */
+export function registryOf(resources: readonly Resource[]): ResourceRegistry {
   const byType = new Map(resources.map((one) => [one.type, one]));
   const byPath = new Map(resources.filter((one) => one.routed !== false).map((one) => [one.path, one]));
   if (byType.size !== resources.length) throw new Error('two resources have the same type');
-  for (const one of resources) {
-    const [settable, classified] = [settableAttributes(one).sort(), Object.keys(one.reach.attributes).sort()];
-    if (settable.join() !== classified.join()) throw new Error(`reach.attributes of ${one.type} must be exactly what can be set on it`);
-  }
   return { byType, byPath };
 }
 
-/** The target of a relationship. */
-export function targetOf(registry: Registry, relationship: Relationship): Resource {
+/** The row that a write has changed: it held it until then. */
+export function changed<R>(row: R | null): R {
+  if (row === null) throw new Error('a record that is held has gone');
+  return row;
+}
+
+export function targetOf(registry: ResourceRegistry, relationship: Relationship): Resource {
   const target = registry.byType.get(relationship.to);
   if (!target) throw new Error(`no resource has the type ${relationship.to}`);
   return target;
 }
 
-/** The permission for reading or writing a collection. */
 export const permissionFor = (one: Resource, verb: 'read' | 'write') => `${one.permissions ?? one.path}:${verb}`;
 
-/** A record's id as text. */
-export const idOf = (one: Resource, row: Row): string => String(row[one.source.key]);
+export const idOf = (one: Resource, row: ResourceRow): string => String(row[one.source.key]);
 
 /** A record's version for its ETag; records that never change have none. */
-export const versionOf = (row: Row): number => (typeof row['version'] === 'number' ? row['version'] : 1);
+export const versionOf = (row: ResourceRow): number => (typeof row['version'] === 'number' ? row['version'] : 1);

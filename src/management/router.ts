@@ -6,24 +6,23 @@ import { inSequence } from '../http/exact-routes.js';
 import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { OAuthError } from '../errors.js';
-import { answerEndpoint, endpointFor, methodsOfEndpoints } from './answer-endpoint.js';
+import { answerEndpoint, endpointFor, methodsOfEndpoints } from './run-endpoint.js';
 import { authenticate, type ApiCaller } from './authenticate.js';
 import type { Call } from './call.js';
 import { endpoints, endpointsByPath } from './calls/index.js';
 import type { Composed } from './documents.js';
-import { checkAccept } from './negotiation.js';
-import { createPublishedSchema } from './configuration/document.js';
+import { checkAccept } from './media-type.js';
+import { publishedSchema } from './configuration/document.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { createPublishing, type Published } from './published.js';
-import { parametersOf } from './query.js';
+import { queryParametersOf } from './query.js';
 import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
 import { documentReply, send, unlessKnown, type Reply } from './reply.js';
-import type { Registry } from './resource.js';
-import { addressOf, allowedMethodsOf, findRoute, methodsOf, patternOf, verbOf, type Address, type Route } from './routes.js';
+import type { ResourceRegistry } from './resource.js';
+import { requestAddressOf, allowedMethodsOf, findRoute, methodsOf, patternOf, verbOf, type Address, type Route } from './routes.js';
 import { answerWrite } from './write.js';
 
-/** A request of the Management API once its route is known. */
 type ApiRequest = {
   /** Who asks, or the 401 that is due once the request has been counted. */
   readonly caller: ApiCaller | OAuthError;
@@ -38,14 +37,14 @@ declare module 'express-serve-static-core' {
   }
 }
 
-function askedOf({ api }: Request): ApiRequest {
+function requestOf({ api }: Request): ApiRequest {
   if (!api) throw new Error('this handler is for requests whose route has been found');
   return api;
 }
 
 /** The subject of the caller's token; null without a good one. */
 function subjectOf(req: Request): string | null {
-  const { caller } = askedOf(req);
+  const { caller } = requestOf(req);
   return caller instanceof OAuthError ? null : caller.subject;
 }
 
@@ -62,17 +61,17 @@ async function authenticated(web: Web, req: Request): Promise<ApiCaller | OAuthE
 const endpointAddresses = endpointsByPath(endpoints);
 
 /** What a read composes. @throws {ApiError} 400, 403, 404 */
-function compose(call: Call, route: Route, asked: ReadRequest): Promise<Composed> {
+function compose(call: Call, route: Route, request: ReadRequest): Promise<Composed> {
   const { resource } = route;
   switch (route.kind) {
     case 'collection':
-      return readList(call, resource, asked);
+      return readList(call, resource, request);
     case 'record':
-      return readOne(call, resource, route.id, asked);
+      return readOne(call, resource, route.id, request);
     case 'related':
-      return (route.relationship.kind === 'many' ? readRelatedList : readRelatedOne)(call, resource, route.id, route.name, asked);
+      return (route.relationship.kind === 'many' ? readRelatedList : readRelatedOne)(call, resource, route.id, route.name, request);
     case 'linkage':
-      return readLinkage(call, resource, route.id, route.relationship, route.name, asked);
+      return readLinkage(call, resource, route.id, route.relationship, route.name, request);
     case 'action':
       throw notFound();
   }
@@ -82,7 +81,7 @@ function compose(call: Call, route: Route, asked: ReadRequest): Promise<Composed
 async function answerRead(call: Call, route: Route, { query }: Address, req: Request): Promise<Reply> {
   const parameters = () => {
     checkAccept(req.headers);
-    return parametersOf(query);
+    return queryParametersOf(query);
   };
   return unlessKnown(req, documentReply(200, await compose(call, route, { parameters, sent: query })));
 }
@@ -92,12 +91,12 @@ async function answerRead(call: Call, route: Route, { query }: Address, req: Req
  * permission 403, negotiation 415/406, query 400, body 413, JSON 400, existence 404, If-Match 412, structure 400, type and id 409/403, related
  * 404, validation 422, conflicts 409 (specification 6.6.1). From the permission on they are made by the operation, which the dashboard runs too.
  */
-export function managementRouter(web: Web, registry: Registry): RequestHandler {
+export function managementRouter(web: Web, registry: ResourceRegistry): RequestHandler {
   const { api } = web.deps.config.rateLimits;
   /** Documents that need no token (specification 6.2.1), by their address. */
   const published: ReadonlyMap<string, Published> = new Map([
     ['/openapi.json', { textOf: createPublishedOpenApi(registry), headers: {} }],
-    ['/config/schema.json', { textOf: createPublishedSchema(), headers: { 'Access-Control-Allow-Origin': '*' } }],
+    ['/config/schema.json', { textOf: publishedSchema, headers: { 'Access-Control-Allow-Origin': '*' } }],
   ]);
 
   const answerPublished = createPublishing();
@@ -123,20 +122,20 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
 
   /** Finds the route and who asks. Without a good token the limit by address is next, and then its 401. @throws {ApiError | MethodNotAllowedError} */
   async function prepare(req: Request, res: Response, next: NextFunction): Promise<void> {
-    const address = addressOf(req.url);
+    const address = requestAddressOf(req.url);
     const open = published.get(address.path);
     if (open) return await answerPublished(open, req, res);
-    const asked = find(address, req.method);
+    const target = find(address, req.method);
     if (req.trace_id !== undefined) req.route_pattern = `${req.baseUrl}${pattern(address.path)}`;
-    req.api = { caller: await authenticated(web, req), answer: asked };
+    req.api = { caller: await authenticated(web, req), answer: target };
     next();
   }
 
   async function answer(req: Request, res: Response): Promise<void> {
-    const { caller, answer: asked } = askedOf(req);
+    const { caller, answer: respond } = requestOf(req);
     if (caller instanceof OAuthError) throw caller;
     const call: Call = { ctx: req.ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id };
-    send(res, await asked(call, req, res));
+    send(res, await respond(call, req, res));
   }
 
   return inSequence([

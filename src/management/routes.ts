@@ -1,4 +1,4 @@
-import { targetOf, type Registry, type Relationship, type Resource } from './resource.js';
+import { targetOf, type ResourceRegistry, type Relationship, type Resource } from './resource.js';
 import { own } from '../lib/named.js';
 
 type Verb = 'read' | 'write';
@@ -30,7 +30,7 @@ export type Address = { readonly path: string; readonly query: string };
 const withoutSlash = (path: string) => (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
 
 /** The address of a request. In the query what has no place in a URI (RFC 3986 3.4), such as brackets, is encoded. */
-export function addressOf(url: string): Address {
+export function requestAddressOf(url: string): Address {
   const mark = url.indexOf('?');
   if (mark < 0) return { path: withoutSlash(url), query: '' };
   return { path: withoutSlash(url.slice(0, mark)), query: url.slice(mark).replaceAll(/[^\w\-.~!$&'()*+,;=:@/?%]/g, encodeURIComponent) };
@@ -48,7 +48,7 @@ const decode = (segment: string): string | null => {
  * The route of a path such as `/users/{id}/relationships/roles`, or null. Collections, verbs and relationship names are compared as they
  * were sent; only ids are decoded. An empty segment matches nothing.
  */
-export function findRoute(registry: Registry, path: string): Route | null {
+export function findRoute(registry: ResourceRegistry, path: string): Route | null {
   const segments = path.split('/').slice(1);
   if (segments.length === 0 || segments.length > 4 || segments.includes('')) return null;
   const [collection = '', rawId, third, fourth] = segments;
@@ -109,11 +109,11 @@ export function methodsOf(route: Route): string[] {
 export function allowedMethodsOf(route: Route): string[] {
   if (route.kind !== 'linkage') return methodsOf(route);
   const change = route.relationship.kind === 'many' ? route.relationship.change : undefined;
-  return ['GET', 'HEAD', ...(change?.replace ? ['PATCH'] : []), ...(change ? ['POST', 'DELETE'] : [])];
+  return ['GET', 'HEAD', ...(change?.replaces ? ['PATCH'] : []), ...(change ? ['POST', 'DELETE'] : [])];
 }
 
 /** What a request with the method reads, for its query and permissions. */
-export function answerOf(registry: Registry, route: Route): Resource {
+export function answeredResourceOf(registry: ResourceRegistry, route: Route): Resource {
   if (route.kind === 'related') return targetOf(registry, route.relationship);
   if (route.kind === 'action') {
     const type = own(route.resource.actions, route.verb)?.answers;
@@ -122,5 +122,4 @@ export function answerOf(registry: Registry, route: Route): Resource {
   return route.resource;
 }
 
-/** Whether the method reads or writes. */
 export const verbOf = (method: string): Verb => (method === 'GET' || method === 'HEAD' ? 'read' : 'write');

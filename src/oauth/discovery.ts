@@ -3,19 +3,19 @@ import { acrValuesOf } from '../domain/sessions/authentication-context.js';
 import { clientSigningAlgorithms } from '../domain/clients/key-set.js';
 import { proofAlgorithms } from '../domain/dpop/proof.js';
 import { publicMaxAgeMs } from '../domain/environments/environments.js';
-import type { Environment } from '../domain/environments/environment.js';
-import { openidScopes } from '../domain/tokens/scopes.js';
+import type { Environment } from '../domain/environment.js';
+import { openidScopes } from '../domain/claims/scopes.js';
 import { clientAuthMethods } from '../http/auth/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
-import { claimNames } from '../domain/tokens/claims.js';
+import { claimNames } from '../domain/claims/claims.js';
 import { languageTags } from '../lib/languages/languages.js';
-import { ageHeader, publicDocumentOf, sendDocument, type PublicDocument } from './document.js';
-import { endpoints, jwksPath, registrationPath } from './endpoints.js';
+import { ageHeader, publicDocumentOf, sendDocument } from './document.js';
+import { oauthEndpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
+import { ofEach } from '../lib/memo.js';
 
 const confidentialMethods = clientAuthMethods.filter((method) => method !== 'none');
 
-/** Whether a grant type takes the parameter. */
 const takes = (name: string) => Object.values(grants).some(({ params }) => Object.hasOwn(params, name));
 
 /** The metadata that both documents share (RFC 8414 2, OIDC Discovery 3), derived from what is mounted. */
@@ -23,7 +23,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
   const { issuer } = environment;
   return {
     issuer,
-    ...Object.fromEntries(Object.entries(endpoints).map(([name, path]) => [name, issuer + path])),
+    ...Object.fromEntries(Object.entries(oauthEndpoints).map(([name, path]) => [name, issuer + path])),
     ...(environment.dynamic_registration_enabled ? { registration_endpoint: issuer + registrationPath } : {}),
     jwks_uri: issuer + jwksPath,
     scopes_supported: openidScopes,
@@ -61,14 +61,8 @@ export function metadata(environment: Environment): Record<string, unknown> {
   };
 }
 
-const documents = new WeakMap<Environment, PublicDocument>();
-
 /** The metadata of the environment as it is sent, built once per version of it. */
-export function discoveryDocument(environment: Environment): PublicDocument {
-  let document = documents.get(environment);
-  if (document === undefined) documents.set(environment, (document = publicDocumentOf(JSON.stringify(metadata(environment)))));
-  return document;
-}
+export const discoveryDocument = ofEach((environment: Environment) => publicDocumentOf(JSON.stringify(metadata(environment))));
 
 /** GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server. Waits for nobody, as the JWKS doesn't. */
 export function discovery(req: Request, res: Response): void {

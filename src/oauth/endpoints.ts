@@ -1,5 +1,5 @@
 /** The OAuth endpoints that are mounted, under their metadata names (RFC 8414 2). Router and discovery both read this list. */
-export const endpoints = {
+export const oauthEndpoints = {
   authorization_endpoint: '/oauth/authorize',
   token_endpoint: '/oauth/token',
   userinfo_endpoint: '/oauth/userinfo',
@@ -12,14 +12,13 @@ export const endpoints = {
 
 /** What browser applications call from their own origins (`cors`); the documents that everybody may read are not among them. */
 export const crossOriginPaths: ReadonlySet<string> = new Set([
-  endpoints.token_endpoint,
-  endpoints.revocation_endpoint,
-  endpoints.userinfo_endpoint,
-  endpoints.pushed_authorization_request_endpoint,
-  endpoints.device_authorization_endpoint,
+  oauthEndpoints.token_endpoint,
+  oauthEndpoints.revocation_endpoint,
+  oauthEndpoints.userinfo_endpoint,
+  oauthEndpoints.pushed_authorization_request_endpoint,
+  oauthEndpoints.device_authorization_endpoint,
 ]);
 
-/** Where the keys are published. */
 export const jwksPath = '/.well-known/jwks.json';
 
 /** Where clients register themselves, in environments that offer it (RFC 7591). */

@@ -4,7 +4,7 @@ import { sessionBounds } from '../domain/sessions/sessions.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { isOfRecord } from '../domain/tokens/of-record.js';
-import { targetInForce } from '../domain/tokens/target.js';
+import { effectiveTarget } from '../domain/tokens/target.js';
 import { describeActiveToken, type DescribedToken } from '../domain/tokens/active-token.js';
 import { lookUpScope, type Context } from '../domain/context.js';
 import type { Client } from '../domain/clients/clients.js';
@@ -47,7 +47,7 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
   const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
   if (!token || token.client_id !== client.id || token.problem !== null || token.rotated_at !== null) return null;
   if (!isOfRecord(client, token.issued_at.getTime())) return null;
-  if (token.resource !== null && !(await targetInForce(ctx, client, token.resource, token.grant_id))) return null;
+  if (token.resource !== null && !(await effectiveTarget(ctx, client, token.resource, token.grant_id))) return null;
   return {
     active: true,
     scope: token.scope,
@@ -108,5 +108,5 @@ export async function introspect(req: Request, res: Response): Promise<void> {
   const signer = await signerFor(ctx, client.introspection_signed_response_alg ?? algorithmFor(client));
   const claims = { iss: ctx.environment.issuer, aud: client.id, iat: seconds(ctx.clock.now()), token_introspection };
   res.setHeader('Content-Type', jwtMediaType);
-  res.end(await signJwt(signer, 'token-introspection+jwt', claims));
+  res.end(await signJwt(ctx, signer, 'token-introspection+jwt', claims));
 }

@@ -1,15 +1,10 @@
 import type { Request, Response } from 'express';
 import { keyRing, recallPublicKeyRing, type KeyRing } from '../domain/signing-keys/signing-keys.js';
-import { ageHeader, publicDocumentOf, sendDocument, type PublicDocument } from './document.js';
-
-const documents = new WeakMap<KeyRing, PublicDocument>();
+import { ageHeader, publicDocumentOf, sendDocument } from './document.js';
+import { ofEach } from '../lib/memo.js';
 
 /** The JWKS of the keys, built once for as long as they stay the same. */
-export function jwksDocument(ring: KeyRing): PublicDocument {
-  let document = documents.get(ring);
-  if (document === undefined) documents.set(ring, (document = publicDocumentOf(ring.jwks)));
-  return document;
-}
+export const jwksDocument = ofEach((ring: KeyRing) => publicDocumentOf(ring.jwks));
 
 /**
  * GET /.well-known/jwks.json (RFC 7517 5), cacheable for five minutes. It waits for nobody: what is remembered is answered at once, with its

@@ -1,5 +1,5 @@
 import type { Deps } from '../domain/context.js';
-import type { Environment } from '../domain/environments/environment.js';
+import type { Environment } from '../domain/environment.js';
 import { recallEnvironmentForHost } from '../domain/environments/environments.js';
 import { recallKeyRing } from '../domain/signing-keys/signing-keys.js';
 import { variesBy } from '../http/request/environment.js';
@@ -7,7 +7,6 @@ import { soleHost } from '../http/request/headers.js';
 import { requestIdOf } from '../http/request/request-id.js';
 import { commonHeaders, createRequestNotes } from '../http/request/request-notes.js';
 import type { AnswerAhead } from '../http/server.js';
-import { spans } from '../platform/spans/tracer.js';
 import { discoveryDocument } from './discovery.js';
 import { sendDocument, type PublicDocument } from './document.js';
 import { allMetadataPaths, jwksPath } from './endpoints.js';
@@ -32,7 +31,8 @@ const recallers: ReadonlyMap<string, Recall> = new Map([
  * once a second one that its host's headers are noted of.
  */
 export function rememberedDocuments(deps: Deps): AnswerAhead {
-  const { config, clock, forwarded } = deps;
+  const { config, clock, tracer } = deps;
+  const { forwarded } = deps.notes;
   const note = createRequestNotes(deps);
   const varies = variesBy(config.trustProxy);
   const common = [...commonHeaders(config), ...(varies === null ? [] : ['Vary', varies])];
@@ -40,7 +40,7 @@ export function rememberedDocuments(deps: Deps): AnswerAhead {
   return (req, res) => {
     const { url } = req;
     const recall = recallers.get(url);
-    if (recall === undefined || (req.method !== 'GET' && req.method !== 'HEAD') || spans.tracer !== null || forwarded.isDue()) return false;
+    if (recall === undefined || (req.method !== 'GET' && req.method !== 'HEAD') || tracer !== null || forwarded.isDue()) return false;
     const host = soleHost(req);
     // A proxy that is trusted may name another.
     const environment = host === null ? undefined : recallEnvironmentForHost(deps, config.trustProxy === false ? host : (req.host ?? ''));

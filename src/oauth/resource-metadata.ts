@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
 import { apiResourceById, apiResourceOf, type ApiResource } from '../domain/clients/clients.js';
 import { proofAlgorithms } from '../domain/dpop/proof.js';
-import type { Environment } from '../domain/environments/environment.js';
+import type { Environment } from '../domain/environment.js';
 import { OAuthError } from '../errors.js';
-import { publicDocumentOf, sendDocument, type PublicDocument } from './document.js';
+import { publicDocumentOf, sendDocument } from './document.js';
+import { ofEach } from '../lib/memo.js';
 
 /** The metadata of an API resource (RFC 9728 2). */
 function resourceMetadata(environment: Environment, resource: ApiResource): Record<string, unknown> {
@@ -20,22 +21,14 @@ function resourceMetadata(environment: Environment, resource: ApiResource): Reco
   };
 }
 
-type Remembered = { readonly environment: Environment; readonly document: PublicDocument };
-
-/** Documents by the remembered resource that they tell of. */
-const documents = new WeakMap<ApiResource, Remembered>();
-
-function documentOf(environment: Environment, resource: ApiResource): PublicDocument {
-  const known = documents.get(resource);
-  if (known?.environment === environment) return known.document;
-  const document = publicDocumentOf(JSON.stringify(resourceMetadata(environment, resource)));
-  documents.set(resource, { environment, document });
-  return document;
-}
+/** The documents of an environment, built once for each of its resources as it is remembered. */
+const documentsOf = ofEach((environment: Environment) =>
+  ofEach((resource: ApiResource) => publicDocumentOf(JSON.stringify(resourceMetadata(environment, resource)))),
+);
 
 function answer(req: Request, res: Response, resource: ApiResource | null): void {
   if (!resource) throw new OAuthError(404, 'not_found', 'there is no such API resource');
-  sendDocument(req, res, documentOf(req.ctx.environment, resource));
+  sendDocument(req, res, documentsOf(req.ctx.environment)(resource));
 }
 
 /** GET /.well-known/oauth-protected-resource/api: the Management API. No statement once it is remembered. */

@@ -6,11 +6,11 @@ import { tellNonce } from '../http/auth/dpop.js';
 import { csrf } from '../http/auth/csrf.js';
 import type { RouteList } from '../http/exact-routes.js';
 import { encodedForm, form, formOrJson } from '../http/request/form.js';
-import { traced } from '../http/request/trace.js';
+import { traced } from '../http/auth/trace.js';
 import { route } from '../http/routes.js';
 import { limitByAddress } from '../http/limits/rate-limits.js';
 import { resumePath } from '../http/request/return-to.js';
-import { guardedClientAuthentication, limitedClientAuthentication } from '../http/limits/token-limit.js';
+import { guardedClientAuthentication, limitedClientAuthentication } from '../http/auth/token-limit.js';
 import type { Web } from '../http/web.js';
 import { deviceCodeGrantType } from '../lib/grant-types.js';
 import { authorize, resume } from './authorize/authorize.js';
@@ -23,13 +23,13 @@ import { devicePath } from '../http/request/return-to.js';
 import { deviceAnswerPath } from './device/paths.js';
 import { startDevice } from './device/start.js';
 import { discovery } from './discovery.js';
-import { allMetadataPaths, endpoints, jwksPath, registrationPath } from './endpoints.js';
+import { allMetadataPaths, oauthEndpoints, jwksPath, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
 import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
 import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
-import { arrivalPreflight } from './metadata-documents/arrival-preflight.js';
-import { askingClient } from './metadata-documents/asking-client.js';
+import { documentClientPreflight } from './metadata-documents/document-client-preflight.js';
+import { identifyClient } from './metadata-documents/identify-client.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
 import { revoke } from './revoke.js';
@@ -41,36 +41,39 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
   const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll, byGrant: true });
   // Before the first consent a client that is known by its document alone is stored nowhere.
-  const asking = limitedClientAuthentication(web, { find: (req, client_id) => askingClient(web, req, client_id) });
-  routes.add(endpoints.token_endpoint, {
+  const identified = limitedClientAuthentication(web, { find: (req, client_id) => identifyClient(web, req, client_id) });
+  routes.add(oauthEndpoints.token_endpoint, {
     post: [traced('token'), cors, tellNonce, encodedForm, tokenLimited, token(web)],
     options: [cors, preflight],
   });
-  routes.add(endpoints.pushed_authorization_request_endpoint, {
-    post: [traced('pushed_authorization_request'), cors, tellNonce, encodedForm, asking, corsOfClient, pushRequest(web)],
-    options: [cors, arrivalPreflight, preflight],
+  routes.add(oauthEndpoints.pushed_authorization_request_endpoint, {
+    post: [traced('pushed_authorization_request'), cors, tellNonce, encodedForm, identified, corsOfClient, pushRequest(web)],
+    options: [cors, documentClientPreflight, preflight],
   });
-  routes.add(endpoints.device_authorization_endpoint, {
+  routes.add(oauthEndpoints.device_authorization_endpoint, {
     post: [traced('device_authorization'), cors, encodedForm, limited, startDevice],
     options: [cors, preflight],
   });
   const guarded = guardedClientAuthentication(web);
-  routes.add(endpoints.introspection_endpoint, { post: [encodedForm, guarded, confidentialOnly, introspect] });
-  routes.add(endpoints.revocation_endpoint, { post: [cors, encodedForm, guarded, revoke], options: [cors, preflight] });
+  routes.add(oauthEndpoints.introspection_endpoint, { post: [encodedForm, guarded, confidentialOnly, introspect] });
+  routes.add(oauthEndpoints.revocation_endpoint, { post: [cors, encodedForm, guarded, revoke], options: [cors, preflight] });
   const claims = userinfo(web);
-  routes.add(endpoints.userinfo_endpoint, {
+  routes.add(oauthEndpoints.userinfo_endpoint, {
     get: [cors, tellNonce, claims],
     post: [cors, tellNonce, form, claims],
     options: [cors, preflight],
   });
-  const asked = traced('authorize');
-  routes.add(endpoints.authorization_endpoint, {
-    get: [asked, browserSession, authorize(web)],
-    post: [asked, form, browserSession, authorize(web)],
+  const trace = traced('authorize');
+  routes.add(oauthEndpoints.authorization_endpoint, {
+    get: [trace, browserSession, authorize(web)],
+    post: [trace, form, browserSession, authorize(web)],
   });
-  routes.add(resumePath, { get: [asked, browserSession, resume(web)] });
+  routes.add(resumePath, { get: [trace, browserSession, resume(web)] });
   routes.add(consentPath, { post: [traced('consent'), form, browserSession, csrf, consent(web)] });
-  routes.add(endpoints.end_session_endpoint, { get: [browserSession, endSession(web)], post: [form, browserSession, endSession(web)] });
+  routes.add(oauthEndpoints.end_session_endpoint, {
+    get: [browserSession, endSession(web)],
+    post: [form, browserSession, endSession(web)],
+  });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
   routes.add(devicePath, {
     get: [browserSession, devicePage(web)],

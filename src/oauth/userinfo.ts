@@ -23,7 +23,7 @@ export function userinfo(web: Web) {
     res.setHeader('Content-Type', algorithm ? 'application/jwt' : 'application/json');
     res.end(
       algorithm
-        ? await signJwt(await signerFor(ctx, algorithm), 'JWT', { ...claims, iss: ctx.environment.issuer, aud: token.client.id })
+        ? await signJwt(ctx, await signerFor(ctx, algorithm), 'JWT', { ...claims, iss: ctx.environment.issuer, aud: token.client.id })
         : JSON.stringify(claims),
     );
   };

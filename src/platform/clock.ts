@@ -1,3 +1,6 @@
+/** Milliseconds until a moment that a library took from the machine's clock. */
+export const msUntil = (moment: Date): number => moment.getTime() - Date.now();
+
 /** The source of the current time; tests pass one that they can move. */
 export type Clock = {
   now(): Date;
@@ -30,7 +33,6 @@ export function createElapsed(wall: () => number = Date.now, monotonic: () => nu
 export type AdjustableClock = Clock & {
   /** What is added to the machine's time, in milliseconds; negative when the machine is ahead. */
   readonly offset: number;
-  /** Replaces the offset. */
   adjust(offset: number): void;
 };
 

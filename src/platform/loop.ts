@@ -11,7 +11,6 @@ export type LoopState = {
   readonly failures: number;
 };
 
-/** A loop in the background. */
 export type Loop = {
   /** For those who look whether it stands still. */
   state(): LoopState;

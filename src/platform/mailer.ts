@@ -1,6 +1,6 @@
 import { normalizeEmail } from '../lib/email-address.js';
 import { named } from '../lib/named.js';
-import { spans, timed } from './spans/tracer.js';
+import { timed, type Tracer } from './spans/tracer.js';
 
 /** A mail to one recipient, with the same words as text and HTML. */
 export type MailMessage = {
@@ -17,7 +17,6 @@ export type MailMessage = {
   readonly message_id?: string;
 };
 
-/** Sends mail over SMTP. */
 export type Mailer = {
   /**
    * Resolves once the server has accepted the mail. When `signal` ends it, the connection is closed; the server may have the mail all the same.
@@ -25,14 +24,13 @@ export type Mailer = {
    * @throws the transport's error otherwise; see {@link isPermanentMailError}
    */
   send(message: MailMessage, signal?: AbortSignal): Promise<void>;
-  /** Closes the connections. */
   close(): Promise<void>;
 };
 
 /** A message that isn't sent: an address or a header that could be read as several. */
 export class InvalidMailError extends Error {
-  constructor(part: string) {
-    super(`the mail's ${part} is not valid`);
+  constructor(field: string) {
+    super(`the mail's ${field} is not valid`);
     this.name = 'InvalidMailError';
   }
 }
@@ -84,7 +82,15 @@ export function isMailSender(text: string): boolean {
  * password and `?tls.…` options as nodemailer reads them). A few connections are kept; each step may take 10 s, a mail 30 s.
  * @throws {InvalidMailError} when `emailFrom` isn't a mailbox
  */
-export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string; readonly emailFrom: string }): Mailer {
+export function createMailer({
+  smtpUrl,
+  emailFrom,
+  tracer = null,
+}: {
+  readonly smtpUrl: string;
+  readonly emailFrom: string;
+  readonly tracer?: Tracer | null;
+}): Mailer {
   const sender = readSender(emailFrom);
   const host = URL.canParse(smtpUrl) ? new URL(smtpUrl).hostname : '';
   const open = async () =>
@@ -122,7 +128,7 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
         xMailer: false as const,
         signal: AbortSignal.any([AbortSignal.timeout(totalTimeoutMs), ...(signal ? [signal] : [])]),
       };
-      const span = spans.tracer === null ? null : spans.tracer.mail(host);
+      const span = tracer === null ? null : tracer.mail(host);
       transport ??= open();
       await timed(span, (await transport).sendMail(mail));
     },

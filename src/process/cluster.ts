@@ -1,13 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { Config } from '../config.js';
-import { createPasswordHasher, hashesAtOnce } from '../domain/passwords/passwords.js';
 import type { Logger } from '../platform/log/logger.js';
 import { requireSpanPackages } from '../platform/spans/start.js';
 import { createMetrics } from '../platform/metrics/metrics.js';
 import { answerMetricsRequests, createClusterMetrics } from '../platform/metrics/of-cluster.js';
+import { requireFreeAddress } from './listen.js';
 import { announce, openDatabase, type ShutdownHooks } from './startup.js';
-import { createDeps, prepareDatabase, startService, type Storage } from './service.js';
+import { createDeps, createTracedDeps, prepareDatabase, startService, type Storage } from './service.js';
 
 /** From a worker: it is there and wants to know where the database is. */
 type Hello = { readonly type: 'hello' };
@@ -37,10 +37,7 @@ export async function startWorker(config: Config, logger: Logger, stops: Shutdow
   if (!isMessage<Start>(message, 'start')) throw new Error('a worker is started by its primary');
   const { storage } = message;
   const metrics = createClusterMetrics(createMetrics());
-  const deps = createDeps(config, logger, storage, {
-    metrics,
-    passwords: createPasswordHasher({ concurrency: hashesAtOnce(config.webConcurrency) }),
-  });
+  const deps = await createTracedDeps(config, logger, storage, { metrics });
   const service = await startService(deps, storage.directUrl);
   stops.add(() => service.stop());
   process.send?.({ type: 'ready', port: service.port } satisfies Ready);
@@ -108,6 +105,7 @@ function createWorkers(logger: Logger, storage: Storage) {
  */
 export async function startPrimary(config: Config, logger: Logger, stops: ShutdownHooks): Promise<void> {
   requireSpanPackages(config);
+  await requireFreeAddress(config);
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());
   const { url, directUrl, secretKey } = database;
@@ -120,9 +118,9 @@ export async function startPrimary(config: Config, logger: Logger, stops: Shutdo
     const port = await workers.start(config.webConcurrency);
     await announce(deps, port);
   } finally {
-    await deps.mailer?.close();
-    await deps.fetch.close();
-    await deps.breachedPasswords.close();
-    await deps.knex.destroy();
+    await deps.net.mailer?.close();
+    await deps.net.fetch.close();
+    await deps.crypto.breachedPasswords.close();
+    await deps.db.knex.destroy();
   }
 }

@@ -1,8 +1,9 @@
 import { ConfigError, readConfig, type Config } from '../config.js';
 import { BackupRefusal } from '../db/backup/refusal.js';
-import { OutdatedSchema } from '../db/migrations/baseline.js';
+import { MissingExtension, OutdatedSchema } from '../db/migrations/baseline.js';
 import { DataDirectoryError, EmbeddedPostgresError } from '../db/postgres/embedded/embedded-postgres.js';
 import { createLogger, type Logger } from '../platform/log/logger.js';
+import { AddressUnavailableError } from './listen.js';
 import { createStops, onSignals, type ShutdownHooks } from './startup.js';
 
 /** sysexits: EX_CONFIG. */
@@ -21,7 +22,9 @@ export function runProgram(program: (config: Config, logger: Logger, stops: Shut
     await program(config, logger, stops);
   };
   start().catch(async (error: unknown) => {
-    const known = [ConfigError, EmbeddedPostgresError, BackupRefusal, OutdatedSchema].some((kind) => error instanceof kind);
+    const known = [ConfigError, AddressUnavailableError, EmbeddedPostgresError, BackupRefusal, MissingExtension, OutdatedSchema].some(
+      (kind) => error instanceof kind,
+    );
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.stderr.write(known ? `${(error as Error).message}\n` : `the service could not start: ${cause}\n`);
     await stops.run().catch(() => undefined);

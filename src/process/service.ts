@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createApp } from '../app.js';
 import type { Config } from '../config.js';
-import { bootstrap } from '../domain/environments/bootstrap.js';
+import { bootstrap } from '../domain/configuration/bootstrap.js';
 import { createCache } from '../domain/cache/cache.js';
 import { startCacheSync } from '../jobs/cache-sync.js';
 import { startClockSync, syncClock } from '../jobs/clock-sync.js';
 import { startClientUse } from '../domain/clients/use.js';
-import { createClientUse } from '../domain/clients/use-notes.js';
+import { createClientUse } from '../domain/notes/client-use.js';
 import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startProcessReports } from '../jobs/processes.js';
@@ -18,14 +18,14 @@ import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
 import { startUnusedLogos } from '../jobs/unused-logos.js';
-import { signing } from '../domain/tokens/formats/jwt.js';
-import { createMetadataDocuments } from '../domain/clients/metadata-documents.js';
+import { createDrainRate } from '../lib/drain-rate.js';
+import { createMetadataDocuments } from '../platform/fetch/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
-import { createPasswordHasher } from '../domain/passwords/passwords.js';
+import { createPasswordHasher, hashesAtOnce } from '../domain/passwords/passwords.js';
 import { startRequestTraces } from '../domain/request-traces/request-traces.js';
-import { createWaitingTraces } from '../domain/request-traces/waiting-traces.js';
-import { createForwardedNotes } from '../domain/diagnostics/forwarded-notes.js';
-import { createSecurityTrail } from '../domain/audit/security-notes.js';
+import { createWaitingTraces } from '../domain/notes/request-traces.js';
+import { createForwardedNotes } from '../domain/notes/forwarded.js';
+import { createSecurityTrail } from '../domain/notes/security-events.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
 import { startSecretKeys } from '../jobs/secret-keys.js';
@@ -48,12 +48,14 @@ import type { Loop } from '../platform/loop.js';
 import type { Logger } from '../platform/log/logger.js';
 import { createMailer } from '../platform/mailer.js';
 import { createMetrics } from '../platform/metrics/metrics.js';
+import { createNameLookup } from '../platform/fetch/look-up.js';
+import { createCertificateReader } from '../platform/server-certificate.js';
 import { createTxtLookup } from '../platform/fetch/txt-look-up.js';
-import { startSpans } from '../platform/spans/start.js';
+import { listenOn } from './listen.js';
+import { openTracer } from '../platform/spans/start.js';
 import { ownRelease } from '../domain/diagnostics/own-installation.js';
 import { named } from '../lib/named.js';
 
-/** The addresses of the database and the key that seals its secrets. */
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
 
 /** A running service. `stop` waits `SHUTDOWN_DELAY_MS` (still answering, no longer ready), finishes requests in flight (10 s at most), lets the loops finish and closes the database. */
@@ -61,42 +63,68 @@ export type RunningService = { readonly port: number; readonly deps: Deps; stop(
 
 const drainMs = 10_000;
 
+/** What lies at `platform/`, and what hashes: tests and programs bring their own. */
+export type Overrides = Partial<Pick<Deps, 'clock' | 'metrics' | 'tracer'> & Deps['net'] & Omit<Deps['crypto'], 'sealer' | 'signing'>>;
+
 /**
- * Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`.
+ * Everything that requests need, built once.
  * @throws {ConfigError} when BREACHED_PASSWORDS_FILE or its URL can't be used
  */
-export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
-  const clock = overrides.clock ?? createAdjustableClock();
-  const metrics = overrides.metrics ?? createMetrics();
+export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Overrides = {}): Deps {
+  const {
+    allowPrivateNetwork,
+    databasePoolMax: poolMax,
+    databasePreparedStatements: prepared,
+    databaseReplicaUrl,
+    smtpUrl,
+    emailFrom,
+  } = config;
+  const { clock = createAdjustableClock(), metrics = createMetrics(), tracer = null } = overrides;
+  const { fetch = createGuardedFetch({ allowPrivateNetwork, tracer }) } = overrides;
+  const { mailer = smtpUrl === null ? null : createMailer({ smtpUrl, emailFrom, tracer }) } = overrides;
   // Before the pool: nothing has to be closed when the configuration is refused.
-  const breachedPasswords = overrides.breachedPasswords ?? createBreachedPasswords(config, { clock, logger, metrics });
-  const { databasePoolMax: poolMax, databasePreparedStatements: prepared } = config;
-  const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
+  const { breachedPasswords = createBreachedPasswords(config, { clock, logger, metrics }) } = overrides;
+  const knex = createKnex({ url: storage.url, poolMax, prepared, logger, tracer });
   metrics.watchPool(() => poolState(knex));
-  const { databaseReplicaUrl } = config;
-  const fetch = overrides.fetch ?? createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork });
   return {
     config,
     logger,
     clock,
     metrics,
-    knex,
-    replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
-    mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
-    fetch,
-    txtLookup: createTxtLookup(),
+    tracer,
     cache: createCache({ clock, metrics }),
-    sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
-    passwords: createPasswordHasher(),
-    breachedPasswords,
-    newKeyPair,
-    clientUse: createClientUse(),
-    metadataDocuments: createMetadataDocuments({ fetch, clock, logger }),
-    securityTrail: createSecurityTrail(),
-    requestTraces: createWaitingTraces(logger),
-    forwarded: createForwardedNotes(),
-    ...overrides,
+    db: {
+      knex,
+      replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
+    },
+    crypto: {
+      sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
+      passwords: overrides.passwords ?? createPasswordHasher({ concurrency: hashesAtOnce(config.webConcurrency), tracer }),
+      breachedPasswords,
+      newKeyPair: overrides.newKeyPair ?? newKeyPair,
+      signing: createDrainRate(),
+    },
+    notes: {
+      clientUse: createClientUse(),
+      securityTrail: createSecurityTrail(),
+      requestTraces: createWaitingTraces(logger),
+      forwarded: createForwardedNotes(),
+    },
+    net: {
+      fetch,
+      mailer,
+      txtLookup: overrides.txtLookup ?? createTxtLookup(),
+      certificate: overrides.certificate ?? createCertificateReader(createNameLookup(), config),
+      metadataDocuments: overrides.metadataDocuments ?? createMetadataDocuments({ fetch, clock, logger }),
+    },
   };
+}
+
+/** The same for a process that answers requests, whose spans are made and sent as the configuration says. */
+export async function createTracedDeps(config: Config, logger: Logger, storage: Storage, overrides: Overrides = {}): Promise<Deps> {
+  const { metrics = createMetrics() } = overrides;
+  const tracer = await openTracer(config, ownRelease(), { logger, metrics });
+  return createDeps(config, logger, storage, { ...overrides, metrics, tracer });
 }
 
 /** Migrations and bootstrap: what must have happened once before any process listens. @throws {ConfigError} with another database's SECRET_KEY */
@@ -107,6 +135,11 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
   } finally {
     await knex.destroy();
   }
+  await prepareMigrated(deps);
+}
+
+/** The same for a database that has this release's schema. */
+export async function prepareMigrated(deps: Deps): Promise<void> {
   await syncClock(deps);
   await requirePrimaryKeys(deps);
   await bootstrap(deps);
@@ -134,49 +167,53 @@ async function close(server: Server): Promise<void> {
   });
 }
 
-/** Starts the work that goes on beside the requests. */
-function startLoops(deps: Deps): Record<string, Loop> {
-  return named({
-    clock: startClockSync(deps),
-    janitor: startJanitor(deps),
-    statistics: startStatistics(deps),
-    mail: startMailLoop(deps),
-    webhook: startWebhookLoop(deps),
-    backchannel_logout: startBackchannelLogout(deps),
-    log_stream: startLogStreams(deps),
-    signing_keys: startSigningKeyRotation(deps),
-    secret_keys: startSecretKeys(deps),
-    domain_checks: startDomainChecks(deps),
-    daily_stats: startDailyStats(deps),
-    client_use: startClientUse(deps),
-    unused_clients: startUnusedClients(deps),
-    unused_logos: startUnusedLogos(deps),
-    request_traces: startRequestTraces(deps),
-    ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
-  });
-}
+/** Starts what requests rely on: what they have left behind is delivered and written, and the replica is watched. */
+const startDeliveries = (deps: Deps): Record<string, Loop> => ({
+  mail: startMailLoop(deps),
+  webhook: startWebhookLoop(deps),
+  backchannel_logout: startBackchannelLogout(deps),
+  log_stream: startLogStreams(deps),
+  client_use: startClientUse(deps),
+  request_traces: startRequestTraces(deps),
+  ...(deps.db.replica !== null && { replica: startReplicaChecks(deps.db.replica, deps.logger) }),
+});
+
+/** Starts what comes by itself, by the clock. */
+const startUpkeep = (deps: Deps): Record<string, Loop> => ({
+  clock: startClockSync(deps),
+  janitor: startJanitor(deps),
+  statistics: startStatistics(deps),
+  signing_keys: startSigningKeyRotation(deps),
+  secret_keys: startSecretKeys(deps),
+  domain_checks: startDomainChecks(deps),
+  daily_stats: startDailyStats(deps),
+  unused_clients: startUnusedClients(deps),
+  unused_logos: startUnusedLogos(deps),
+});
 
 /** What requests may have to wait in, for the metrics. */
-const queuesOf = (deps: Deps, admission: Admission): readonly QueueState[] => [
+const queuesOf = ({ crypto: { signing, passwords }, net, db }: Deps, admission: Admission): readonly QueueState[] => [
   admission.state(),
   { queue: 'signing', length: signing.length, wait: signing.waitMs() / 1000, refused: 0 },
-  deps.passwords.queue(),
-  deps.fetch.queue(),
-  ...databaseQueues(deps.knex),
+  passwords.queue(),
+  net.fetch.queue(),
+  ...databaseQueues(db.knex),
 ];
 
-/** Listens, and starts the loops. The database must be prepared. */
-export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
+/**
+ * Listens, and starts the loops. The database must be prepared.
+ * @param options.upkeep false in tests that want what requests cause and nothing else
+ */
+export async function startService(deps: Deps, directUrl: string, { upkeep = true } = {}): Promise<RunningService> {
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
-  const sending = await startSpans(config, ownRelease(), deps);
   // A worker's database was prepared by its primary. While there is none the loop goes on asking.
   await syncClock(deps).catch((error: unknown) =>
     logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
   );
   const cacheSync = startCacheSync(deps);
-  const working = startLoops(deps);
-  const loops = named({ ...working, processes: startProcessReports(deps, working) });
+  const working = named({ ...startDeliveries(deps), ...(upkeep && startUpkeep(deps)) });
+  const loops = named({ ...working, ...(upkeep && { processes: startProcessReports(deps, working) }) });
   const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,
@@ -192,10 +229,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const service = createApp(deps, lifecycle);
   const server = createServer(service.app, service.admission, service.answerAhead);
   deps.metrics.watchQueues(() => queuesOf(deps, service.admission));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.port, config.host, resolve);
-  });
+  await listenOn(server, config);
   // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
   server.on('error', (error) => logger.error({ event: 'http.not_accepted', err: error }, 'a connection could not be accepted'));
   return {
@@ -209,12 +243,12 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
       // Last, so that what the others recorded while ending is written too.
       await securityTrail.stop();
       await service.close();
-      await deps.mailer?.close();
-      await deps.fetch.close();
-      await deps.breachedPasswords.close();
-      await deps.replica?.close();
-      await deps.knex.destroy();
-      await sending.stop();
+      await deps.net.mailer?.close();
+      await deps.net.fetch.close();
+      await deps.crypto.breachedPasswords.close();
+      await deps.db.replica?.close();
+      await deps.db.knex.destroy();
+      await deps.tracer?.close();
     },
   };
 }

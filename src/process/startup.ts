@@ -1,10 +1,11 @@
 import { rm, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.js';
-import type { Deps } from '../domain/context.js';
-import { defaultContext } from '../domain/environments/bootstrap.js';
+import type { Context, Deps } from '../domain/context.js';
+import { defaultContext } from '../domain/configuration/bootstrap.js';
 import { exposureWarnings } from '../domain/environments/exposure.js';
 import { needsSetup, setupUrl } from '../domain/users/setup.js';
+import { hasMailbox } from '../http/auth/mailbox-access.js';
 import { clusterExists } from '../db/postgres/embedded/cluster.js';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
 import { requireDataDirectory } from '../db/postgres/embedded/inspect-data-directory.js';
@@ -12,8 +13,9 @@ import { answers } from '../db/postgres/reachable.js';
 import { listEnvironments } from '../db/tables/environments.js';
 import type { Logger } from '../platform/log/logger.js';
 import { requireSpanPackages } from '../platform/spans/start.js';
+import { requireFreeAddress } from './listen.js';
 import { loadSecretKey } from './secret-key.js';
-import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './service.js';
+import { createTracedDeps, prepareDatabase, startService, type Storage } from './service.js';
 
 /** The database of a process; `close` ends the embedded one. */
 export type Database = Storage & { close(): Promise<void> };
@@ -84,31 +86,57 @@ export function createStops(): ShutdownHooks {
   };
 }
 
+type Prepared = { readonly deps: Deps; readonly directUrl: string };
+
 /** Start-up in its order (specification 1.2.1): database, migrations, bootstrap, listen, loops; then the ready line. */
-export async function startAll(config: Config, logger: Logger, stops: ShutdownHooks): Promise<RunningService> {
+export async function startAll(config: Config, logger: Logger, stops: ShutdownHooks): Promise<void> {
+  await serve(await prepare(config, logger, stops), stops);
+}
+
+/** The first half: all that has to be there before the service listens. */
+export async function prepare(config: Config, logger: Logger, stops: ShutdownHooks): Promise<Prepared> {
   requireSpanPackages(config);
+  await requireFreeAddress(config);
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());
-  const deps = createDeps(config, logger, database);
+  const deps = await createTracedDeps(config, logger, database);
   await prepareDatabase(deps, database.directUrl);
-  const service = await startService(deps, database.directUrl);
+  return { deps, directUrl: database.directUrl };
+}
+
+/** The second half. */
+export async function serve({ deps, directUrl }: Prepared, stops: ShutdownHooks): Promise<void> {
+  const service = await startService(deps, directUrl);
   stops.add(() => service.stop());
   await announce(deps, service.port);
-  return service;
+}
+
+/** The addresses that somebody at a terminal goes on with. */
+function readyText(ctx: Context, setup: string | null): string {
+  const { baseUrl } = ctx.config;
+  const links = [
+    ['Dashboard', `${baseUrl}/dashboard`],
+    ...(setup === null ? [] : [['Set up', `${setup}\n                 makes the first administrator, within an hour`]]),
+    ...(hasMailbox(ctx) ? [['Mailbox', `${baseUrl}/dev/mailbox`]] : []),
+    ['Documentation', `${baseUrl}/docs`],
+  ];
+  return `\n  Ready at ${baseUrl}\n\n${links.map(([name = '', link]) => `  ${name.padEnd(13)}  ${link}\n`).join('')}`;
 }
 
 /** Prints the address of the service and, while there is no administrator, the one-time link that makes the first one. */
 export async function announce(deps: Deps, port: number): Promise<void> {
   const { config, logger } = deps;
   const ctx = await defaultContext(deps);
-  if (await needsSetup(ctx)) {
-    logger.warn(
-      { event: 'service.no_administrator' },
-      `there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`,
-    );
+  const setup = (await needsSetup(ctx)) ? setupUrl(ctx) : null;
+  for (const { event, message } of exposureWarnings(config, await listEnvironments(deps.db.knex))) logger.warn({ event }, message);
+  const ready = { event: 'service.ready', base_url: config.baseUrl, port } as const;
+  if (config.logFormat === 'pretty') {
+    logger[setup === null ? 'info' : 'warn'](ready, readyText(ctx, setup));
+    return;
   }
-  for (const { event, message } of exposureWarnings(config, await listEnvironments(deps.knex))) logger.warn({ event }, message);
-  logger.info({ event: 'service.ready', base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
+  if (setup !== null)
+    logger.warn({ event: 'service.no_administrator' }, `there is no administrator yet; make the first one within an hour at ${setup}`);
+  logger.info(ready, `ready at ${config.baseUrl}`);
 }
 
 /** Calls `stop` at the first signal; a second one more than a second later (Ctrl-C under npm arrives twice) ends at once. */

@@ -23,12 +23,12 @@ const shipped = new Set(
 
 const command = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'];
 const bom = JSON.parse(execFileSync('npm', command, { cwd: packageRoot, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })) as Bom;
-const kept = new Set([bom.metadata.component['bom-ref'], ...shipped]);
+const included = new Set([bom.metadata.component['bom-ref'], ...shipped]);
 const printed: Bom = {
   ...bom,
-  components: bom.components.filter((component) => kept.has(component['bom-ref'])),
+  components: bom.components.filter((component) => included.has(component['bom-ref'])),
   dependencies: bom.dependencies
-    .filter(({ ref }) => kept.has(ref))
-    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((other) => kept.has(other)) })),
+    .filter(({ ref }) => included.has(ref))
+    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((other) => included.has(other)) })),
 };
 process.stdout.write(`${JSON.stringify(printed, null, 2)}\n`);

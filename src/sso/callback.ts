@@ -1,12 +1,14 @@
 import type { Request, Response } from 'express';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import { noteSecurityEvent, userParty } from '../domain/audit/security-trail.js';
+import { noteLogin } from '../domain/sign-ins/advance.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
-import type { Place } from '../lib/seal.js';
+import type { Aad } from '../lib/seal.js';
+import type { SecurityEventReason } from '../lib/security-event.js';
 import { finishConnect } from './connect.js';
 import { finishTest } from './connection-test.js';
 import { redeemFlow, type Flow } from './flow.js';
@@ -20,7 +22,7 @@ import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
 
-const place = (req: Request): Place => `sso-answer ${req.ctx.environment.id}`;
+const aadOf = (req: Request): Aad => `sso-answer ${req.ctx.environment.id}`;
 const answerLifetimeMs = 60_000;
 /** The parameters of an authorization response that are read; `user` is Apple's. */
 const answerNames = ['code', 'state', 'iss', 'error', 'user'] as const;
@@ -35,7 +37,7 @@ export function redirectFormPost(req: Request, res: Response): void {
   const text = JSON.stringify({ answer, at: req.ctx.clock.now().getTime() });
   if (text.length > maxAnswerLength || answerNames.some((name) => req.form.repeated.has(name))) throw ssoRefusal('sso_state_mismatch');
   res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-  res.redirect(303, `/auth/sso/callback?answer=${req.ctx.sealer.sealText(text, place(req))}`);
+  res.redirect(303, `/auth/sso/callback?answer=${req.ctx.crypto.sealer.sealText(text, aadOf(req))}`);
 }
 
 /** The answer's parameters, from the address or from what was posted. */
@@ -46,7 +48,7 @@ function answerOf(req: Request): Record<string, string> {
     if (answerNames.some((name) => query.repeated.has(name))) throw ssoRefusal('sso_state_mismatch');
     return { ...query.all };
   }
-  const text = req.ctx.sealer.openText(sealed, place(req));
+  const text = req.ctx.crypto.sealer.openText(sealed, aadOf(req));
   const opened = text === null ? null : (JSON.parse(text) as { answer: Record<string, string>; at: number });
   if (!opened || req.ctx.clock.now().getTime() - opened.at > answerLifetimeMs) throw ssoRefusal('sso_state_mismatch');
   return opened.answer;
@@ -107,7 +109,7 @@ const wayBack = ({ purpose, return_to }: Flow) =>
   purpose === 'connect' ? ({ href: '/account', label: 'common.back_to_account' } as const) : backToSignIn(return_to);
 
 /** Records a refused sign-in, or a refused linking of accounts, as a security event; a connection test records nothing. */
-function noteRefusal(req: Request, { purpose }: Flow, connection: Connection, reason: string): void {
+function noteRefusal(req: Request, { purpose }: Flow, connection: Connection, reason: SecurityEventReason): void {
   if (purpose === 'test') return;
   const { session } = req;
   const connecting = purpose === 'connect' && session ? userParty({ id: session.user_id, email: session.user_email }).actor : undefined;
@@ -132,14 +134,14 @@ export function callback(web: Web, memory: ProviderMemory) {
     if (!connection || (connection.status !== 'enabled' && flow.purpose !== 'test')) throw ssoRefusal('not_found');
     // Whoever connects an account is still the one who began.
     if (flow.purpose === 'connect' && req.session?.id !== flow.session_id) throw ssoRefusal('sso_state_mismatch');
-    const asked = { ctx: req.ctx, connection, purpose: flow.purpose };
+    const about = { ctx: req.ctx, connection, purpose: flow.purpose };
     try {
       const assertion = await exchange(req, memory, flow, connection, answer);
-      countAtProvider(asked, 'sso_succeeded');
+      countAtProvider(about, 'sso_succeeded');
       await finish[flow.purpose](web, req, res, assertion);
     } catch (error) {
       if (!(error instanceof PageError)) throw error;
-      countFailureAtProvider(asked, error);
+      countFailureAtProvider(about, error);
       const { cause } = error;
       const detail = cause instanceof Error ? cause.message : null;
       req.ctx.logger.info(
@@ -153,9 +155,9 @@ export function callback(web: Web, memory: ProviderMemory) {
         },
         'a sign-in at a provider was refused',
       );
-      noteRefusal(req, flow, connection, error.code);
-      req.ctx.metrics.logins.inc({ method: 'sso', outcome: error.code });
-      req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
+      // Codes of this surface; of any other there is the sentence of its page.
+      noteRefusal(req, flow, connection, error.code as SecurityEventReason);
+      if (flow.purpose === 'login') noteLogin(req.ctx, 'sso', error.code);
       if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error);
       throw error.next ? error : withNext(error, wayBack(flow));
     }

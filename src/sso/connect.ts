@@ -7,9 +7,9 @@ import { findIdentity } from '../db/tables/identities.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
-import { requiresOtherConnection } from './linking.js';
+import { requiresOtherConnection } from '../domain/sign-ins/provider-decision.js';
 import { ssoRefusal } from './refusal.js';
-import { accountOf } from './profile.js';
+import { accountOf } from '../domain/sign-ins/provider-account.js';
 import { message } from '../lib/languages/messages.js';
 
 /**

@@ -5,9 +5,10 @@ import type { PageError } from '../errors.js';
 import { basePage, type BasePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
-import { decide, type Decision } from './linking.js';
+import { decide, type Decision, type Profile } from '../domain/sign-ins/provider-decision.js';
 import { strategyOfPage, type TestResultPage } from './page-models.js';
-import { mapClaims, type Profile } from './profile.js';
+import { mapClaims } from './profile.js';
+import { ssoRefusal } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
 
 /** What a page of a test shows at most: claims, and characters of the name and of the value of each. */
@@ -34,7 +35,7 @@ function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, '
     case 'register':
       return { tone: 'good', verdict: `This login would create a user with the address ${profile.email?.email ?? ''}.`, ...plain };
     case 'refuse':
-      return { tone: 'bad', verdict: 'This login would be refused.', code: decision.refusal.code, detail: decision.refusal.text };
+      return { tone: 'bad', verdict: 'This login would be refused.', code: decision.code, detail: ssoRefusal(decision.code).text };
   }
 }
 

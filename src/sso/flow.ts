@@ -3,10 +3,9 @@ import { insertSsoFlow, redeemSsoFlow } from '../db/tables/sso_flows.js';
 import { cookieName, readCookie, setCookie } from '../http/request/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
-import type { Place } from '../lib/seal.js';
+import type { Aad } from '../lib/seal.js';
 import type { Freshness } from './freshness.js';
 
-/** A pending login at a provider. */
 export type Flow = {
   readonly connection_id: string;
   /** Where the provider takes codes, as it was when the browser was sent there: the code goes nowhere else (RFC 9700 4.4). */
@@ -30,7 +29,7 @@ const lifetimeSeconds = 600;
 const cookie = 'sso';
 const shape = /^[\w-]{43}$/;
 
-const place = (connection_id: string): Place => `sso_flows/${connection_id}`;
+const aadOf = (connection_id: string): Aad => `sso_flows/${connection_id}`;
 
 /** The secret of this browser's cookie, which flows are bound to; one for all tabs. Null without the cookie. */
 function browserSecret(req: Request): string | null {
@@ -41,13 +40,13 @@ function browserSecret(req: Request): string | null {
 /** A keyed digest of the browser's secret, for a sealed form, which must not hold the secret itself. Null without the cookie. */
 export function browserMark(req: Request): string | null {
   const secret = browserSecret(req);
-  return secret === null ? null : req.ctx.sealer.digest('sso-browser', secret).toString('base64url');
+  return secret === null ? null : req.ctx.crypto.sealer.digest('sso-browser', secret).toString('base64url');
 }
 
 /** Whether `mark` is this browser's, also one made with an earlier SECRET_KEY. */
 export function isBrowserMark(req: Request, mark: string): boolean {
   const secret = browserSecret(req);
-  return secret !== null && req.ctx.sealer.isDigest('sso-browser', secret, Buffer.from(mark, 'base64url'));
+  return secret !== null && req.ctx.crypto.sealer.isDigest('sso-browser', secret, Buffer.from(mark, 'base64url'));
 }
 
 /** Begins a flow in this browser; the state is for the provider, and good for one answer within ten minutes (RFC 9700 4.7). */
@@ -65,7 +64,7 @@ export async function beginFlow(
     state_digest: digest(state),
     browser_digest: digest(secret),
     connection_id: flow.connection_id,
-    content_sealed: ctx.sealer.seal(JSON.stringify(flow), place(flow.connection_id)),
+    content_sealed: ctx.crypto.sealer.seal(JSON.stringify(flow), aadOf(flow.connection_id)),
     expires_at: new Date(ctx.clock.now().getTime() + lifetimeSeconds * 1000),
   });
   return { ...flow, state };
@@ -76,5 +75,5 @@ export async function redeemFlow(req: Request, state: string): Promise<Flow | nu
   const secret = browserSecret(req);
   if (secret === null || !shape.test(state)) return null;
   const row = await redeemSsoFlow(req.ctx.scope, digest(state), digest(secret), req.ctx.clock.now());
-  return row && (JSON.parse(req.ctx.sealer.open(row.content_sealed, place(row.connection_id))) as Flow);
+  return row && (JSON.parse(req.ctx.crypto.sealer.open(row.content_sealed, aadOf(row.connection_id))) as Flow);
 }

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { apiResourceOf, clientOf } from '../domain/clients/clients.js';
-import { demandOf } from '../domain/sessions/demand.js';
+import { requirementOf } from '../domain/proofs/sign-in-requirement.js';
 import { tellsAuthTime, type Connection } from '../domain/connections/connections.js';
 import { providerSkewMs } from '../domain/sessions/sessions.js';
 import type { PageError } from '../errors.js';
@@ -21,7 +21,7 @@ const words = (text: string | undefined) => (text ?? '').split(' ');
 /** `max_authentication_age` of the client and the API resource that the pending request names; null for none. */
 async function ageRequired({ ctx }: Request, { client_id, resource }: Readonly<Record<string, string>>): Promise<number | null> {
   const client = client_id === undefined ? null : await clientOf(ctx, client_id);
-  return demandOf(client, resource === undefined ? null : await apiResourceOf(ctx, resource)).max_age;
+  return requirementOf(client, resource === undefined ? null : await apiResourceOf(ctx, resource)).max_age;
 }
 
 /** What the application's pending request, or a page of ours that sends for a fresh sign-in (`now`), demands; null for nothing. */
@@ -31,8 +31,8 @@ export async function requiredFreshness(req: Request, return_to: string | null, 
   if (pending === null) return null;
   const { prompt, max_age } = pending.parameters;
   if (words(prompt).includes('login')) return { from: pending.at, max_age: null };
-  const asked = max_age !== undefined && /^\d{1,9}$/.test(max_age) ? Number(max_age) : null;
-  const ages = [asked, await ageRequired(req, pending.parameters)].filter((age) => age !== null);
+  const requested = max_age !== undefined && /^\d{1,9}$/.test(max_age) ? Number(max_age) : null;
+  const ages = [requested, await ageRequired(req, pending.parameters)].filter((age) => age !== null);
   return ages.length === 0 ? null : { from: pending.at, max_age: Math.min(...ages) };
 }
 
@@ -41,10 +41,10 @@ export async function requiredFreshness(req: Request, return_to: string | null, 
  * (OIDC Core 2, `auth_time`), and `prompt=login` alone doesn't make it.
  * @param wishes what the application asked for
  */
-export function freshnessParameters(demand: Freshness | null, wishes: Readonly<Record<string, string>>): Record<string, string> {
-  if (demand === null) return { ...wishes };
-  const max_age = String(demand.max_age ?? wishes['max_age'] ?? 0);
-  if (demand.max_age !== null || words(wishes['prompt']).includes('login')) return { ...wishes, max_age };
+export function freshnessParameters(freshness: Freshness | null, wishes: Readonly<Record<string, string>>): Record<string, string> {
+  if (freshness === null) return { ...wishes };
+  const max_age = String(freshness.max_age ?? wishes['max_age'] ?? 0);
+  if (freshness.max_age !== null || words(wishes['prompt']).includes('login')) return { ...wishes, max_age };
   return { ...wishes, prompt: 'login', max_age };
 }
 
@@ -52,16 +52,16 @@ const refuse = ({ display_name: provider }: Connection, key: MessageKey): PageEr
   ssoRefusal('sso_access_denied', { text: message(key, { provider }) });
 
 /** Refuses to set out for a provider that has no means of saying when somebody signed in there. @throws {PageError} 403 */
-export function requireAuthTimeSupport(connection: Connection, demand: Freshness | null): void {
-  if (demand !== null && !tellsAuthTime(connection)) throw refuse(connection, 'refusal.fresh_no_means');
+export function requireAuthTimeSupport(connection: Connection, freshness: Freshness | null): void {
+  if (freshness !== null && !tellsAuthTime(connection)) throw refuse(connection, 'refusal.fresh_no_means');
 }
 
 /** Refuses an older sign-in, or one of unknown age, where a fresh one was asked for (OIDC Core 3.1.3.7 rule 13). @throws {PageError} 403 */
-export function requireFreshness(req: Request, connection: Connection, demand: Freshness | null, auth_time: Date | null): void {
-  if (demand === null) return;
+export function requireFreshness(req: Request, connection: Connection, freshness: Freshness | null, auth_time: Date | null): void {
+  if (freshness === null) return;
   if (auth_time === null) throw refuse(connection, 'refusal.fresh_unsaid');
   const at = auth_time.getTime();
-  const young = demand.max_age !== null && at >= req.ctx.clock.now().getTime() - demand.max_age * 1000;
-  if (young || at >= demand.from - providerSkewMs) return;
+  const young = freshness.max_age !== null && at >= req.ctx.clock.now().getTime() - freshness.max_age * 1000;
+  if (young || at >= freshness.from - providerSkewMs) return;
   throw refuse(connection, 'refusal.fresh_old');
 }

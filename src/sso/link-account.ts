@@ -1,26 +1,21 @@
 import type { Request, Response } from 'express';
-import { Duplicate } from '../db/connection/failures.js';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import type { ProviderAccount } from '../domain/connections/identities.js';
-import { proveLocalAccount, type PasswordVerdict } from '../domain/passwords/prove-password.js';
-import { proofNow } from '../domain/sessions/proofs.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/auth/csrf.js';
-import { deviceOf } from '../http/auth/device-cookie.js';
 import { isLanguageSwitch } from '../http/pages/language-switch.js';
-import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages/pages.js';
 import { pendingOf } from '../http/request/return-to.js';
-import { takeFirstStep, type FirstStep } from '../http/auth/first-step.js';
+import { onwardPath, takeStep } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
-import type { Place } from '../lib/seal.js';
+import type { Aad } from '../lib/seal.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { browserMark, isBrowserMark } from './flow.js';
-import { requiresOtherConnection } from './linking.js';
+import { requiresOtherConnection } from '../domain/sign-ins/provider-decision.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
-import { accountOf } from './profile.js';
+import { accountOf } from '../domain/sign-ins/provider-account.js';
 import { wordsOf } from '../http/pages/words.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
@@ -39,10 +34,10 @@ type Waiting = {
 };
 
 const lifetimeMs = 600_000;
-const place = (req: Request): Place => `sso-link ${req.ctx.environment.id}`;
+const aadOf = (req: Request): Aad => `sso-link ${req.ctx.environment.id}`;
 
 function openWaiting(req: Request): Waiting | null {
-  const text = req.ctx.sealer.openText(req.form.get('link') ?? '', place(req));
+  const text = req.ctx.crypto.sealer.openText(req.form.get('link') ?? '', aadOf(req));
   const waiting = text === null ? null : (JSON.parse(text) as Waiting);
   if (!waiting || waiting.until <= req.ctx.clock.now().getTime()) return null;
   return waiting.browser !== null && isBrowserMark(req, waiting.browser) ? waiting : null;
@@ -95,7 +90,7 @@ export function askForProof(
     browser: browserMark(req),
     until: req.ctx.clock.now().getTime() + lifetimeMs,
   };
-  const link = req.ctx.sealer.sealText(JSON.stringify(waiting), place(req));
+  const link = req.ctx.crypto.sealer.sealText(JSON.stringify(waiting), aadOf(req));
   render(web, req, res, { link, waiting, connection, email: again ? (profile.email?.email ?? '') : user.email });
 }
 
@@ -104,12 +99,10 @@ export function linkIdentifier(req: Request): string | null {
   return openWaiting(req)?.user_id ?? null;
 }
 
-/** Checks the password of the pending account only: another address takes the same time and is refused. */
-async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Promise<PasswordVerdict> {
-  const password = req.form.get('password') ?? '';
-  if (password.length > 4096) return { outcome: 'invalid' };
+/** The address whose password is asked for: the pending account's only; another one takes the same time and is refused. */
+function addressOf(req: Request, waiting: Waiting, user: UserRow): string {
   const typed = waiting.again ? normalizeEmail(req.form.get('email') ?? '')?.email_key : user.email_key;
-  return proveLocalAccount(req.ctx, typed === user.email_key ? user.email : '', password, { origin: originOf(req), device: deviceOf(req) });
+  return typed === user.email_key ? user.email : '';
 }
 
 /**
@@ -131,26 +124,13 @@ export function linkAccount(web: Web) {
     const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
     const shown = { link: req.form.get('link') ?? '', waiting, connection, email };
     if (isLanguageSwitch(req, res)) return render(web, req, res, shown);
-    const verdict = await proveWaiting(req, waiting, user);
-    if (verdict.outcome === 'blocked') throw ssoRefusal('account_blocked');
-    if (verdict.outcome !== 'ok') {
-      req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'invalid' });
-      return render(web, req, res, { ...shown, failed: true });
-    }
-    const step: FirstStep = {
-      user: verdict.user,
-      proofs: [proofNow('password', req.ctx.clock.now())],
-      method: 'sso',
-      proven_hash: verdict.user.password_hash,
-      provider: { amr: waiting.amr, acr: waiting.acr, auth_time: null },
-      linking: { account: waiting.account, provider: connection.display_name, by_word: false },
-      return_to: waiting.return_to,
-    };
-    // Sent twice at the same moment, the other one has linked it: then there is nothing to link.
-    const taken = await takeFirstStep(req, res, step).catch((error: unknown) => {
-      if (!(error instanceof Duplicate)) throw error;
-      return takeFirstStep(req, res, step);
-    });
-    res.redirect(303, taken.redirect_to);
+    const { amr, acr, account, return_to } = waiting;
+    const provider_account = { account, provider: connection.display_name, by_word: false };
+    const password = req.form.get('password') ?? '';
+    const given = { email: addressOf(req, waiting, user), password, provider: { amr, acr, auth_time: null }, provider_account };
+    const reached = await takeStep(req, res, { method: 'local_account', ...given }, { return_to });
+    if (reached.outcome === 'blocked') throw ssoRefusal('account_blocked');
+    if (reached.outcome === 'invalid') return render(web, req, res, { ...shown, failed: true });
+    res.redirect(303, onwardPath(reached, return_to));
   };
 }

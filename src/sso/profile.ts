@@ -1,30 +1,12 @@
 import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../domain/connections/strategies.js';
 import { domainOfEmail, namesDomain, type Connection } from '../domain/connections/connections.js';
-import type { ProviderAccount } from '../domain/connections/identities.js';
+import type { Profile } from '../domain/sign-ins/provider-decision.js';
 import type { ProviderSignIn } from '../domain/sessions/sessions.js';
-import type { UserRow } from '../db/tables/users.js';
-import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
+import { normalizeEmail } from '../lib/email-address.js';
 import { ProviderFailure } from './provider-failure.js';
 import { ssoRefusal } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
 import { named, own } from '../lib/named.js';
-
-/** The columns of a user that a claim mapping may fill. */
-export type ProfileAttributes = Partial<
-  Pick<
-    UserRow,
-    | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website' | 'gender'
-    | 'birthdate' | 'zoneinfo' | 'locale' | 'phone_number'
-  >
->; // prettier-ignore
-
-/** A person's claims from a provider, mapped to attributes of this service. */
-export type Profile = {
-  readonly subject: string;
-  readonly email: EmailAddress | null;
-  readonly email_verified: boolean;
-  readonly attributes: ProfileAttributes;
-};
 
 /** One attribute: where it was looked for, and what was found. */
 export type MappedClaim = { readonly attribute: MappableAttribute; readonly claim: string; readonly value: unknown };
@@ -105,9 +87,10 @@ export function readProfile(connection: Connection, claims: Claims, isOidc: bool
   const subject = subjectOf(sub ?? { attribute: 'sub', claim: 'sub', value: undefined }, isOidc);
   const written = mapped.get('email')?.value;
   const email = typeof written === 'string' ? normalizeEmail(written) : null;
-  const said = mapped.get('email_verified')?.value;
+  const stated = mapped.get('email_verified')?.value;
   const domain = email && domainOfEmail(email.email);
-  const trusted = connection.options['trust_email'] === true && said == null && domain !== null && namesDomain(connection.domains, domain);
+  const trusted =
+    connection.options['trust_email'] === true && stated == null && domain !== null && namesDomain(connection.domains, domain);
 
   const attributes: Record<string, string> = named();
   for (const { attribute, value } of mapped.values()) {
@@ -117,7 +100,7 @@ export function readProfile(connection: Connection, claims: Claims, isOidc: bool
   }
   const name = plainText('name', mapped.get('name')?.value);
   const split = name !== null && !attributes['first_name'] && !attributes['last_name'] ? splitName(name) : {};
-  return { subject, email, email_verified: said === true || trusted, attributes: { ...attributes, ...split } };
+  return { subject, email, email_verified: stated === true || trusted, attributes: { ...attributes, ...split } };
 }
 
 /**
@@ -134,16 +117,5 @@ export function authenticationOf(claims: Claims, isOidc: boolean): ProviderSignI
     amr,
     acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null,
     auth_time: known ? new Date(auth_time * 1000) : null,
-  };
-}
-
-/** The account as identities store it. */
-export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
-  return {
-    connection_id: connection.id,
-    generation: connection.generation,
-    subject,
-    email: email?.email ?? null,
-    claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
   };
 }

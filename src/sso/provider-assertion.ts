@@ -1,7 +1,7 @@
 import type { Connection } from '../domain/connections/connections.js';
 import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import type { Flow } from './flow.js';
-import type { Profile } from './profile.js';
+import type { Profile } from '../domain/sign-ins/provider-decision.js';
 import type { Claims } from './strategies/strategy.js';
 
 /** The verified statement of a provider about a person, with the flow that it answers. */

@@ -3,14 +3,14 @@ import type { Context } from '../domain/context.js';
 import { PageError } from '../errors.js';
 import type { Flow } from './flow.js';
 
-type Asked = { readonly ctx: Context; readonly connection: Connection; readonly purpose: Flow['purpose'] };
+type ProviderCall = { readonly ctx: Context; readonly connection: Connection; readonly purpose: Flow['purpose'] };
 
 /** Counts what came of asking a provider who somebody is, by day and connection: the doctor tells of those that only fail. A connection's test counts for nothing. */
-export function countAtProvider({ ctx, connection, purpose }: Asked, outcome: 'sso_failed' | 'sso_succeeded'): void {
+export function countAtProvider({ ctx, connection, purpose }: ProviderCall, outcome: 'sso_failed' | 'sso_succeeded'): void {
   if (purpose !== 'test') ctx.metrics.daily.add(ctx.environment.id, outcome, connection.id);
 }
 
 /** Counts what was refused because of the provider: not a person who says no, and not a browser that brings another one's answer. */
-export function countFailureAtProvider(asked: Asked, error: unknown): void {
-  if (error instanceof PageError && error.code === 'sso_provider_error') countAtProvider(asked, 'sso_failed');
+export function countFailureAtProvider(call: ProviderCall, error: unknown): void {
+  if (error instanceof PageError && error.code === 'sso_provider_error') countAtProvider(call, 'sso_failed');
 }

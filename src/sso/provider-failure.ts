@@ -43,9 +43,9 @@ function describeFailure(error: unknown): string {
 /** An answer that contradicts what was asked, rather than none: 400, and for the nonce the code that says "not this browser's". */
 function refusedAnswer(error: unknown): 'sso_state_mismatch' | 'sso_provider_error' | null {
   if (!(error instanceof ClientError)) return null;
-  const said = messages(error);
-  if (/"nonce"/.test(said)) return 'sso_state_mismatch';
-  return /JWT "/.test(said) || error.code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' || error.code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED'
+  const texts = messages(error);
+  if (/"nonce"/.test(texts)) return 'sso_state_mismatch';
+  return /JWT "/.test(texts) || error.code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' || error.code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED'
     ? 'sso_provider_error'
     : null;
 }

@@ -6,7 +6,6 @@ import type { ProviderMemory } from './provider-memory.js';
 import { behaviourOf, strategies } from './strategies/index.js';
 import type { Provider, ProviderServer, Strategy } from './strategies/strategy.js';
 
-/** A connection's provider together with how to talk to it. */
 export type OpenProvider = { readonly provider: Provider; readonly strategy: Strategy; readonly isOidc: boolean };
 
 /** Makes a connection ready for a login. Null for a strategy that this version doesn't have. */
@@ -19,7 +18,7 @@ export function openProvider(ctx: Context, connection: Connection, memory: Provi
     description,
     client_secret: providerSecret(ctx, connection),
     redirect_uri: callbackUrl(ctx.environment),
-    fetch: ctx.fetch.fetch,
+    fetch: ctx.net.fetch.fetch,
     memory,
     clock: ctx.clock,
   };

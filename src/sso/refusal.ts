@@ -15,7 +15,6 @@ export const ssoCodes = {
   not_found: 404,
 } as const satisfies Partial<Record<ErrorTextCode, number>>;
 
-/** A code that a login through a provider may end with. */
 export type SsoCode = keyof typeof ssoCodes;
 
 /** The error of a code, with its usual status and text; `cause` is for the log and the connection test, and holds no secret. */
@@ -25,7 +24,7 @@ export function ssoRefusal(code: SsoCode, given: { status?: number; text?: Messa
 
 /** The same error with a link for the person. */
 export function withNext(refusal: PageError, next: OnwardLink): PageError {
-  return new PageError(refusal.status, refusal.code, refusal.said ?? refusal.text, refusal.extra, refusal.cause, next);
+  return new PageError(refusal.status, refusal.code, refusal.localized ?? refusal.text, refusal.extra, refusal.cause, next);
 }
 
 /** A link back to the sign-in page that keeps the return path. */

@@ -2,7 +2,7 @@ import { Router, type RequestHandler } from 'express';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
 import { form } from '../http/request/form.js';
-import { confirmed } from '../http/auth/ask-to-confirm.js';
+import { confirmed } from '../http/confirmation/ask-to-confirm.js';
 import { route } from '../http/routes.js';
 import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';

@@ -1,12 +1,12 @@
 import type { Request, Response } from 'express';
-import { offeredConnections } from '../domain/clients/connections.js';
+import { offeredConnections } from '../domain/connections/client-connections.js';
 import { connectionOf, enabledConnections, openTestTicket, type Connection } from '../domain/connections/connections.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { basePage } from '../http/pages/pages.js';
 import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
-import { challengeOf } from '../lib/pkce.js';
+import { codeChallengeOf } from '../lib/pkce.js';
 import { finishTest } from './connection-test.js';
 import { freshnessParameters, requiredFreshness, requireAuthTimeSupport } from './freshness.js';
 import { beginFlow, type Flow } from './flow.js';
@@ -43,7 +43,7 @@ async function destination(
   requireAuthTimeSupport(connection, begin.demand);
   const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
   const about = { ctx: req.ctx, connection, purpose: begin.purpose };
-  const opened = await asked(about, async () => {
+  const opened = await callProvider(about, async () => {
     const provider = openProvider(req.ctx, connection, memory);
     if (!provider) throw ssoRefusal('not_found');
     const server = await inTime(req.ctx, () => provider.strategy.server(provider.provider));
@@ -54,14 +54,14 @@ async function destination(
   const request = {
     state: flow.state,
     nonce: flow.nonce,
-    code_challenge: challengeOf(flow.verifier),
+    code_challenge: codeChallengeOf(flow.verifier),
     wishes: freshnessParameters(begin.demand, wishesOf(req, begin.return_to)),
   };
-  return asked(about, async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
+  return callProvider(about, async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
 }
 
 /** Runs a call of the provider and turns its failures into refusals; failures of our database pass unchanged. @throws {PageError} */
-async function asked<T>(about: Parameters<typeof countFailureAtProvider>[0], work: () => Promise<T>): Promise<T> {
+async function callProvider<T>(about: Parameters<typeof countFailureAtProvider>[0], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -124,8 +124,8 @@ export function start(web: Web, memory: ProviderMemory) {
     const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
     if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
-    const demand = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
-    const begin = { purpose, return_to, session_id: null, demand, ...(test && { tells_people: test.tells_people }) } as const;
+    const freshness = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
+    const begin = { purpose, return_to, session_id: null, demand: freshness, ...(test && { tells_people: test.tells_people }) } as const;
     const href = await destination(req, res, memory, connection, begin).catch((error: unknown) => {
       if (!(error instanceof PageError)) throw error;
       if (!isTest) throw withNext(error, backToSignIn(return_to));

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { insertIdentity } from '../../src/db/tables/identities.js';
+import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
@@ -45,7 +46,7 @@ async function connect(user: UserRow): Promise<string> {
   const now = ctx.clock.now();
   const [connection_id, id] = [uuidv7(now.getTime()), uuidv7(now.getTime())];
   const { id: environment_id } = ctx.environment;
-  await ctx.knex('connections').insert({
+  await ctx.db.knex('connections').insert({
     environment_id, id: connection_id, name: `c-${connection_id.slice(-8)}`, display_name: 'Example Corp', strategy: 'oidc', provider_client_id: 'x', created_at: now, updated_at: now,
   }); // prettier-ignore
   await insertIdentity(ctx.scope, {
@@ -188,7 +189,7 @@ describe('the profile', () => {
     for (const text of ['value="Grace"', 'value="ftp://x"', 'Enter a web address', 'Fill in this field']) expect(html).toContain(text);
     const done = await browser.submit('/account', { first_name: 'Grace', last_name: 'Hopper' }, '/account/profile');
     expect(done.headers.get('location')).toBe('/account?done=profile');
-    expect(await (await browser.get('/account?done=profile')).text()).toContain('Your profile has been saved.');
+    expect(await (await browser.get('/account?done=profile')).text()).toContain('Profile saved.');
     expect(await (await browser.get('/account?done=<b>')).text()).not.toContain('<b>');
   });
 });
@@ -237,7 +238,7 @@ describe('sessions', () => {
 
   test('the clock, a shorter lifetime, idleness and a blocked user end a session (attack 13.145)', async () => {
     const ctx = await service.context();
-    const environments = () => ctx.knex('environments').where({ id: ctx.environment.id });
+    const environments = () => ctx.db.knex('environments').where({ id: ctx.environment.id });
     const user = await newUser();
     const alive = async (browser: Browser) => (await browser.get('/account')).status === 200;
     const blocked = await signedIn(user);
@@ -268,7 +269,7 @@ describe('sessions', () => {
     const ctx = await service.context();
     const user = await newUser();
     const browser = await signedIn(user);
-    const row = (await ctx.knex('sessions').where({ user_id: user.id }).first()) as { token_digest: Buffer };
+    const row = (await ctx.db.knex('sessions').where({ user_id: user.id }).first()) as { token_digest: Buffer };
     for (const encoding of ['base64url', 'hex', 'base64'] as const) {
       browser.cookies.set('idp_session', row.token_digest.toString(encoding));
       expect((await browser.get('/account')).status).toBe(303);
@@ -344,7 +345,7 @@ describe('connected accounts and applications', () => {
       false,
       true,
     ]);
-    await ctx.knex('clients').whereIn('id', [own.id, third.id]).update({ status: 'disabled' });
+    await ctx.db.knex('clients').whereIn('id', [own.id, third.id]).update({ status: 'disabled' });
     const after = await account(browser);
     expect([after.own_applications, after.applications[0]?.['open_url']]).toEqual([[], null]);
     expect((await account(await signedIn(await newUser()))).own_applications).toEqual([]);
@@ -380,5 +381,45 @@ describe('connected accounts and applications', () => {
     expect(refreshed.body.error).toBe('invalid_grant');
     expect((await account(browser)).applications).toEqual([]);
     expect((await post(browser, '/account/applications/unknown/revoke')).status).toBe(404);
+  });
+});
+
+describe('what a person sees of their own sign-ins, and takes along', () => {
+  test('the last sign-ins and refused ones are on the page, nobody else’s', async () => {
+    const user = await newUser();
+    const stranger = await newUser();
+    await new Browser(service.url).login(stranger.email, 'wrong');
+    for (const _ of [1, 2]) await new Browser(service.url, { 'user-agent': chrome }).login(user.email, 'wrong');
+    const browser = await signedIn(user);
+    await flushSecurityTrail(service.deps);
+    const page = await (await browser.get('/account')).text();
+    expect(
+      page
+        .slice(page.indexOf('sign-ins-title'))
+        .match(/Signed in|Sign-in refused 2 times|Chrome on macOS/g)
+        ?.slice(0, 3)
+        .sort(),
+    ).toEqual(['Chrome on macOS', 'Sign-in refused 2 times', 'Signed in']);
+    expect(page.match(/Sign-in refused/g)).toHaveLength(1);
+  });
+
+  test('the data is a file of all that is theirs, without a secret, and takes a session', async () => {
+    const user = await newUser();
+    await connect(user);
+    const browser = await signedIn(user);
+    await flushSecurityTrail(service.deps);
+    const answer = await browser.get('/account/data');
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="account.json"');
+    const text = await answer.text();
+    expect(JSON.parse(text)).toMatchObject({
+      user: { email: user.email },
+      sessions: [{ current: true }],
+      identities: [{ email: 'ada@corp.example' }],
+      applications: [],
+      authenticators: [],
+      sign_ins: [{ succeeded: true, count: 1 }],
+    });
+    expect(text).not.toMatch(/hash|secret|token/);
+    expect((await new Browser(service.url).get('/account/data')).headers.get('location')).toBe('/login?return_to=%2Faccount');
   });
 });

@@ -3,7 +3,7 @@ import { Secret, TOTP } from 'otpauth';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { transaction } from '../../src/domain/context.js';
-import { rememberBrowser } from '../../src/domain/sign-ins/devices.js';
+import { rememberBrowser } from '../../src/domain/sessions/remembered-browsers.js';
 import { listAuthenticatorsOfUser } from '../../src/db/tables/authenticators.js';
 import { listDevicesOfUser } from '../../src/db/tables/devices.js';
 import { updateEnvironment, type EnvironmentRow } from '../../src/db/tables/environments.js';
@@ -101,7 +101,7 @@ describe('passkeys', () => {
     expect([renamed.status, (renamed.body['authenticator'] as { name: string }).name]).toEqual([200, 'Desk']);
     expect(await post(`${at}/${id}/remove`)).toEqual({ status: 200, body: {} });
     expect(await kinds()).toEqual([]);
-    expect(await subjects()).toEqual([expect.stringMatching(/^A passkey was removed/), expect.stringMatching(/^A new passkey/)]);
+    expect(await subjects()).toEqual([expect.stringMatching(/^A passkey was removed/), expect.stringMatching(/^A passkey was added/)]);
     for (const action of ['authenticator.created', 'authenticator.removed'])
       expect((await auditRows(service, action)).filter(({ target_id }) => target_id === id)).toHaveLength(1);
   });
@@ -150,9 +150,9 @@ describe('passkeys', () => {
     const credential = JSON.stringify(await newCredential());
     const answer = await browser.post(`${at}/passkey`, { _csrf: csrfOf(html), credential });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/account?done=passkey']);
-    expect(await (await browser.get('/account?done=passkey')).text()).toContain('The passkey has been added.');
+    expect(await (await browser.get('/account?done=passkey')).text()).toContain('Passkey added.');
     const refused = await browser.post(`${at}/passkey`, { _csrf: csrfOf(html), credential: '{' });
-    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('This passkey could not be used')]);
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('That passkey couldn’t be used')]);
   });
 
   test('twenty are enough', async () => {
@@ -274,7 +274,7 @@ describe('recovery codes', () => {
     expect((await list()).authenticators.find(({ kind }) => kind === 'recovery_codes')).toMatchObject({ codes_left: 9 });
     expect((await subjects()).slice(0, 2)).toEqual([
       expect.stringMatching(/^A recovery code was used/),
-      expect.stringMatching(/^You have new recovery codes/),
+      expect.stringMatching(/^New recovery codes/),
     ]);
   });
 
@@ -282,7 +282,7 @@ describe('recovery codes', () => {
     await addPasskey();
     const _csrf = csrfOf(await (await browser.get('/account')).text());
     const page = await browser.post(`${at}/recovery_codes`, { _csrf });
-    expect([page.status, await page.text()]).toEqual([201, expect.stringContaining('Keep your recovery codes')]);
+    expect([page.status, await page.text()]).toEqual([201, expect.stringContaining('Save your recovery codes')]);
   });
 });
 

@@ -14,10 +14,11 @@ import { addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, startManagedService, type Api, type Document } from '../support/management.js';
 import { cheapPasswords, freePort, startTestService, type TestService } from '../support/service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const leaked = 'leaked by somebody in 2019';
 const fresh = 'nobody has ever leaked this one';
-const sentence = 'This password is known from a data breach';
+const sentence = 'This password appeared in a data breach';
 
 let mirror: BreachMirror;
 let service: TestService;
@@ -149,8 +150,7 @@ describe('recovery', () => {
 describe('a change of one’s own', () => {
   test('is refused for a leaked password; nobody is asked before the current one was right', async () => {
     const user = await addUser(await service.context());
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     const before = await hashOfUser(user.id);
     expect((await post('/account/password', { current_password: 'wrong', password: leaked }, browser)).status).toBe(401);
     expect(mirror.asked).toEqual([]);
@@ -244,21 +244,16 @@ describe('the start', () => {
 });
 
 describe('whatever becomes of the mirror', () => {
-  test('sixty registrations at once with a mirror that hangs all succeed, after 1.5 s and not one after the other (attack 12.443)', async () => {
-    const started = await Promise.all(Array.from({ length: 60 }, provenAddress));
+  // How long that takes, and that who asks at once waits together, is held where the mirror is asked (test/domain/passwords/breached-passwords.test.ts).
+  test('registrations at once with a mirror that hangs all succeed, and others are served (attack 12.443)', async () => {
+    const started = await Promise.all(Array.from({ length: 6 }, provenAddress));
     mirror.misbehave = () => undefined;
-    const begun = performance.now();
-    const other = fetch(`${service.url}/login`).then((response) => [response.status, performance.now() - begun] as const);
-    const answers = await Promise.all(
-      started.map(({ registration_token }, i) => post('/register/complete', { registration_token, ...names, password: `${fresh} ${i}` })),
+    const answers = started.map(({ registration_token }, i) =>
+      post('/register/complete', { registration_token, ...names, password: `${fresh} ${i}` }),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    const ended = performance.now() - begun;
-    // One after the other would take a minute and a half.
-    expect(ended).toBeLessThan(30_000);
-    const [status, took] = await other;
-    expect(status).toBe(200);
-    expect(took).toBeLessThan(ended);
+    expect((await fetch(`${service.url}/login`)).status).toBe(200);
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array<number>(6).fill(201));
+    expect(mirror.asked.length).toBeGreaterThan(0);
   });
 
   test('neither a password nor its SHA-1, nor the beginning of one, is in the log (attack 12.441)', async () => {
@@ -295,9 +290,9 @@ test('every chosen password is hashed by `hashNewPassword`: whoever hashes by it
     files.map(async (name) => ((await readFile(join('src', name), 'utf8')).includes('passwords.hash(') ? [name] : [])),
   );
   expect(hashing.flat().sort()).toEqual([
-    'domain/passwords/new-password.ts',
     // The right password, just proven, at another cost.
-    'domain/passwords/prove-password.ts',
+    'domain/credentials/prove-password.ts',
+    'domain/users/new-password.ts',
     // A random one.
     'programs/demo/data.ts',
   ]);

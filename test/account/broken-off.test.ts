@@ -25,13 +25,13 @@ async function post(path: string, body: unknown): Promise<{ status: number; body
 
 /** How many events of the type are stored. */
 async function countOf(type: string): Promise<number> {
-  const rows = (await service.deps.knex('events').select('body')) as { body: string }[];
+  const rows = (await service.deps.db.knex('events').select('body')) as { body: string }[];
   return rows.filter((row) => (JSON.parse(row.body) as StoredEvent).event === type).length;
 }
 
 /** Sends the request and ends its database connection where it has written everything but its event. */
 async function cutOff<T>(send: () => Promise<T>): Promise<T> {
-  const { knex } = service.deps;
+  const { knex } = service.deps.db;
   const blocking = await knex.transaction();
   await blocking.raw('lock table events in access exclusive mode');
   const answer = send();

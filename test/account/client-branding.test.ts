@@ -1,9 +1,10 @@
 // Pages and mails on the way to a client look as its branding says; elsewhere they look like the environment.
 import { beforeAll, expect, test } from 'vitest';
 import { Browser, pkcePair } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const redirect_uri = 'https://notes.example/cb';
@@ -42,8 +43,8 @@ test('sign-in, registration and recovery on the way to it, each step of them; no
   looksLikeNotes(await pageOf(browser, `/register${query}`));
   const forgot = await pageOf(browser, `/password/forgot${query}`);
   looksLikeNotes(forgot);
-  expect(forgot).toMatch(/Afterwards you go on to\s*<strong>.*?<\/strong>/);
-  expect(await pageOf(browser, '/password/forgot')).not.toContain('Afterwards');
+  expect(forgot).toMatch(/You’ll continue to\s*<strong>.*?<\/strong>/);
+  expect(await pageOf(browser, '/password/forgot')).not.toContain('afterwards');
   // What a form of the sign-in answers, too.
   const return_to = new URLSearchParams(query).get('return_to') ?? '';
   looksLikeNotes(await (await browser.submit(login, { email: 'nobody@example.com', password: 'wrong', return_to }, '/login')).text());
@@ -63,8 +64,7 @@ test('the mail with the code of a registration on the way to it; and of one that
 
 test('consent and sign-out', async () => {
   const user = await addUser(await service.context());
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const third = await addClient(await service.context(), { redirect_uris: [redirect_uri], branding, first_party: false });
   const answer = await arrive(browser, third);
   looksLikeNotes(await pageOf(browser, answer === '' ? `/oauth/authorize?${new URLSearchParams({ client_id: third.id, redirect_uri, response_type: 'code', scope: 'openid', code_challenge: pkcePair().challenge, code_challenge_method: 'S256' })}` : answer)); // prettier-ignore

@@ -1,9 +1,9 @@
 // Whatever changes how somebody signs in takes a proof of the last minutes, of the second class where two-step is on.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { guessableTries } from '../../src/domain/authenticators/second-step.js';
+import { guessableTries } from '../../src/domain/sign-ins/second-step.js';
 import type { Context } from '../../src/domain/context.js';
 import { acrOf } from '../../src/domain/sessions/authentication-context.js';
-import { proofNow, proofsOf } from '../../src/domain/sessions/proofs.js';
+import { proofNow, proofsOf } from '../../src/domain/proofs/proofs.js';
 import { listAuthenticatorsOfUser } from '../../src/db/tables/authenticators.js';
 import { updateEnvironment } from '../../src/db/tables/environments.js';
 import { findSessionByToken, renewSession, type SessionRow } from '../../src/db/tables/sessions.js';
@@ -15,6 +15,7 @@ import { addClient, addUser, password } from '../support/data.js';
 import { giveTotp, totpCode } from '../support/factors.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
 
 const service = sharedService();
@@ -56,8 +57,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   nextStep();
   user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const changes = [
@@ -181,7 +181,7 @@ describe('POST /account/confirm', () => {
   test('after too many guesses codes of few digits are closed here as at sign-in, with the same code; a recovery code is taken', async () => {
     const { secret, recovery_codes } = await giveTotp(ctx, user.id);
     const tries = { try_count: 0, total_count: guessableTries, locked_until: null };
-    await service.deps.knex('second_step_tries').insert({ environment_id: ctx.environment.id, user_id: user.id, ...tries });
+    await service.deps.db.knex('second_step_tries').insert({ environment_id: ctx.environment.id, user_id: user.id, ...tries });
     nextStep();
     expect(codeOf(await confirm({ code: codeNow(secret) }))).toEqual([403, 'second_factor_unavailable']);
     expect((await confirm({ method: 'recovery_code', code: recovery_codes[0] })).status).toBe(200);
@@ -235,8 +235,7 @@ describe('POST /account/confirm', () => {
     expect(codeOf(await confirm({ credential: moved }))).toEqual([401, 'passkey_refused']);
     const owner = browser;
     const other = await addUser(ctx);
-    browser = new Browser(service.url);
-    await browser.login(other.email, password);
+    browser = await signedIn(service, other);
     browser.cookies.set('idp_csrf', owner.cookies.get('idp_csrf') as string);
     const { body } = await post('/account/confirm/passkey/options');
     expect(body['allowCredentials'] ?? []).toEqual([]);
@@ -274,7 +273,7 @@ describe('the page', () => {
     expect(html).toContain('name="password"');
     expect(html).not.toMatch(/name="code"|data-passkey=/);
     const wrong = await browser.post('/account/confirm', { _csrf: csrfOf(html), password: 'wrong', return_to: '/account?x' });
-    expect([wrong.status, await wrong.text()]).toEqual([401, expect.stringContaining('This is not your current password')]);
+    expect([wrong.status, await wrong.text()]).toEqual([401, expect.stringContaining('That isn’t your current password')]);
     const right = await browser.post('/account/confirm', { _csrf: csrfOf(html), password, return_to: '/account?x' });
     expect([right.status, right.headers.get('location')]).toEqual([303, '/account?x']);
   });
@@ -293,7 +292,7 @@ describe('the page', () => {
     const wrong = await browser.post('/account/confirm', { _csrf: csrfOf(html), recovery_code: 'BBBBB-BBBBB' });
     expect([wrong.status, await wrong.text()]).toEqual([
       422,
-      expect.stringMatching(/<details open>[\s\S]*not one of your unused recovery codes/),
+      expect.stringMatching(/<details open>[\s\S]*That isn’t one of your unused recovery codes/),
     ]);
     const right = await browser.post('/account/confirm', { _csrf: csrfOf(html), recovery_code: recovery_codes[0] as string });
     expect([right.status, right.headers.get('location')]).toEqual([303, '/account']);

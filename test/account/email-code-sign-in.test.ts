@@ -120,7 +120,7 @@ describe('the pages', () => {
       return_to: '/account?x=y',
     };
     const wrong = await browser.post('/login/code/verify', { ...fields, code: otherCode(code) });
-    expect([wrong.status, await wrong.text()]).toEqual([422, expect.stringContaining('This code is not right.')]);
+    expect([wrong.status, await wrong.text()]).toEqual([422, expect.stringContaining('That code is incorrect.')]);
     const done = await browser.post('/login/code/verify', { ...fields, code });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/account?x=y']);
     const over = await new Browser(service.url).get(onward);
@@ -132,7 +132,7 @@ describe('the pages', () => {
     const answer = await browser.submit('/login/code', { email: 'ada@' });
     expect([answer.status, await answer.text()]).toEqual([
       422,
-      expect.stringContaining('Enter an email address in the form name@example.com.'),
+      expect.stringContaining('Enter an email address such as name@example.com.'),
     ]);
   });
 

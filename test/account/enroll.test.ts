@@ -207,7 +207,7 @@ describe('the pages', () => {
     expect([wrong.status, (await wrong.text()).includes(secret.slice(0, 4))]).toEqual([422, true]);
     const done = await browser.post('/login/enroll/totp/verify', { ...fields, authenticator_id, code: totpCode(secret, now()) });
     const codes = await done.text();
-    expect([done.status, codes.includes('Keep your recovery codes'), codes.includes('href="/account?x=y"')]).toEqual([200, true, true]);
+    expect([done.status, codes.includes('Save your recovery codes'), codes.includes('href="/account?x=y"')]).toEqual([200, true, true]);
     expect(await isSignedIn(browser)).toBe(true);
   });
 
@@ -283,7 +283,7 @@ describe('a session that is to reach a higher class', () => {
 test('an enrolment that the browser breaks off is no error in the log, and nothing is left of it', async () => {
   await setEnvironment(service, { second_factor_policy: 'required' });
   const { user, browser } = await enrolling();
-  const { knex } = service.deps;
+  const { knex } = service.deps.db;
   const lines = () => service.log.map((line) => JSON.parse(line) as { level: number; path?: string; aborted?: boolean });
   const before = service.log.length;
   const blocking = await knex.transaction();
@@ -334,7 +334,7 @@ test('a passkey that is half sent when the browser leaves is no error in the log
       .slice(before)
       .filter(({ level }) => level >= 40),
   ).toEqual([]);
-  expect(await service.deps.knex('authenticators').where({ user_id: user.id, status: 'active' })).toEqual([]);
+  expect(await service.deps.db.knex('authenticators').where({ user_id: user.id, status: 'active' })).toEqual([]);
   const again = new SoftwareAuthenticator().create(await creationOptionsAt(browser, '/login/enroll/passkey/options'), home());
   expect((await browser.postJson('/login/enroll/passkey', { credential: again })).status).toBe(200);
 });

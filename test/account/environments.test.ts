@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { startRegistration } from '../../src/domain/registration/registration.js';
-import { startPasscode } from '../../src/domain/registration/passcodes.js';
+import { startPasscode } from '../../src/domain/passcodes/passcodes.js';
 import { countPasswordTry, returnPasswordTry } from '../../src/db/tables/browser_lockouts.js';
-import { noteHalfUsed, returnGuess } from '../../src/db/tables/passcode_budgets.js';
+import { noteHalfUsed, returnPasscodeGuess } from '../../src/db/tables/passcode_budgets.js';
 import {
   completePasscode,
   consumePasscode,
@@ -22,11 +22,12 @@ import { listLiveSessionsOfUser } from '../../src/db/tables/sessions.js';
 import { listRecentMails } from '../../src/db/tables/mails.js';
 import { digest } from '../../src/lib/digest.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { Browser, signedIn } from '../support/browser.js';
+import { Browser } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { jsonFrom, fromAddress } from '../support/from-address.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const foreign = shared(() => addEnvironment(service.deps, 'staging'));
@@ -69,13 +70,13 @@ test('passcodes, mails and sessions of one environment are not there in another'
   for (const end of ['right', 'unseen'] as const)
     await returnPasswordTry(scope, { ...tried, browser_locked: true, account_locked: true }, lockout, end);
   expect(await countPasswordTry(scope, tried, { ...lockout, threshold: 1 })).toMatchObject({ browser_locked: true });
-  const ofOwn = own.knex('browser_lockouts').where({ environment_id: own.environment.id });
+  const ofOwn = own.db.knex('browser_lockouts').where({ environment_id: own.environment.id });
   expect(await ofOwn).toMatchObject([{ failed_login_count: 1, locked_until: null }]);
   const spent = { environment_id: own.environment.id, window_started_at: now, guess_count: 3 };
-  await own.knex('passcode_budgets').insert(spent);
-  await returnGuess(scope);
+  await own.db.knex('passcode_budgets').insert(spent);
+  await returnPasscodeGuess(scope);
   expect(await noteHalfUsed(scope, 1, now)).toBe(false);
-  expect(await own.knex('passcode_budgets')).toEqual([{ ...spent, half_noted_at: null }]);
+  expect(await own.db.knex('passcode_budgets')).toEqual([{ ...spent, half_noted_at: null }]);
   expect(await consumePasscode(scope, passcode, now)).toBeNull();
   const renewal = {
     code_digest: token,

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
 import { transaction } from '../../src/domain/context.js';
 import { noOrigin } from '../../src/domain/origin.js';
-import { rememberBrowser, rememberedProof } from '../../src/domain/sign-ins/devices.js';
+import { rememberBrowser, rememberedProof } from '../../src/domain/sessions/remembered-browsers.js';
 import { proveAddress } from '../../src/domain/users/address-proof.js';
 import { listAuthenticatorsOfUser } from '../../src/db/tables/authenticators.js';
 import { addConsent, listConsentsOfUser } from '../../src/db/tables/consents.js';
@@ -21,6 +21,7 @@ import { manage, type Api } from '../support/management.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { auditRows } from '../support/security-events.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
@@ -98,7 +99,7 @@ async function expectNothingLeft({
   const through = new Browser(service.url);
   const asked = await loginThrough(through, connection);
   expect([asked.status, through.cookies.has('session')]).toEqual([200, false]);
-  expect(await asked.text()).toContain('Connect Corp to your account again');
+  expect(await asked.text()).toContain('Reconnect Corp to your account');
   expect((await new Browser(service.url).postJson('/login', { email: user.email, password })).status).toBe(401);
   expect(await reload(user)).toMatchObject({
     email_verified: true,
@@ -165,7 +166,7 @@ describe.each(proofs)('the first proof of an address, by %s', (_how, prove) => {
     expect(more).toEqual([]);
     const gone = [
       'Passkeys, authenticator apps and recovery codes were removed',
-      'Applications have lost their access',
+      'Applications lost access',
       'Corp (eve at evil dot example)',
     ];
     for (const text of gone) expect(mail?.text).toContain(text);
@@ -186,8 +187,7 @@ describe.each(proofs)('the first proof of an address, by %s', (_how, prove) => {
 describe('what the first proof leaves alone', () => {
   test('an address that was proven before: the account keeps all that it has', async () => {
     const user = await addUser(ctx);
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     await giveTotp(ctx, user.id);
     await byEmailedCode(user);
     await patch(user, { email_verified: true });
@@ -261,7 +261,7 @@ describe('a sign-in at a provider that is under way while the address is proven'
     await transaction(ctx, async (tx) => {
       await proveAddress(tx, await reload(user), { administrator: null, origin: noOrigin });
       answer = browser.get(back.pathname + back.search);
-      const waiting = ctx.knex('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'");
+      const waiting = ctx.db.knex('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'");
       await expect.poll(async () => (await waiting.clone()).length, { timeout: 10_000 }).toBe(1);
     });
     return [(await answer) as Response, browser];
@@ -269,15 +269,15 @@ describe('a sign-in at a provider that is under way while the address is proven'
 
   test('signs nobody in (attack 11.1057)', async () => {
     const [answer, browser] = await overtaken(await addUser(ctx, { email_verified: false }));
-    expect([answer.status, await isSignedIn(browser)]).toEqual([401, false]);
+    expect([answer.status, await isSignedIn(browser)]).toEqual([410, false]);
   });
 
   test('nor half, where a second step was due (attack 11.1057)', async () => {
     const user = await addUser(ctx, { email_verified: false });
     await giveTotp(ctx, user.id);
     const [answer, browser] = await overtaken(user);
-    expect([answer.status, browser.cookies.has('idp_signin')]).toEqual([401, false]);
-    expect(await ctx.knex('sign_ins').where({ user_id: user.id })).toEqual([]);
+    expect([answer.status, browser.cookies.has('idp_signin')]).toEqual([410, false]);
+    expect(await ctx.db.knex('sign_ins').where({ user_id: user.id })).toEqual([]);
   });
 });
 
@@ -293,7 +293,7 @@ describe('what administrators change is told to the person by mail', () => {
     const user = await addUser(ctx);
     await patch(user, { password: fresh });
     const mail = await lastMailTo(service.url, user.email);
-    expect(mail.subject).toBe('Your password at Default was changed');
+    expect(mail.subject).toBe('Your Default password was changed');
     for (const text of ['An administrator set a new password', `${service.url}/password/forgot`]) expect(mail.text).toContain(text);
   });
 
@@ -302,8 +302,8 @@ describe('what administrators change is told to the person by mail', () => {
     const moved = `moved-${user.email}`;
     await patch(user, { email: moved });
     const [old, now] = [await lastMailTo(service.url, user.email), await lastMailTo(service.url, moved)];
-    expect([old.subject, now.subject]).toEqual(Array(2).fill('The email address of your account at Default was changed'));
-    expect(old.text).toContain('This address no longer signs you in');
+    expect([old.subject, now.subject]).toEqual(Array(2).fill('Your Default email address was changed'));
+    expect(old.text).toContain('You can no longer sign in with this address');
     expect(`${old.text}${old.html}`).not.toContain('moved');
     expect(now.text).toContain('made this the email address of your account');
     await patch(user, { email: moved.toUpperCase(), nickname: 'Countess' });
@@ -325,6 +325,6 @@ describe('what administrators change is told to the person by mail', () => {
     expect((await lastMailTo(service.url, user.email)).text).toContain('The authenticator app “Moved” was added to your account');
     expect((await api.delete(`/authenticators/${id}`)).status).toBe(204);
     const subjects = (await mailTo(service.url, user.email)).map(({ subject }) => subject);
-    expect(subjects).toContain('An authenticator app was removed at Default');
+    expect(subjects).toContain('An authenticator app was removed from your Default account');
   });
 });

@@ -3,10 +3,11 @@ import { beforeEach, expect, test } from 'vitest';
 import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import type { Browser } from '../support/browser.js';
-import { csrfOf, signedIn } from '../support/browser.js';
+import { csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);

@@ -2,8 +2,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { noOrigin } from '../../src/domain/origin.js';
-import { codeLength, budgetWindowMs, environmentBudget, longCodeLength } from '../../src/domain/registration/guess-budget.js';
-import { startPasscode, tryCode } from '../../src/domain/registration/passcodes.js';
+import { codeLength, budgetWindowMs, environmentBudget, longCodeLength } from '../../src/domain/passcodes/guess-budget.js';
+import { startPasscode, tryCode } from '../../src/domain/passcodes/passcodes.js';
 import { resendCode, startRegistration, verifyRegistration } from '../../src/domain/registration/registration.js';
 import { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
@@ -21,7 +21,7 @@ let ctx: Context;
 let count = 0;
 
 beforeAll(async () => void (ctx = await service.context()));
-beforeEach(() => service.deps.knex('passcode_budgets').delete());
+beforeEach(() => service.deps.db.knex('passcode_budgets').delete());
 
 const newAddress = () => ({ email: `odds-${++count}@example.com`, email_key: `odds-${count}@example.com` });
 const newestCode = async (email: string) => {
@@ -104,7 +104,7 @@ describe('owners', () => {
     for (let i = 0; i < 4; i++) opened.push(await start('/password/forgot', 'reset_id'));
     for (const { id, code } of opened) for (let i = 0; i < 5; i++) expect((await reset(id, otherCode(code))).status).toBe(422);
     // The environment's budget is not what ends it.
-    await service.deps.knex('passcode_budgets').delete();
+    await service.deps.db.knex('passcode_budgets').delete();
     expect((await reset(waiting.id, waiting.code)).status).toBe(410);
     for (let round = 0; round < 3; round++) {
       const stranger = await start('/password/forgot', 'reset_id');
@@ -114,7 +114,7 @@ describe('owners', () => {
       expect((await reset(own.id, own.code)).status).toBe(200);
     }
     // Ten-digit codes spend nothing of the environment's budget.
-    expect(await service.deps.knex('passcode_budgets')).toEqual([]);
+    expect(await service.deps.db.knex('passcode_budgets')).toEqual([]);
     // Of another address nothing is longer.
     const other = newAddress();
     await startRegistration(ctx, other, noOrigin);
@@ -133,7 +133,7 @@ describe('owners', () => {
       service.clock.advance(10_000);
     }
     const used = { environment_id: ctx.environment.id, window_started_at: service.clock.now(), guess_count: environmentBudget };
-    await service.deps.knex('passcode_budgets').insert(used);
+    await service.deps.db.knex('passcode_budgets').insert(used);
     await begin();
     /** Seconds that the answers told them to wait, one after the other. */
     let waited = 0;

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
-import { Browser, signedIn } from '../support/browser.js';
+import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { createProofKey } from '../support/dpop.js';
 import { addTwoStepUser, givePasskey, halfSignedIn, refusalOf, setEnvironment } from '../support/factors.js';
@@ -12,6 +12,7 @@ import { lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, startManagedService, type Api, type Document } from '../support/management.js';
 import { oauthPost } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { createClientKey } from '../support/signed-jwt.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
 
@@ -56,7 +57,10 @@ describe('answering', () => {
     expect((await narrow.get(`/custom_domains/${id}`)).body['data'].attributes.status).toBe('pending');
     expect((await api.patch(`/custom_domains/${id}/verify`)).status).toBe(200);
     const mail = await lastMailTo(service.url, administrator.email);
-    expect([mail.subject, mail.text.includes('login dot narrow dot example')]).toEqual(['Default can be reached at another domain', true]);
+    expect([mail.subject, mail.text.includes('login dot narrow dot example')]).toEqual([
+      'Default can now be reached at another domain',
+      true,
+    ]);
     expect(codeOf(await narrow.delete(`/custom_domains/${id}`))).toEqual([403, 'scope_escalation']);
     expect((await api.delete(`/custom_domains/${id}`)).status).toBe(204);
   });

@@ -9,6 +9,7 @@ import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { setEnvironment } from '../support/factors.js';
 import { jsonFrom } from '../support/from-address.js';
+import { passTime } from '../support/rate-limits.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
 
@@ -55,7 +56,7 @@ describe('lockout', () => {
     expect(await signIn(other, user.email, password)).toBe(200);
     service.clock.advance(901_000);
     expect(await signIn(guesser, user.email, password)).toBe(200);
-    expect(await service.deps.knex('browser_lockouts')).toEqual([]);
+    expect(await service.deps.db.knex('browser_lockouts')).toEqual([]);
   });
 });
 
@@ -91,7 +92,7 @@ describe('who is known', () => {
     const user = await addUser(ctx);
     const browser = await knownBrowser(user);
     service.clock.advance(1000);
-    await ctx.knex('users').where({ id: user.id }).update({ password_changed_at: service.clock.now() });
+    await ctx.db.knex('users').where({ id: user.id }).update({ password_changed_at: service.clock.now() });
     expect(await known(browser, user)).toBe(false);
   });
 });
@@ -123,20 +124,20 @@ test.each([
 ])(
   'strangers who have mails sent to somebody by %s, as many as they may, keep no known browser from it (attack 12.1059)',
   async (path, minutes) => {
-    const limited = await startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_STORE: 'memory' });
+    const limited = await startTestService({ RATE_LIMITS: 'on' });
     try {
       await setEnvironment(limited, { email_code_sign_in_enabled: true });
       const user = await addUser(await limited.context());
       const known = await knownBrowser(user, limited);
       const ask = async () => (await jsonFrom('127.0.3.200', `${limited.url}${path}`, { email: user.email })).status;
       for (let minute = 0; minute < minutes; minute++) {
-        limited.clock.advance(61_000);
+        await passTime(limited, 61_000);
         for (let i = 0; i < 10; i++) expect(await ask()).toBe(202);
         // The minute's limit, then the longer one: each has a window of its own for the browser that the account knows.
         expect(await ask()).toBe(429);
         expect((await known.postJson(path, { email: user.email })).status).toBe(202);
       }
-      limited.clock.advance(61_000);
+      await passTime(limited, 61_000);
       expect(await ask()).toBe(429);
       expect((await known.postJson(path, { email: user.email })).status).toBe(202);
       // Of another account it knows nothing: it is anybody there.

@@ -41,7 +41,7 @@ describe('the switch of a page that answers a form (specification 4.13.3)', () =
     expect([switched.status, langOf(again), browser.cookies.get('idp_language')]).toEqual([200, 'de', 'de']);
     expect(formOf(again, 'complete')).toMatchObject({ first_name: 'Ada', last_name: 'Lovelace', password: '' });
     expect(again).not.toContain('a password that stays here');
-    expect(await ctx.knex('users').where({ email })).toEqual([]);
+    expect(await ctx.db.knex('users').where({ email })).toEqual([]);
     const done = await browser.post('/register/complete', { ...formOf(again, 'complete'), password: 'a password that stays here' });
     expect(done.status).toBe(303);
   });

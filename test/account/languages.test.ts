@@ -2,10 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { updateEnvironment } from '../../src/db/tables/environments.js';
-import { Browser, csrfOf, signedIn } from '../support/browser.js';
+import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser } from '../support/data.js';
 import { startTestService } from '../support/service.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startTestService());
 const ctx = contextOf(service);
@@ -53,6 +54,8 @@ describe('the language of a page (specification 4.13.1)', () => {
     const { html } = await page(browser, '/account', { 'accept-language': 'de' });
     expect(langOf(html)).toBe('ja');
     expect(html).toContain('パスワードを変更');
+    const names = [...html.matchAll(/ name="(first_name|last_name)"/g)].map(([, name]) => name);
+    expect(names, 'the family name comes first').toEqual(['last_name', 'first_name']);
   });
 
   test('is the environment’s where nobody asks for one', async () => {
@@ -132,11 +135,11 @@ describe('a refusal', () => {
     const browser = new Browser(service.url, { 'accept-language': 'de' });
     const answer = await browser.submit('/login', { email: 'nobody@example.com', password: 'wrong' });
     expect(answer.status).toBe(401);
-    expect(await answer.text()).toContain('Die E-Mail-Adresse oder das Passwort ist nicht richtig.');
+    expect(await answer.text()).toContain('E-Mail-Adresse oder Passwort ist falsch.');
     const json = await browser.postJson('/login', { email: 'nobody@example.com', password: 'wrong' });
     expect(await json.json()).toMatchObject({
       error: 'invalid_credentials',
-      error_description: 'The email address or the password is not right. Try again, or reset your password.',
+      error_description: 'The email address or password is incorrect. Try again, or reset your password.',
     });
   });
 
@@ -150,15 +153,15 @@ describe('a refusal', () => {
   const inGerman = { accept: 'text/html', 'accept-language': 'de' };
 
   test.each<[number, string, string, RequestInit]>([
-    [405, '/login', 'So lässt sich an dieser Adresse nichts tun.', { method: 'PUT' }],
-    [413, '/login', 'Was gesendet wurde, ist zu groß.', { method: 'POST', body: new URLSearchParams({ email: 'x'.repeat(70_000) }) }],
+    [405, '/login', 'Diese Adresse kann so nicht verwendet werden.', { method: 'PUT' }],
+    [413, '/login', 'Die gesendeten Daten sind zu groß.', { method: 'POST', body: new URLSearchParams({ email: 'x'.repeat(70_000) }) }],
     [
       400,
       '/login',
-      'Was gesendet wurde, ist nicht lesbar.',
+      'Die gesendeten Daten sind nicht lesbar.',
       { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } },
     ],
-    [415, '/login', 'Was gesendet wurde, ist nicht lesbar.', { method: 'POST', body: 'x=1', headers: { 'content-encoding': 'gzip' } }],
+    [415, '/login', 'Die gesendeten Daten sind nicht lesbar.', { method: 'POST', body: 'x=1', headers: { 'content-encoding': 'gzip' } }],
     [403, '/login', 'Dieses Formular', { method: 'POST', body: 'email=x', headers: { 'content-type': 'text/plain' } }],
     [400, '/login?%00', 'Diese Adresse ist nicht lesbar.', {}],
     [400, '/account/sessions/%E0%A4%A/revoke', 'Diese Adresse ist nicht lesbar.', { method: 'POST', body: '' }],

@@ -79,12 +79,12 @@ test('a password is taken as typed, to its last character (attack 10.118)', asyn
   const ctx = await service.context();
   const long = `${'pass phrase '.repeat(10)}🔑 ünï`;
   const [one, other] = [`${'k'.repeat(36)}${'7'.repeat(36)} one`, `${'k'.repeat(36)}${'7'.repeat(36)} two`];
-  const user = await newUser({ password_hash: await ctx.passwords.hash(long) });
+  const user = await newUser({ password_hash: await ctx.crypto.passwords.hash(long) });
   expect((await login(user.email, long)).status).toBe(200);
   expect((await login(user.email, long.trimEnd().slice(0, -1))).status).toBe(401);
-  const twin = await newUser({ password_hash: await ctx.passwords.hash(one) });
+  const twin = await newUser({ password_hash: await ctx.crypto.passwords.hash(one) });
   expect([(await login(twin.email, one)).status, (await login(twin.email, other)).status]).toEqual([200, 401]);
-  const holed = await newUser({ password_hash: await ctx.passwords.hash('before\0 after it') });
+  const holed = await newUser({ password_hash: await ctx.crypto.passwords.hash('before\0 after it') });
   const form = new Browser(service.url);
   expect([(await login(holed.email, 'before\0 after it')).status, (await login(holed.email, 'before')).status]).toEqual([200, 401]);
   expect((await form.login(holed.email, 'before\0 after it')).status).toBe(303);

@@ -136,7 +136,7 @@ test('a template of the language that is decided on comes before the built-in te
     created_at: now,
     updated_at: now,
   };
-  await ctx.knex('mail_templates').insert([
+  await ctx.db.knex('mail_templates').insert([
     { ...row, id: '019ab3c2-0000-7000-8000-000000000001', locale: 'sv', subject: 'Svenska' },
     { ...row, id: '019ab3c2-0000-7000-8000-000000000002', locale: 'fr', subject: 'Français' },
   ]);
@@ -152,6 +152,6 @@ test('a template of the language that is decided on comes before the built-in te
     expect(await mailed('de', 'fr')).toMatchObject({ subject: `Passwort bei ${ctx.environment.name} zurücksetzen`, language: 'de' });
     expect(await mailed(null, 'fr-CA')).toMatchObject({ subject: 'Français', language: 'fr' });
   } finally {
-    await ctx.knex('mail_templates').delete();
+    await ctx.db.knex('mail_templates').delete();
   }
 });

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
-import { deviceOf } from '../../src/http/auth/device-cookie.js';
+import { cookieDeviceOf } from '../../src/http/auth/device-cookie.js';
 import { drainMails } from '../../src/outbox/mail/send.js';
 import { permit } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
@@ -43,7 +43,7 @@ async function noticesTo(email: string) {
     .poll(
       async () => {
         await drainMails(service.deps);
-        return Number((await service.deps.knex('mails').where({ status: 'pending' }).count('* as count'))[0]?.['count']);
+        return Number((await service.deps.db.knex('mails').where({ status: 'pending' }).count('* as count'))[0]?.['count']);
       },
       { timeout: 10_000 },
     )
@@ -62,7 +62,7 @@ describe('a browser that is new', () => {
       expect(words).toContain('Chrome on macOS');
       expect(words).toContain('127.0.0.1');
       expect(words).toMatch(/When: \d{1,2} \w+ \d{4} at \d\d:\d\d UTC/);
-      expect(words).toContain('If it wasn’t you, end that session and change your password');
+      expect(words).toContain('If this wasn’t you, end that session and change your password');
       expect(words).toContain(`${service.url}/account`);
     }
     await browser.postJson('/logout', {});
@@ -143,7 +143,7 @@ test('the cookie is sealed for its environment; one that was made up, or is anot
   expect(cookie).toMatch(/Max-Age=34560000; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax/);
   const value = browser.cookies.get('idp_device') ?? '';
   const withCookie = (of: Context, device: string) =>
-    deviceOf({ ctx: of, headers: { cookie: `idp_device=${device}` } } as unknown as Request);
+    cookieDeviceOf({ ctx: of, headers: { cookie: `idp_device=${device}` } } as unknown as Request);
   expect(withCookie(ctx, value)?.users.map(([id]) => id)).toEqual([user.id]);
   expect(withCookie(await addEnvironment(service.deps, 'second'), value)).toBeNull();
   expect(value).not.toContain(user.id);

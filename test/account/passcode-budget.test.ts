@@ -1,7 +1,7 @@
 // Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
-import { environmentBudget } from '../../src/domain/registration/guess-budget.js';
+import { environmentBudget } from '../../src/domain/passcodes/guess-budget.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo, otherCode, type CapturedMail } from '../support/mailbox.js';
@@ -16,14 +16,16 @@ beforeAll(async () => {
   ctx = await service.context();
   browser = new Browser(service.url);
 });
-beforeEach(() => service.deps.knex('passcode_budgets').delete());
+beforeEach(() => service.deps.db.knex('passcode_budgets').delete());
 
 const budget = environmentBudget;
 
 /** As if so many wrong codes had come within this hour. */
 const used = (guess_count: number) =>
-  service.deps.knex('passcode_budgets').insert({ environment_id: ctx.environment.id, window_started_at: service.clock.now(), guess_count });
-const guesses = async () => ((await service.deps.knex('passcode_budgets').first()) as { guess_count: number } | undefined)?.guess_count;
+  service.deps.db
+    .knex('passcode_budgets')
+    .insert({ environment_id: ctx.environment.id, window_started_at: service.clock.now(), guess_count });
+const guesses = async () => ((await service.deps.db.knex('passcode_budgets').first()) as { guess_count: number } | undefined)?.guess_count;
 
 async function started() {
   const email = `guess-${++count}@example.com`;
@@ -97,7 +99,7 @@ describe('the budget', () => {
 
   test('is each environment’s own', async () => {
     const other = await addEnvironment(service.deps, 'elsewhere');
-    await service.deps
+    await service.deps.db
       .knex('passcode_budgets')
       .insert({ environment_id: other.environment.id, window_started_at: service.clock.now(), guess_count: budget });
     const { registration_id, code } = await started();
@@ -125,9 +127,9 @@ test('half used: one line in the log and one count for each hour, and another wh
     detail: { guess_count: budget / 2, budget },
     level: 40,
   });
-  await service.deps.knex('passcode_budgets').update({ guess_count: 0 });
+  await service.deps.db.knex('passcode_budgets').update({ guess_count: 0 });
   const { registration_id, code } = await started();
-  await service.deps.knex('passcode_budgets').update({ guess_count: budget - 1 });
+  await service.deps.db.knex('passcode_budgets').update({ guess_count: budget - 1 });
   await verify(registration_id, otherCode(code));
   expect(logged('passcode.budget_used_up').at(-1)).toMatchObject({ detail: { guess_count: budget, budget } });
   expect([await metric('half_used'), await metric('used_up')]).toEqual([(before[0] ?? 0) + 1, (before[1] ?? 0) + 1]);
@@ -139,7 +141,7 @@ describe('from half of the budget on', () => {
     await used(budget / 2);
     const longer = await started();
     expect([waiting.code.length, longer.code.length]).toEqual([6, 10]);
-    await service.deps.knex('passcode_budgets').update({ guess_count: budget });
+    await service.deps.db.knex('passcode_budgets').update({ guess_count: budget });
     expect((await verify(waiting.registration_id, waiting.code)).status).toBe(429);
     expect((await verify(longer.registration_id, '0123456789')).body).toMatchObject({ error: 'invalid_code', attempts_left: 4 });
     expect((await verify(longer.registration_id, longer.code)).status).toBe(200);

@@ -105,7 +105,7 @@ describe('signing in', () => {
     const answer = await browser.post('/login/passkey', { _csrf, credential: JSON.stringify(credential) });
     const page = await answer.text();
     expect([answer.status, page.includes(`data-unknown-passkey="${credential.id}" data-rp-id="localhost"`)]).toEqual([401, true]);
-    expect(page).toContain('This passkey does not sign anybody in here any more.');
+    expect(page).toContain('That passkey no longer signs anyone in here.');
   });
 
   test('a challenge is good once, for five minutes, in the browser that it was made for (attack 25.539)', async () => {

@@ -1,7 +1,7 @@
 import bcrypt from 'bcryptjs';
 import { beforeAll, expect, test, vi } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
-import { changePassword } from '../../src/domain/passwords/change.js';
+import { changePassword } from '../../src/domain/credentials/password-change.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUser, type UserRow } from '../../src/db/tables/users.js';
@@ -22,14 +22,14 @@ const hashOf = async (user: UserRow) => (await findUser(ctx.scope, user.id))?.pa
 
 /** Runs `attempt` with the old password while a reset is about to commit: the old password is right when it is checked, and isn't afterwards. */
 async function duringReset<T>(user: UserRow, attempt: () => Promise<T>): Promise<{ result: T; hash: string }> {
-  const hash = await ctx.passwords.hash(fresh);
-  const reset = await service.deps.knex.transaction();
+  const hash = await ctx.crypto.passwords.hash(fresh);
+  const reset = await service.deps.db.knex.transaction();
   await reset('users').where({ id: user.id }).update({ password_hash: hash, password_changed_at: new Date() });
   await reset('sessions').where({ user_id: user.id }).whereNull('revoked_at').update({ revoked_at: new Date() });
   const running = attempt();
   await vi.waitFor(
     async () => {
-      const [waiting] = await service.deps
+      const [waiting] = await service.deps.db
         .knex('pg_stat_activity')
         .whereRaw('datname = current_database()')
         .where({ wait_event_type: 'Lock' })
@@ -47,7 +47,7 @@ test('a login that was checked before a reset and ends after it opens no session
   const { result } = await duringReset(user, () => new Browser(service.url).postJson('/login', { email: user.email, password }));
   expect([result.status, ((await result.json()) as { error: string }).error]).toEqual([401, 'invalid_credentials']);
   expect(result.headers.getSetCookie()).toEqual([]);
-  expect(await service.deps.knex('sessions').where({ user_id: user.id }).whereNull('revoked_at')).toEqual([]);
+  expect(await service.deps.db.knex('sessions').where({ user_id: user.id }).whereNull('revoked_at')).toEqual([]);
   expect((await new Browser(service.url).postJson('/login', { email: user.email, password: fresh })).status).toBe(200);
 });
 

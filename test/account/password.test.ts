@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startPasswordReset } from '../../src/domain/passwords/reset.js';
+import { startPasswordReset } from '../../src/domain/credentials/password-reset.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
@@ -152,7 +152,7 @@ describe('recovery', () => {
       expect([status, body]).toEqual([202, { reset_id: expect.any(String), expires_in: 600 }]);
       const guess = await post('/password/reset', { reset_id: body['reset_id'], code: '123456', password: fresh });
       expect([guess.status, guess.body['attempts_left']]).toEqual([422, 4]);
-      await expect.poll(async () => (await service.deps.knex('mails').where({ recipient: email, status: 'pending' })).length).toBe(0);
+      await expect.poll(async () => (await service.deps.db.knex('mails').where({ recipient: email, status: 'pending' })).length).toBe(0);
       expect(await mailTo(service.url, email)).toEqual([]);
     }
   });
@@ -164,7 +164,7 @@ describe('recovery', () => {
     const mail = await lastMailTo(service.url, user.email);
     expect(JSON.stringify(started)).not.toContain(codeIn(mail));
     expect(started.expires_in).toBe(86_400);
-    expect(mail.text).toContain('An administrator asked');
+    expect(mail.text).toContain('An administrator requested');
     service.clock.advance(3_600_000);
     expect((await post('/password/reset', { reset_id: started.reset_id, code: codeIn(mail), password: fresh })).status).toBe(200);
     const events = await eventsOf(service, user.id);
@@ -199,7 +199,7 @@ describe('recovery', () => {
     const reset_id = new URL(path, service.url).searchParams.get('reset_id') ?? '';
     const code = codeIn(await lastMailTo(service.url, user.email));
     const wrong = await browser.submit(path, { reset_id, code: otherCode(code), password: fresh }, '/password/reset');
-    expect([wrong.status, await wrong.text()]).toEqual([422, expect.stringContaining('This code is not right')]);
+    expect([wrong.status, await wrong.text()]).toEqual([422, expect.stringContaining('That code is incorrect')]);
     const weak = await browser.submit(path, { reset_id, code, password: 'short' }, '/password/reset');
     expect(await weak.text()).toMatch(new RegExp(`value="${code}"[\\s\\S]*at least 8 characters`));
     const done = await browser.submit(path, { reset_id, code, password: fresh, return_to: '/account' }, '/password/reset');
@@ -286,10 +286,10 @@ describe('change', () => {
     const user = await newUser();
     const browser = await signedIn(user);
     const refused = await browser.submit('/account', { current_password: 'not it', password: fresh }, '/account/password');
-    expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining('This is not your current password')]);
+    expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining('That isn’t your current password')]);
     const done = await browser.submit('/account', { current_password: password, password: fresh }, '/account/password');
     expect(done.headers.get('location')).toBe('/account?done=password');
-    expect(await (await browser.get('/account?done=password')).text()).toContain('Your password has been changed');
+    expect(await (await browser.get('/account?done=password')).text()).toContain('Password changed');
   });
 
   test('an account without a password has none to change', async () => {

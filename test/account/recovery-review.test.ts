@@ -7,7 +7,7 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
-import { findReviewed, mintReview } from '../../src/domain/passwords/review.js';
+import { findReviewed, mintReview } from '../../src/domain/credentials/review.js';
 import { plainWords } from '../../src/lib/plain-words.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 
@@ -72,7 +72,7 @@ test('as JSON: the answer has both, and the token drops', async () => {
   });
   expect([answer.status, await answer.json()]).toEqual([200, { disconnected: 1, redirect_to: '/login?notice=password_reset' }]);
   expect(await linked()).toEqual([mine.id]);
-  const trace = (await service.deps.knex('audit_logs').where({ target_id: theirs.id })) as Record<string, unknown>[];
+  const trace = (await service.deps.db.knex('audit_logs').where({ target_id: theirs.id })) as Record<string, unknown>[];
   expect(trace).toEqual([
     expect.objectContaining({ action: 'identity.unlinked', actor_id: user.id, ip_address: expect.any(String) as string }),
   ]);
@@ -83,7 +83,7 @@ test('the mail names what still signs in', async () => {
   const browser = new Browser(service.url);
   await browser.postJson('/password/reset', { ...(await forgot(browser)), password: fresh });
   const mail = await lastMailTo(service.url, user.email);
-  expect(mail.text).toContain('These accounts still sign you in');
+  expect(mail.text).toContain('These accounts can still sign you in');
   // The address is somebody's words: no mail program makes a link of it.
   expect(mail.text).toContain(plainWords('Hub (eve@hub.example)'));
   expect(mail.text).toContain(`${service.url}/account`);

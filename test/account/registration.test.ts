@@ -3,10 +3,11 @@ import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import { Browser } from '../support/browser.js';
-import { addUser, password } from '../support/data.js';
+import { addUser } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo, otherCode } from '../support/mailbox.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startTestService({}, { overrides: { passwords: createPasswordHasher() } }));
 let sequence = 0;
@@ -65,7 +66,7 @@ describe('by JSON', () => {
     const user = await usersOf(email);
     expect(user?.password_hash).toMatch(/^\$argon2id\$/);
     expect(await listRoleNamesOfUser(ctx.scope, user?.id ?? '')).toEqual(['member']);
-    const sessions = (await ctx.knex('sessions').where({ user_id: user?.id })) as { amr: string[] }[];
+    const sessions = (await ctx.db.knex('sessions').where({ user_id: user?.id })) as { amr: string[] }[];
     expect(sessions.map((session) => session.amr)).toEqual([['otp', 'pwd']]);
     expect((await new Browser(service.url).login(email, strong)).status).toBe(303);
   });
@@ -120,7 +121,7 @@ describe('by JSON', () => {
 
   test('only allowed domains may register', async () => {
     const ctx = await service.context();
-    await ctx
+    await ctx.db
       .knex('environments')
       .where({ id: ctx.environment.id })
       .update({ allowed_email_domains: ['Corp.Example'] });
@@ -132,7 +133,7 @@ describe('by JSON', () => {
       }
       expect((await post('/register', { email: 'U@CORP.EXAMPLE' })).status).toBe(202);
     } finally {
-      await ctx.knex('environments').where({ id: ctx.environment.id }).update({ allowed_email_domains: [] });
+      await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ allowed_email_domains: [] });
       await expect.poll(async () => (await post('/register', { email: newAddress() })).status).toBe(202);
     }
   });
@@ -247,10 +248,10 @@ describe('attacks', () => {
     'a@[127.0.0.1]',
   ])('%j is no address, and nobody gets mail (attack 11.129)', async (email) => {
     const ctx = await service.context();
-    const before = await ctx.knex('mails').count('* as count').first();
+    const before = await ctx.db.knex('mails').count('* as count').first();
     const { status, body } = await post('/register', { email });
     expect([status, body['error']]).toEqual([422, 'invalid_email']);
-    expect(await ctx.knex('mails').count('* as count').first()).toEqual(before);
+    expect(await ctx.db.knex('mails').count('* as count').first()).toEqual(before);
   });
 
   test('a known address gets the same answer and another mail (attack 11.130)', async () => {
@@ -277,7 +278,7 @@ describe('attacks', () => {
     const ctx = await service.context();
     const begun = await start(newAddress());
     const registration_token = await proven(newAddress());
-    await ctx.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: false });
+    await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: false });
     try {
       await expect.poll(async () => (await post('/register', { email: newAddress() })).body['error']).toBe('registration_disabled');
       const steps: [string, object][] = [
@@ -289,7 +290,7 @@ describe('attacks', () => {
       for (const [path, body] of steps) expect((await post(path, body)).status).toBe(403);
       expect((await fetch(`${service.url}/register`)).status).toBe(403);
     } finally {
-      await ctx.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: true });
+      await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: true });
       await expect.poll(async () => (await post('/register', { email: newAddress() })).status).toBe(202);
     }
   });
@@ -329,7 +330,7 @@ describe('attacks', () => {
     const { code } = await start(email);
     const ctx = await service.context();
     const dump = JSON.stringify(
-      [await ctx.knex('passcodes').where({ email }), await ctx.knex('mails').where({ recipient: email })],
+      [await ctx.db.knex('passcodes').where({ email }), await ctx.db.knex('mails').where({ recipient: email })],
       (_key, value: unknown) =>
         typeof value === 'object' && value !== null && 'type' in value && 'data' in value
           ? Buffer.from(value.data as number[]).toString('latin1')
@@ -354,7 +355,7 @@ describe('as pages', () => {
     const fields = { registration_id, return_to: '/account?tab=1' };
     const wrong = await browser.submit(path, { ...fields, code: otherCode(code) }, '/register/verify');
     expect(wrong.status).toBe(422);
-    expect(await wrong.text()).toContain('This code is not right');
+    expect(await wrong.text()).toContain('That code is incorrect');
     const empty = await browser.submit(path, { ...fields, code: '' }, '/register/verify');
     expect(await empty.text()).toContain('Fill in this field');
     const right = await browser.submit(path, { ...fields, code: `${code.slice(0, 3)} ${code.slice(3)}` }, '/register/verify');
@@ -378,10 +379,10 @@ describe('as pages', () => {
     const registration_id = new URL(path, service.url).searchParams.get('registration_id') ?? '';
     const answer = await browser.submit(path, { registration_id }, '/register/resend');
     expect([answer.status, answer.headers.has('retry-after')]).toEqual([429, true]);
-    expect(await answer.text()).toContain('You can ask for another one in');
+    expect(await answer.text()).toContain('You can request another in');
     service.clock.advance(60_000);
     const again = await browser.submit(path, { registration_id }, '/register/resend');
-    expect(await (await browser.get(again.headers.get('location') ?? '')).text()).toContain('A new code is on its way');
+    expect(await (await browser.get(again.headers.get('location') ?? '')).text()).toContain('We’ve sent a new code');
   });
 
   test('a bad address comes back with the form', async () => {
@@ -389,14 +390,13 @@ describe('as pages', () => {
     const html = await answer.text();
     expect(answer.status).toBe(422);
     expect(html).toContain('value="grace@"');
-    expect(html).toContain('Enter an email address in the form');
+    expect(html).toContain('Enter an email address such as');
   });
 
   test('somebody who is signed in is sent on', async () => {
     const ctx = await service.context();
     const user = await addUser(ctx);
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     expect((await browser.get('/register')).headers.get('location')).toBe('/account');
     await updateUser(ctx.scope, user.id, { status: 'blocked' });
     expect((await browser.get('/register')).status).toBe(200);

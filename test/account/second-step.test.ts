@@ -6,6 +6,7 @@ import { addClient, addUser, password } from '../support/data.js';
 import {
   addTwoStepUser,
   givePasskey,
+  giveTotp,
   halfSignedIn,
   optionsAt,
   refusalOf,
@@ -108,13 +109,35 @@ describe('a login is a whole sign-in (specification 4.12.10)', () => {
     await setEnvironment(service, { email_code_sign_in_enabled: false });
   });
 
-  test('a password that confirms a session is none', async () => {
+  const counted = async () => (await service.deps.metrics.logins.get()).values.map(({ labels, value }) => ({ labels, value }));
+
+  test('a password that confirms a session is none, and is told as what it is (specification 4.12.11)', async () => {
     const user = await addUser(await service.context());
     const browser = new Browser(service.url);
     await browser.postJson('/login', { email: user.email, password });
     expect(await loginsOf(user.id)).toEqual(once);
+    const [before, signIns] = [await loginsOf(user.id), await counted()];
+    service.clock.advance(1000);
     expect((await browser.postJson('/account/confirm', { password })).status).toBe(200);
-    expect(await loginsOf(user.id)).toMatchObject({ login_count: 1 });
+    expect(await loginsOf(user.id)).toEqual({ ...once, last_login_at: before.last_login_at });
+    const confirmed = (await auditRows(service, 'session.confirmed')).filter(({ actor_id }) => actor_id === user.id);
+    expect(confirmed).toMatchObject([
+      { outcome: 'success', target_type: 'session', changes: { amr: [null, ['pwd']] }, security_event: true },
+    ]);
+    expect(await counted()).toEqual(signIns);
+  });
+
+  test('a second step that brings a session to a higher class is none (specification 4.12.11)', async () => {
+    const user = await addUser(await service.context());
+    const browser = new Browser(service.url);
+    await browser.postJson('/login', { email: user.email, password });
+    const { secret } = await giveTotp(await service.context(), user.id);
+    service.clock.advance(60_000);
+    const signIns = await counted();
+    const answer = await verify(browser, { method: 'totp', code: totpCode(secret, now()), acr_values: '2' });
+    expect([answer.status, await amrHere(browser)]).toEqual([200, ['pwd', 'otp', 'mfa']]);
+    expect(await loginsOf(user.id)).toEqual(once);
+    expect(await counted()).toEqual(signIns);
   });
 
   test('wrong passwords are forgotten with the right one, whatever becomes of the second step', async () => {
@@ -394,10 +417,10 @@ describe('the page', () => {
     const page = await (await browser.get('/login/verify?method=recovery_code')).text();
     const guess = () => browser.post('/login/verify', { _csrf: csrfOf(page), method: 'recovery_code', code: 'BBBBB-BBBBB' });
     const wrong = await (await guess()).text();
-    expect(wrong).toContain('Recovery code: This recovery code is not right');
+    expect(wrong).toContain('Recovery code: That recovery code is incorrect');
     for (let tries = 2; tries < 5; tries++) expect((await guess()).status).toBe(422);
     const ended = await guess();
-    expect([ended.status, await ended.text()]).toEqual([410, expect.stringContaining('too many codes were wrong')]);
+    expect([ended.status, await ended.text()]).toEqual([410, expect.stringContaining('too many wrong codes')]);
   });
 
   test('sends a stranger to the sign-in page, and bears the headers of every page', async () => {

@@ -3,10 +3,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { drainMails } from '../../src/outbox/mail/send.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
+import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
+import { addTwoStepUser, givePasskey, halfSignedIn, optionsAt, setEnvironment, totpCode } from '../support/factors.js';
 import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';
 import { auditRows, eventLines, lastRow, marks, origin } from '../support/security-events.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
+import { SoftwareAuthenticator } from '../support/software-authenticator.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
@@ -32,12 +35,12 @@ describe('sign-in', () => {
       actor_id: user.id,
       actor_display: user.email,
       target_type: 'session',
-      changes: { amr: [null, ['pwd']], new_device: [null, true] },
+      changes: { amr: [null, ['pwd']], methods: [null, ['password']], new_device: [null, true] },
       security_event: true,
       count: 1,
       ...origin,
     });
-    const session = (await service.deps.knex('sessions').where({ user_id: user.id }).first()) as { id: string };
+    const session = (await service.deps.db.knex('sessions').where({ user_id: user.id }).first()) as { id: string };
     expect(row.target_id).toBe(session.id);
     expect(eventLines(service, 'login.succeeded').at(-1)).toMatchObject({
       actor_id: user.id,
@@ -55,6 +58,59 @@ describe('sign-in', () => {
     expect(row).toMatchObject({ ...said, target_type: 'user', target_display: user.email, count: 1 });
     expect(eventLines(service, 'login.failed').at(-1)).toMatchObject({ ...said, target_id: user.id });
     expect(await rowsOf('login.succeeded')).toEqual([]);
+  });
+
+  describe('login.failed: a right proof that signs nobody in (attack 21.1123)', () => {
+    const refused = async (answer: Response) => {
+      const { error } = (await answer.json()) as { error: string };
+      const rows = (await rowsOf('login.failed')).map(({ reason, outcome, ip_address }) => [reason, outcome, ip_address]);
+      return [answer.status, error, rows, await rowsOf('login.succeeded')];
+    };
+    const counted = async (method: string, outcome: string) =>
+      (await service.deps.metrics.logins.get()).values.find(({ labels }) => labels.method === method && labels.outcome === outcome)
+        ?.value ?? 0;
+
+    test('a second step after another password', async () => {
+      const two = await addTwoStepUser(service);
+      user = two.user;
+      const half = await halfSignedIn(service, user);
+      await ctx.scope.knex('users').where({ id: user.id }).update({ password_hash: 'another' });
+      const before = await counted('totp', 'account_changed');
+      const code = totpCode(two.secret, service.clock.now());
+      const answer = await half.postJson('/login/verify', { method: 'totp', code });
+      expect(await refused(answer)).toEqual([410, 'sign_in_expired', [['account_changed', 'failure', '127.0.0.1']], []]);
+      expect(await counted('totp', 'account_changed')).toBe(before + 1);
+    });
+
+    test('a mailed code after a block', async () => {
+      await setEnvironment(service, { email_code_sign_in_enabled: true });
+      const { sign_in_id } = (await (await browser.postJson('/login/code', { email: user.email })).json()) as { sign_in_id: string };
+      const code = codeIn(await lastMailTo(service.url, user.email));
+      await ctx.scope.knex('users').where({ id: user.id }).update({ status: 'blocked' });
+      const answer = await browser.postJson('/login/code/verify', { sign_in_id, code });
+      await setEnvironment(service, { email_code_sign_in_enabled: false });
+      expect(await refused(answer)).toEqual([403, 'account_blocked', [['account_blocked', 'failure', '127.0.0.1']], []]);
+    });
+
+    test('a passkey of an address that signs in elsewhere alone', async () => {
+      user = await addUser(ctx, { email: 'ada@passkeys.example' });
+      const authenticator = new SoftwareAuthenticator();
+      await givePasskey(service, user, authenticator);
+      await addConnection(ctx, { domains: ['passkeys.example'], required: true });
+      const credential = authenticator.get(await optionsAt(browser, '/login/passkey/options'), { origin: service.url });
+      const answer = await browser.postJson('/login/passkey', { credential });
+      expect(await refused(answer)).toEqual([401, 'passkey_refused', [['connection_required', 'failure', '127.0.0.1']], []]);
+    });
+
+    test('a copied passkey of such an address (attack 25.1153)', async () => {
+      user = await addUser(ctx, { email: 'ada@copied.example' });
+      const authenticator = new SoftwareAuthenticator();
+      await givePasskey(service, user, authenticator, { sign_count: 5 });
+      await addConnection(ctx, { domains: ['copied.example'], required: true });
+      const credential = authenticator.get(await optionsAt(browser, '/login/passkey/options'), { origin: service.url, sign_count: 5 });
+      const answer = await browser.postJson('/login/passkey', { credential });
+      expect(await refused(answer)).toEqual([401, 'passkey_refused', [['passkey_counter', 'failure', '127.0.0.1']], []]);
+    });
   });
 
   test('login.failed: an address without an account is neither in the row nor in the log', async () => {
@@ -92,7 +148,7 @@ describe('sign-in', () => {
   test('no password, wrong or right, is in the log or in the audit log', async () => {
     await signIn('a very wrong password');
     await signIn();
-    const rows = JSON.stringify(await service.deps.knex('audit_logs'));
+    const rows = JSON.stringify(await service.deps.db.knex('audit_logs'));
     for (const secret of ['a very wrong password', password]) expect(rows + service.log.join()).not.toContain(secret);
   });
 });
@@ -128,7 +184,7 @@ describe('recovery', () => {
     expect((await browser.postJson('/password/reset', { reset_id, code, password: newPassword })).status).toBe(200);
     expect(await rowsOf('recovery.completed')).toMatchObject([{ outcome: 'success', actor_id: user.id, ...origin }]);
     expect(eventLines(service, 'recovery.completed').at(-1)).toMatchObject({ actor_id: user.id, severity: 'warning', ...origin });
-    expect(JSON.stringify(await service.deps.knex('audit_logs')) + service.log.join()).not.toContain(code);
+    expect(JSON.stringify(await service.deps.db.knex('audit_logs')) + service.log.join()).not.toContain(code);
   });
 
   test('recovery.requested for an unknown address says nothing of the address', async () => {

@@ -1,8 +1,20 @@
 // When a command builds before it runs (bin/build.sh): by the script itself, in a small project with an `npm` that tells that it was asked.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 let project: string;
@@ -23,7 +35,7 @@ beforeEach(() => {
     'bundle.mjs',
     'dist/main.js',
   ])
-    writeFileSync(join(project, name), '');
+    writeFileSync(join(project, name), name === 'package.json' ? '{}' : '');
   writeFileSync(join(project, 'node_modules/.bin/tsc'), '', { mode: 0o755 });
   writeFileSync(join(npm, 'npm'), `#!/bin/sh\necho "npm $*"\n`, { mode: 0o755 });
   age(60);
@@ -57,6 +69,22 @@ test('it builds when a source has changed since the last build, or nothing is bu
   expect(run()).toMatchObject({ built: true });
   rmSync(join(project, 'dist'), { recursive: true });
   expect(run()).toMatchObject({ built: true });
+});
+
+test('what is touched, and says the same as at the last build, is not built again; what says something else is', () => {
+  expect(run()).toMatchObject({ built: true });
+  age(60);
+  expect(run()).toEqual({ status: 0, built: false, told: '' });
+  // Known to be of this content from now on.
+  expect(statSync(join(project, 'dist/main.js')).mtimeMs).toBeGreaterThan(Date.now() - 30_000);
+  writeFileSync(join(project, 'src/lib/one.ts'), 'changed');
+  age(60);
+  expect(run()).toMatchObject({ built: true });
+  // Another build, `npm run build` say, takes what is noted away: it may have been of another content.
+  rmSync(join(project, 'dist/.built-of'));
+  age(60);
+  expect(run()).toMatchObject({ built: true });
+  expect(readdirSync(join(project, 'dist')).sort()).toEqual(['.built-of', 'main.js']);
 });
 
 test('an archive that is unpacked over it counts, though its files are older than the build', () => {
@@ -95,11 +123,31 @@ test('a `find` that does not know the time of change builds', () => {
 
 test('every command of the project that runs what is built brings it up to date in this one way', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  for (const name of ['seed', 'demo', 'cli', 'backup', 'restore', 'migrate', 'rekey', 'doctor', 'sbom'])
-    expect(scripts[name]).toBe(`sh bin/build.sh && exec node --enable-source-maps dist/programs/${name}.js`);
-  expect(scripts['prestart']).toBe('sh bin/build.sh');
+  for (const file of readdirSync('src/programs').filter((one) => one.endsWith('.ts'))) {
+    const name = file.slice(0, -3);
+    expect(scripts[name]).toBe(`exec sh bin/run.sh ${name}`);
+  }
+  expect(scripts['start']).toMatch(/^sh bin\/build\.sh && /);
   // The image installs packages before it has the script.
   expect(scripts['prepare']).toBe('if [ -f bin/build.sh ]; then sh bin/build.sh; fi');
   expect(Object.values(scripts).filter((script) => script.includes('npm run -s build'))).toEqual([]);
   expect(existsSync('bin/build.sh')).toBe(true);
+});
+
+test('a command that is only asked for help answers from what is built, and a script by the comment that it begins with', () => {
+  copyFileSync('bin/run.sh', join(project, 'bin/run.sh'));
+  mkdirSync(join(project, 'dist/programs'));
+  writeFileSync(join(project, 'dist/programs/one.js'), 'console.log(process.argv.slice(2).join(" "))');
+  writeFileSync(join(project, 'script.ts'), '// Does this: `npm run script -- word`.\n// And that.\nimport "nothing";\n// not this\n');
+  const ran = (...words: string[]) => {
+    const { status, stdout, stderr } = spawnSync('sh', [join(project, 'bin/run.sh'), ...words], {
+      cwd: tmpdir(),
+      encoding: 'utf8',
+      env: { PATH: `${npm}:${dirname(process.execPath)}:${process.env['PATH']}` },
+    });
+    return [status, stdout, stderr];
+  };
+  expect(ran('one', 'sub', '--help')).toEqual([0, 'sub --help\n', '']);
+  expect(ran('one', 'word')).toEqual([0, 'npm run -s build\nword\n', '']);
+  expect(ran('script.ts', '--help')).toEqual([0, 'Does this: `npm run script -- word`.\nAnd that.\n', '']);
 });

@@ -44,9 +44,11 @@ test('a web application: three things are asked, and the last page says what was
     `ISSUER=${ctx.environment.issuer}\nCLIENT_ID=${id}\nCLIENT_SECRET=${secret}\nREDIRECT_URI=https://notes.example/callback`,
   );
   await look(page, 'wizard-3');
-  expect(await page.getByRole('link', { name: 'Change PKCE' }).getAttribute('href')).toBe(`/dashboard/clients/${id}/edit#require_pkce`);
+  expect(await page.getByRole('link', { name: 'Change PKCE' }).getAttribute('href')).toBe(
+    `/dashboard/clients/${id}/edit/security#require_pkce`,
+  );
   await page.getByRole('link', { name: 'Change PKCE' }).click();
-  await page.waitForURL('**/edit#require_pkce');
+  await page.waitForURL('**/edit/security#require_pkce');
   expect(await page.locator('#require_pkce').isVisible()).toBe(true);
   expect(await page.content()).not.toContain(secret);
   await page.goto(`${service.url}/dashboard/clients/${id}/quick_start`);
@@ -60,7 +62,7 @@ test('a single-page application, whose origins follow from its redirect URIs; a 
   await page.getByRole('button', { name: 'Create client' }).click();
   await page.waitForURL('**/quick_start?done=created');
   await look(page, 'wizard-3-spa');
-  expect(await ctx.knex('clients').where({ name: 'Board' }).first()).toMatchObject({
+  expect(await ctx.db.knex('clients').where({ name: 'Board' }).first()).toMatchObject({
     allowed_origins: ['https://board.example'],
     token_endpoint_auth_method: 'none',
     first_party: true,
@@ -74,7 +76,7 @@ test('a single-page application, whose origins follow from its redirect URIs; a 
   await page.getByLabel('Name').fill('Television');
   await page.getByRole('button', { name: 'Create client' }).click();
   await page.waitForURL('**/quick_start?done=created');
-  expect(await ctx.knex('clients').where({ name: 'Television' }).first()).toMatchObject({
+  expect(await ctx.db.knex('clients').where({ name: 'Television' }).first()).toMatchObject({
     application_type: 'native',
     grant_types: ['refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
     redirect_uris: [],
@@ -109,7 +111,7 @@ test('a logo is uploaded, replaced and removed, and the sign-in page shows it', 
     writeFileSync(path, png(width, 32));
     return path;
   };
-  await page.goto(`${service.url}/dashboard/settings`);
+  await page.goto(`${service.url}/dashboard/settings/branding`);
   await page.getByRole('link', { name: 'Upload an image' }).first().click();
   await look(page, 'logo-none');
   await page.getByRole('button', { name: 'Upload' }).first().click();
@@ -125,7 +127,7 @@ test('a logo is uploaded, replaced and removed, and the sign-in page shows it', 
     page.evaluate('[...document.images].every((image) => image.complete && image.naturalWidth > 0) && document.images.length');
   expect(await loaded()).toBe(2);
   await look(page, 'logo');
-  await page.goto(`${service.url}/dashboard/settings#branding.logo_url`);
+  await page.goto(`${service.url}/dashboard/settings/branding#branding.logo_url`);
   await picture(page, 'settings-logo');
   const fresh = await (await browser.newContext({ viewport: { width: 390, height: 700 } })).newPage();
   await fresh.goto(`${service.url}/login`);

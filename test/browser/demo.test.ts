@@ -34,7 +34,7 @@ test.each(forms)('in Chromium ($name): sign in, see the claims, call the API, re
   await page.getByLabel('Email').fill(app.data.user.email);
   await page.getByLabel('Password', { exact: true }).fill('not the password');
   await page.keyboard.press('Enter');
-  await page.getByText('The email address or the password is not right').first().waitFor();
+  await page.getByText('The email address or password is incorrect').first().waitFor();
   await picture(page, `login-refused-${name}`);
 
   await page.getByLabel('Password', { exact: true }).fill(app.data.user.password);

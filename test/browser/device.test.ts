@@ -56,7 +56,7 @@ test.each([
     await keys.mend(page.locator('#user_code'), page.locator('#error-summary a[href="#user_code"]'));
     await keys.type(user_code.toLowerCase());
     await keys.press('Enter');
-    await page.getByRole('heading', { name: 'Let Acme TV use your account?' }).waitFor();
+    await page.getByRole('heading', { name: 'Allow Acme TV to access your account?' }).waitFor();
     await usableByAll(page);
     expect(await page.locator('.shown-code').textContent()).toBe(user_code);
     const stops = await keys.to(button(page, 'Allow'));
@@ -85,7 +85,7 @@ test('the code in a link waits through the sign-in, and Cancel is a no', async (
     expect(await page.locator('#user_code').inputValue()).toBe(user_code);
     await button(page, 'Continue').click();
     await button(page, 'Cancel').click();
-    await page.getByRole('heading', { name: 'The device was not connected' }).waitFor();
+    await page.getByRole('heading', { name: 'The device wasn’t connected' }).waitFor();
     expect((await pollDevice(service.url, tv, device_code)).body.error).toBe('access_denied');
   } finally {
     await context.close();

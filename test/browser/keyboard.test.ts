@@ -156,7 +156,7 @@ describe.each([
       const receiver = await listen(receiverPort);
       try {
         await keys.skip();
-        await keys.follow(button(page, 'Redeliver'), '**?done=redelivered');
+        await keys.follow(button(page, 'Redeliver'), '**?done=answered');
         await reloadUntil(page, 'Succeeded');
         expect(receiver.posts).toHaveLength(1);
       } finally {

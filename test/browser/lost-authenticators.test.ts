@@ -45,7 +45,7 @@ test(
     await updateEnvironment(ctx.scope, ctx.environment.id, { second_factor_policy: 'required' });
     service.deps.cache.clear();
     await reset(user.id);
-    expect((await lastMailTo(service.url, user.email)).subject).toMatch(/^Your sign-in methods were reset/);
+    expect((await lastMailTo(service.url, user.email)).subject).toMatch(/sign-in methods were reset$/);
     // The half sign-in has ended with it.
     await page.goto(`${service.url}/login/verify`);
     await page.waitForURL(/\/login(\?|$)/);
@@ -58,7 +58,7 @@ test(
     const secret = ((await page.locator('#totp-secret').textContent()) ?? '').replaceAll(' ', '');
     await page.getByRole('textbox', { name: 'Code' }).fill(totpCode(secret, service.clock.now()));
     await page.locator('#totp button[type=submit]').click();
-    await page.getByRole('link', { name: 'I have kept them' }).click();
+    await page.getByRole('link', { name: 'I’ve saved them' }).click();
     await page.waitForURL(/\/account/);
     await updateEnvironment(ctx.scope, ctx.environment.id, { second_factor_policy: 'optional' });
     service.deps.cache.clear();
@@ -80,7 +80,7 @@ test('the passkey was the only way in: the reset sends a mail to set a password,
   await page.getByLabel('First name').fill('Mary');
   await page.getByLabel('Last name').fill('Shelley');
   await page.getByRole('button', { name: 'Use a passkey' }).click();
-  await page.getByRole('link', { name: 'I have kept them' }).click();
+  await page.getByRole('link', { name: 'I’ve saved them' }).click();
   await page.waitForURL(/\/account/);
   await device.lose();
 
@@ -91,7 +91,7 @@ test('the passkey was the only way in: the reset sends a mail to set a password,
   await page.goto(`${service.url}/account`);
   await page.waitForURL(/\/login/);
   const mails = await mailTo(service.url, email);
-  const mail = mails.find(({ subject }) => subject.startsWith('Reset your password'));
+  const mail = mails.find(({ subject }) => subject.startsWith('Reset your '));
   await page.goto(/https?:\/\/\S*\/password\/reset\S*/.exec(mail?.text ?? '')?.[0] as string);
   await page.getByLabel('New password').fill(newPassword);
   await page.locator('form[action="/password/reset"] button[type=submit]').click();
@@ -100,7 +100,7 @@ test('the passkey was the only way in: the reset sends a mail to set a password,
   await page.waitForURL(/\/account/);
   const found2 = await VirtualAuthenticator.plugIn(page);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByText('The passkey has been added.').waitFor();
+  await page.getByText('Passkey added.').waitFor();
   expect(await found2.count()).toBe(1);
   await page.close();
 });

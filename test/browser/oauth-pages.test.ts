@@ -72,7 +72,7 @@ test.each([true, false])('sign in, allow, arrive by redirect (JavaScript: %s)', 
   await open(javaScript);
   await page.goto(authorizeUrl());
   await signIn();
-  await page.getByRole('heading', { name: 'Let Acme Notes use your account?' }).waitFor();
+  await page.getByRole('heading', { name: 'Allow Acme Notes to access your account?' }).waitFor();
   await page.getByRole('button', { name: 'Allow' }).click();
   const arrived = await arrivedAt('/cb');
   expect([arrived.method, arrived.headers['referer']]).toEqual(['GET', undefined]);
@@ -137,7 +137,7 @@ test.each([true, false])('logout: asked, confirmed, back at the application (Jav
   await page.getByRole('heading', { level: 1 }).waitFor();
   const query = new URLSearchParams({ client_id: client.id, post_logout_redirect_uri: `${party.origin}/bye`, state: 's' });
   await page.goto(`${service.url}/oauth/logout?${query.toString()}`);
-  await page.getByText('asks to sign you out here as well').waitFor();
+  await page.getByText('wants to sign you out here too').waitFor();
   await page.getByRole('button', { name: 'Sign out', exact: true }).last().click();
   expect((await arrivedAt('/bye')).path).toBe('/bye?state=s');
   await page.goto(`${service.url}/login`);
@@ -152,5 +152,5 @@ test('logout with an ID token: no question, a page that says so', async () => {
   const code = new URL((await arrivedAt('/cb')).path, party.origin).searchParams.get('code') ?? '';
   const tokens = await redeem(service.url, own, { code, verifier: '', redirect_uri: `${party.origin}/cb` }, { code_verifier: '' });
   await page.goto(`${service.url}/oauth/logout?id_token_hint=${String(tokens.body.id_token)}`);
-  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  await page.getByRole('heading', { name: 'You’re signed out' }).waitFor();
 });

@@ -186,7 +186,8 @@ describe('in forced colours', () => {
 
   test('the series of a chart are told apart, and its axis is seen', async () => {
     const ctx = await service.context();
-    const { environment, knex } = ctx;
+    const { environment } = ctx;
+    const { knex } = ctx.db;
     // The charts come once somebody has signed in to an application.
     const client = await addClient(ctx);
     await knex.raw(

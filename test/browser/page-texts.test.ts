@@ -27,6 +27,7 @@ const save = async () => {
 
 test('a text of the sign-in page is changed in Arabic, shown on its page, and restored', async () => {
   await page.goto(`${service.url}/dashboard`);
+  await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('link', { name: 'Page texts' }).click();
   await look(page, 'page-texts-empty');
   await page.locator('main').getByRole('link', { name: 'Change a text' }).first().click();

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { permit } from '../support/administrators.js';
 import { axeViolations } from '../support/axe.js';
 import { pkcePair } from '../support/browser.js';
@@ -37,6 +37,7 @@ afterAll(() => context?.close());
 /** What the administrator clicks with the request id in hand: the navigation, the search, and what it found. */
 async function explain(request_id: string): Promise<Page> {
   await administrator.goto(`${service.url}/dashboard`);
+  await administrator.getByRole('link', { name: 'Logs' }).click();
   await administrator.getByRole('link', { name: 'Request traces' }).click();
   await administrator.getByLabel('Request id').fill(request_id);
   await administrator.getByRole('button', { name: 'Filter' }).click();
@@ -107,7 +108,7 @@ test('a scope that was left out, and the preview that says the same', async () =
   await page.getByRole('button', { name: 'Preview', exact: true }).click();
   const scopes = page.getByRole('table', { name: 'Scopes' });
   await scopes.waitFor();
-  expect(await scopes.locator('tr', { hasText: 'orders:read' }).textContent()).toContain('Nobody here knows the scope');
+  expect(await scopes.locator('tr', { hasText: 'orders:read' }).textContent()).toContain('The scope is none of OpenID Connect');
   expect(await page.locator('#claims-userinfo').textContent()).toContain(person.email);
   expect(await axeViolations(page)).toEqual([]);
   await picture(page, 'token-preview');

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
-import { rememberBrowser } from '../../src/domain/sign-ins/devices.js';
+import { rememberBrowser } from '../../src/domain/sessions/remembered-browsers.js';
 import { addUser, password } from '../support/data.js';
 import { picture, sharedChromium, signInAt } from '../support/chromium.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
@@ -38,10 +38,10 @@ const codeNow = (secret: string) => totpCode(secret, service.clock.now());
 
 /** The codes of the page that shows them, and on. */
 async function keepCodes(page: Page): Promise<string[]> {
-  await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor();
+  await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor();
   const codes = ((await page.locator('#recovery-codes').textContent()) ?? '').trim().split('\n');
   expect(codes).toHaveLength(10);
-  await page.getByRole('link', { name: 'I have kept them' }).click();
+  await page.getByRole('link', { name: 'I’ve saved them' }).click();
   return codes;
 }
 
@@ -52,18 +52,18 @@ describe('with an authenticator', () => {
     const device = await VirtualAuthenticator.plugIn(page);
     await signIn(page, user.email);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.getByText('The passkey has been added.').waitFor();
+    await page.getByText('Passkey added.').waitFor();
     expect(await device.count()).toBe(1);
     await picture(page, 'account-passkey-added');
 
     later();
     await page.getByRole('button', { name: 'Add an authenticator app' }).click();
-    await page.getByRole('heading', { name: 'Show that it is still you' }).waitFor();
+    await page.getByRole('heading', { name: 'Confirm your identity' }).waitFor();
     await picture(page, 'confirm-by-passkey');
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('heading', { name: 'Add an authenticator app' }).waitFor();
     await page.getByRole('textbox', { name: 'Code' }).fill(codeNow(await secretOn(page)));
-    await page.getByRole('button', { name: 'Add the app' }).click();
+    await page.getByRole('button', { name: 'Add app' }).click();
     await keepCodes(page);
     await page.waitForURL(/\/account$/);
     expect(await methods(page).getByRole('listitem').filter({ hasText: 'Two-step sign-in' }).textContent()).toContain('On');
@@ -82,10 +82,10 @@ describe('with an authenticator', () => {
     await page.waitForURL(/\/account\/confirm\?/);
     await page.getByLabel('Your password').fill(password);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByText('Thank you. Go on here.').waitFor();
+    await page.getByText('Thank you. Continue here.').waitFor();
     expect(await page.evaluate('document.activeElement.textContent')).toContain('Add a passkey');
     await page.keyboard.press('Enter');
-    await page.getByText('The passkey has been added.').waitFor();
+    await page.getByText('Passkey added.').waitFor();
     await context.close();
   });
 
@@ -96,11 +96,11 @@ describe('with an authenticator', () => {
     const button = page.getByRole('button', { name: 'Add a passkey' });
     await page.evaluate(`navigator.credentials.create = () => Promise.reject(new DOMException('closed', 'NotAllowedError'))`);
     await button.click();
-    await page.getByText('No passkey was made. Try again').waitFor();
+    await page.getByText('No passkey was created. Try again').waitFor();
     expect(await button.getAttribute('aria-busy')).toBeNull();
     await page.evaluate(`navigator.credentials.create = () => Promise.reject(new DOMException('known', 'InvalidStateError'))`);
     await button.click();
-    await page.getByText('This device has a passkey for your account already.').waitFor();
+    await page.getByText('This device already has a passkey for your account.').waitFor();
     expect([new URL(page.url()).pathname, errors]).toEqual(['/account', []]);
     await context.close();
   });
@@ -154,7 +154,7 @@ describe('with an authenticator', () => {
     const found = await VirtualAuthenticator.plugIn(other.page);
     const old = methods(other.page).locator('.methods li').first();
     await other.page.getByRole('button', { name: 'Add a passkey' }).click();
-    await other.page.getByText('The passkey has been added.').waitFor();
+    await other.page.getByText('Passkey added.').waitFor();
     expect(await found.count()).toBe(1);
     await methods(other.page).locator('.methods li').nth(1).waitFor();
     await old.page().locator('.methods li').nth(1).getByText('Rename or remove').click();
@@ -163,7 +163,7 @@ describe('with an authenticator', () => {
       .nth(1)
       .getByRole('button', { name: /^Remove/ })
       .click();
-    await other.page.getByText('It has been removed').waitFor();
+    await other.page.getByText('Removed.').waitFor();
     expect(await methods(other.page).locator('.methods li').count()).toBe(1);
     expect((await lastMailTo(service.url, email)).subject).toMatch(/^A passkey was removed/);
     expect([...errors, ...other.errors]).toEqual([]);
@@ -176,7 +176,7 @@ describe('without JavaScript', () => {
     const user = await addUser(ctx);
     const { context, page } = await open({ javaScriptEnabled: false, viewport: { width: 320, height: 640 }, colorScheme: 'dark' });
     await signIn(page, user.email);
-    await page.getByText('Adding one needs JavaScript').waitFor();
+    await page.getByText('Adding a passkey needs JavaScript').waitFor();
     expect(await page.getByRole('button', { name: 'Add a passkey' }).count()).toBe(0);
 
     await page.getByRole('button', { name: 'Add an authenticator app' }).click();
@@ -184,12 +184,12 @@ describe('without JavaScript', () => {
     expect(await page.getByRole('img', { name: /^QR code/ }).count()).toBe(1);
     const secret = await secretOn(page);
     await page.getByRole('textbox', { name: 'Code' }).fill('123');
-    await page.getByRole('button', { name: 'Add the app' }).click();
-    await page.getByText('This code is not right').first().waitFor();
+    await page.getByRole('button', { name: 'Add app' }).click();
+    await page.getByText('That code is incorrect').first().waitFor();
     expect(await secretOn(page)).toBe(secret);
     await page.getByRole('textbox', { name: 'Code' }).fill(codeNow(secret));
-    await page.getByRole('button', { name: 'Add the app' }).click();
-    const [downloaded] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Save as a file' }).click()]);
+    await page.getByRole('button', { name: 'Add app' }).click();
+    const [downloaded] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
     expect(downloaded.suggestedFilename()).toBe('recovery-codes.txt');
     const codes = await keepCodes(page);
 
@@ -197,11 +197,11 @@ describe('without JavaScript', () => {
     await page.getByText('Rename or remove').click();
     await page.getByLabel('Name', { exact: true }).fill('My telephone');
     await page.getByRole('button', { name: /^Save the name/ }).click();
-    await page.getByText('What you filled in is kept.').waitFor();
+    await page.getByText('What you entered is kept.').waitFor();
     await page.getByText('Use a recovery code').click();
     await page.getByLabel('Recovery code').fill(codes[0] as string);
     await page.locator('#confirm-recovery').getByRole('button', { name: 'Continue' }).click();
-    await page.getByText('The name has been saved.').waitFor();
+    await page.getByText('Name saved.').waitFor();
     expect(await methods(page).textContent()).toContain('My telephone');
 
     await page.getByRole('button', { name: 'Turn off two-step sign-in' }).click();
@@ -212,13 +212,13 @@ describe('without JavaScript', () => {
     await transaction(ctx, (tx) => rememberBrowser(tx, { id: `device of ${user.id}` }, user.id, origin));
     await page.reload();
     await page.getByRole('button', { name: /^Forget Unknown device/ }).click();
-    await page.getByText('The device has been forgotten.').waitFor();
-    await page.getByRole('button', { name: 'Make new codes' }).click();
+    await page.getByText('Device forgotten.').waitFor();
+    await page.getByRole('button', { name: 'Create new codes' }).click();
     const fresh = await keepCodes(page);
     expect(fresh).not.toContain(codes[1]);
     await page.getByText('Rename or remove').click();
     await page.getByRole('button', { name: 'Remove My telephone' }).click();
-    await page.getByText('It has been removed').waitFor();
+    await page.getByText('Removed.').waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     await context.close();
   });

@@ -69,7 +69,7 @@ test.each([true, false])('an address of the company goes straight to it from the
   const { page, violations } = await visit({ javaScriptEnabled });
   await page.goto(`${service.url}/login`);
   await page.getByLabel('Email').fill('somebody@corp.example');
-  await page.getByText('Leave it empty to sign in with your company account.').waitFor();
+  await page.getByText('To sign in with your company account, leave this empty.').waitFor();
   await picture(page, 'login-company');
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('heading', { name: 'Upstream' }).waitFor();
@@ -104,10 +104,10 @@ test('connect and disconnect on the account page', async () => {
   await page.getByRole('button', { name: 'Connect Example Corporation' }).click();
   await page.getByRole('heading', { name: 'Upstream' }).waitFor();
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByText('The account has been connected').waitFor();
+  await page.getByText('Account connected').waitFor();
   await picture(page, 'account-connected');
   await page.getByRole('button', { name: 'Disconnect Example Corporation' }).click();
-  await page.getByText('The account has been disconnected').waitFor();
+  await page.getByText('Account disconnected').waitFor();
   expect(violations).toEqual([]);
   await page.context().close();
 });
@@ -139,11 +139,11 @@ test.each(forms)(
     const { page, violations } = await visit(options);
     await page.goto(`${service.url}/auth/sso/${asking.id}`);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('There is already an account for').waitFor();
+    await page.getByText('There’s already an account for').waitFor();
     await picture(page, `link-${name}`);
     await page.getByLabel('Password', { exact: true }).fill('not the password');
     await page.keyboard.press('Enter');
-    await page.getByText('This is not your current password.').first().waitFor();
+    await page.getByText('That isn’t your current password.').first().waitFor();
     await picture(page, `link-refused-${name}`);
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.keyboard.press('Enter');
@@ -161,8 +161,16 @@ test.each(forms)(
     await picture(stranger.page, `refused-${name}`);
     await stranger.page.getByRole('link', { name: 'Back to sign-in' }).click();
     await stranger.page.waitForURL(`${service.url}/login?return_to=%2Faccount%3Ffrom%3Dhere`);
-    expect([...violations, ...stranger.violations]).toEqual([]);
+
+    upstream.account = { sub: `elsewhere ${name}`, email: 'ceo@corp.example', email_verified: true };
+    const other = await visit(options);
+    await other.page.goto(`${service.url}/auth/sso/${asking.id}`);
+    await other.page.getByRole('button', { name: 'Sign in' }).click();
+    await other.page.getByText('sso_domain_not_allowed').waitFor();
+    await picture(other.page, `elsewhere-${name}`);
+    expect([...violations, ...stranger.violations, ...other.violations]).toEqual([]);
     await page.context().close();
     await stranger.page.context().close();
+    await other.page.context().close();
   },
 );

@@ -1,5 +1,6 @@
 // Passkeys and second steps in Chromium, with its virtual authenticator (WebAuthn L3 11).
-import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { randomUUID } from 'node:crypto';
+import type { BrowserContext, CDPSession, Locator, Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { axeViolations } from '../support/axe.js';
 import { picture, sharedChromium } from '../support/chromium.js';
@@ -97,15 +98,23 @@ async function toLastStep(page: Page, email: string): Promise<void> {
   await page.getByLabel('First name').waitFor();
 }
 
-/** A new account whose only way in is a passkey on the device. */
-async function registerByPasskey(own: Device, email: string): Promise<void> {
+/** The address of a new account whose only way in is a passkey on the device. */
+async function registerByPasskey(own: Device): Promise<string> {
+  const email = `${randomUUID()}@example.com`;
   await toLastStep(own.page, email);
   await own.page.getByLabel('First name').fill('Grace');
   await own.page.getByLabel('Last name').fill('Hopper');
   await own.present(true);
   await own.page.getByRole('button', { name: 'Use a passkey' }).click();
-  await own.page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor();
+  await own.page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor();
   await own.present(false);
+  return email;
+}
+
+/** Signs in by the button. The page offers passkeys by itself as well, which the virtual one may take before the button is pressed. */
+async function pressUnlessTaken(page: Page, arrived: RegExp, press = (button: Locator) => button.click()): Promise<void> {
+  const pressed = press(page.getByRole('button', { name: 'Sign in with a passkey' })).then(() => page.waitForURL(arrived));
+  await Promise.any([page.waitForURL(arrived), pressed]);
 }
 
 const signOut = async ({ page }: Pick<Device, 'page'>) => {
@@ -125,7 +134,7 @@ describe('with a passkey', () => {
   test('an account is registered, and signed in to by autofill and by button', patience, async () => {
     const own = await device();
     const { page } = own;
-    const email = 'grace@example.com';
+    const email = `grace-${randomUUID()}@example.com`;
     await toLastStep(page, email);
     await inspect(page, 'register-complete');
     // Names come first: the browser says so, and makes no passkey.
@@ -136,10 +145,10 @@ describe('with a passkey', () => {
     await page.getByLabel('Last name').fill('Hopper');
     await own.present(true);
     await page.getByRole('button', { name: 'Use a passkey' }).click();
-    await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor();
+    await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor();
     expect(await own.credentials()).toMatchObject([{ rpId: 'localhost', isResidentCredential: true }]);
     await own.present(false);
-    await page.getByRole('link', { name: 'I have kept them' }).click();
+    await page.getByRole('link', { name: 'I’ve saved them' }).click();
     await page.waitForURL(/\/account\?from=here$/);
     await signOut(own);
 
@@ -156,39 +165,36 @@ describe('with a passkey', () => {
     expect(await page.getByLabel('Email address').getAttribute('autocomplete')).toBe('username webauthn');
     await inspect(page, 'login');
     await own.present(true);
-    await button.click();
-    await page.waitForURL(/\/account\?by=button$/);
+    await pressUnlessTaken(page, /\/account\?by=button$/);
     expect(complaints).toEqual([]);
     await own.context.close();
   });
 
   test('a dialog that is cancelled is a sentence, and the page goes on; the live region says it', patience, async () => {
     const own = await device();
-    await registerByPasskey(own, 'cancelled@example.com');
+    await registerByPasskey(own);
     await signOut(own);
     const { page } = own;
     await own.cdp.send('WebAuthn.setUserVerified', { authenticatorId: own.id, isUserVerified: false });
     await page.goto(`${service.url}/login`);
     await own.present(true);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await page.getByRole('status').getByText('No passkey was used. Try again, or go on another way.').waitFor();
+    await page.getByRole('status').getByText('No passkey was used. Try again, or choose another way.').waitFor();
     await picture(page, 'login-cancelled');
     await own.cdp.send('WebAuthn.setUserVerified', { authenticatorId: own.id, isUserVerified: true });
-    // The page offers it again by itself, which the virtual one may take before it is asked.
-    const button = page.getByRole('button', { name: 'Sign in with a passkey' });
-    await Promise.any([page.waitForURL(/\/account$/), button.click().then(() => page.waitForURL(/\/account$/))]);
+    await pressUnlessTaken(page, /\/account$/);
     await own.context.close();
   });
 
   test('one that is good no more is refused in words, and the browser is told to forget it', patience, async () => {
     const own = await device();
     const { page } = own;
-    await registerByPasskey(own, 'forgotten@example.com');
+    const email = await registerByPasskey(own);
     await signOut(own);
     await ctx.scope
       .knex('authenticators')
       .where({ kind: 'passkey' })
-      .whereIn('user_id', ctx.scope.knex('users').select('id').where({ email: 'forgotten@example.com' }))
+      .whereIn('user_id', ctx.scope.knex('users').select('id').where({ email }))
       .delete();
     await page.addInitScript(
       `PublicKeyCredential.signalUnknownCredential = async (told) => { sessionStorage.setItem('told', JSON.stringify(told)) }`,
@@ -202,7 +208,7 @@ describe('with a passkey', () => {
     });
     await own.present(true);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await page.getByText('This passkey does not sign anybody in here any more.').first().waitFor();
+    await page.getByText('That passkey no longer signs anyone in here.').first().waitFor();
     await expect.poll(() => page.evaluate(`sessionStorage.getItem('told')`)).not.toBeNull();
     const told = JSON.parse(String(await page.evaluate(`sessionStorage.getItem('told')`))) as { rpId: string; credentialId: string };
     expect(told).toEqual({ rpId: 'localhost', credentialId: Buffer.from(known?.credentialId ?? '', 'base64').toString('base64url') });
@@ -212,7 +218,7 @@ describe('with a passkey', () => {
 
   test('a page that is open for long renews its challenge before it runs out', patience, async () => {
     const own = await device();
-    await registerByPasskey(own, 'patient@example.com');
+    await registerByPasskey(own);
     await signOut(own);
     const { page } = own;
     await page.clock.install();
@@ -227,8 +233,7 @@ describe('with a passkey', () => {
     expect((await again).status()).toBe(200);
     await own.present(true);
     // A click by hand waits for frames, which the clock of the page holds.
-    await page.getByRole('button', { name: 'Sign in with a passkey' }).dispatchEvent('click');
-    await page.waitForURL(/\/account$/);
+    await pressUnlessTaken(page, /\/account$/, (button) => button.dispatchEvent('click'));
     await own.context.close();
   });
 });
@@ -245,10 +250,10 @@ describe('the second step', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('4 attempts are left.').first().waitFor();
     await inspect(page, 'verify-totp-wrong');
-    await page.getByRole('link', { name: 'Get a code by mail' }).click();
+    await page.getByRole('link', { name: 'Get a code by email' }).click();
     await inspect(page, 'verify-email');
-    await page.getByRole('button', { name: 'Send the code' }).click();
-    await page.getByText('We sent a mail with a code to').waitFor();
+    await page.getByRole('button', { name: 'Send code' }).click();
+    await page.getByText('We sent a code to').waitFor();
     await inspect(page, 'verify-email-sent');
     await page.getByRole('link', { name: 'Use a recovery code' }).click();
     await inspect(page, 'verify-recovery');
@@ -300,9 +305,9 @@ describe('while the policy demands a factor', () => {
     await inspect(page, 'enroll');
     await own.present(true);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
-    await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor();
+    await page.getByRole('heading', { name: 'Save your recovery codes' }).waitFor();
     await inspect(page, 'recovery-codes');
-    await page.getByRole('link', { name: 'I have kept them' }).click();
+    await page.getByRole('link', { name: 'I’ve saved them' }).click();
     await page.waitForURL(/\/account\?x=y$/);
     await setEnvironment(service, { second_factor_policy: 'optional', second_factor_grace_lifetime: 0 });
     await own.context.close();
@@ -330,8 +335,8 @@ describe('without scripts', () => {
     const secret = ((await page.locator('#totp-secret').textContent()) ?? '').replaceAll(' ', '');
     await picture(page, 'enroll-totp');
     await page.getByRole('textbox', { name: 'Code' }).fill(totpCode(secret, service.clock.now()));
-    await page.getByRole('button', { name: 'Add the app' }).click();
-    await page.getByRole('link', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: 'Add app' }).click();
+    await page.getByRole('link', { name: 'I’ve saved them' }).click();
     await page.waitForURL(/\/account\?x=y$/);
     await setEnvironment(service, { email_code_sign_in_enabled: false, second_factor_policy: 'optional' });
 
@@ -347,13 +352,13 @@ describe('without scripts', () => {
 
   test('the page of a passkey says what it needs, and where to go instead', patience, async () => {
     const own = await device();
-    await registerByPasskey(own, 'plain@example.com');
+    const email = await registerByPasskey(own);
     await ctx.scope
       .knex('users')
-      .where({ email: 'plain@example.com' })
-      .update({ password_hash: await ctx.passwords.hash(password) });
+      .where({ email })
+      .update({ password_hash: await ctx.crypto.passwords.hash(password) });
     const page = await newPage(await chromium.newContext({ javaScriptEnabled: false }));
-    await passwordStep(page, 'plain@example.com');
+    await passwordStep(page, email);
     await page.getByText('Passkeys need JavaScript').waitFor();
     await picture(page, 'verify-passkey-plain');
     await page.getByRole('link', { name: 'Use a recovery code' }).click();
@@ -366,7 +371,7 @@ describe('without scripts', () => {
 test('a browser without a place for passkeys offers a phone or a security key', patience, async () => {
   const page = await newPage(await chromium.newContext());
   await page.goto(`${service.url}/login`);
-  await page.getByRole('button', { name: 'Use a phone or security key' }).waitFor();
+  await page.getByRole('button', { name: 'Passkey on another device' }).waitFor();
   await inspect(page, 'login-no-platform');
   expect(complaints).toEqual([]);
   await page.context().close();

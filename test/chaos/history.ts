@@ -22,8 +22,8 @@ export type Delivered = {
   readonly value: string;
 };
 
-/** A window of a rate limit, and how many requests it allows. */
-export type Taken = { readonly window: string; readonly limit: number; readonly window_ms: number };
+/** A window of a rate limit, how many requests it allows, and how long it still lasts, as the answer says it. */
+export type Taken = { readonly window: string; readonly limit: number; readonly window_ms: number; readonly reset_ms: number };
 
 /** What an operation says about the things that the rules speak of; most say one thing. Subjects are named `<kind>:<value>`. */
 export type Aspects = {

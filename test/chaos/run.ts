@@ -1,4 +1,5 @@
 // A run of mixed load and random faults, judged by its history: `npm run test:chaos -- --minutes 10 --seed 1`. What it shows: docs/faults.md.
+// Options: --minutes N --seed N --plant RULE --history FILE (writes every operation) --judge FILE (only judges one).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { endAll } from '../faults/harness.js';

@@ -112,12 +112,12 @@ describe('the export of the audit log', () => {
   test('reads a page at a time: nothing more is read once the reader has gone', async () => {
     const seen: string[] = [];
     const note = ({ sql }: { sql: string }) => void (sql.includes('"audit_logs"') && sql.includes('cursor_values') && seen.push(sql));
-    service.deps.knex.on('query', note);
+    service.deps.db.knex.on('query', note);
     const stop = new AbortController();
     const answer = await browser.request('/dashboard/audit_logs/export?format=ndjson', { signal: stop.signal });
     await answer.body?.getReader().read();
     stop.abort();
-    service.deps.knex.removeListener('query', note);
+    service.deps.db.knex.removeListener('query', note);
     expect(seen.length).toBeLessThan(entries / 100 + 2);
     expect((await browser.get('/dashboard/audit_logs')).status).toBe(200);
   });

@@ -20,10 +20,10 @@ test('it is chosen on the form: what contradicts it is said at each field, and t
   const client = await addClient(ctx, { name: 'Bank', first_party: false, redirect_uris: ['https://bank.example/cb'] });
   const path = `/dashboard/clients/${client.id}`;
   const browser = await signedInWith(service, 'clients:read', 'clients:write');
-  const form = await (await browser.get(`${path}/edit`)).text();
+  const form = await (await browser.get(`${path}/edit/security`)).text();
   expect(form).toMatch(/<option value="fapi2"[^>]*>\s*FAPI 2\.0/);
   const fields = { ...formValues(form), _csrf: csrfOf(form), _version: versionOf(form), profile: 'fapi2' };
-  const refused = await browser.post(path, fields);
+  const refused = await browser.post(`${path}/edit/security`, fields);
   const page = await refused.text();
   expect(refused.status).toBe(422);
   for (const field of ['token_endpoint_auth_method', 'jwks']) expect(page).toContain(`id="${field}-error"`);
@@ -32,7 +32,7 @@ test('it is chosen on the form: what contradicts it is said at each field, and t
 
   const jwks = JSON.stringify({ keys: [(await createClientKey('PS256')).jwk] });
   const good = { ...fields, token_endpoint_auth_method: 'private_key_jwt', jwks };
-  expect((await browser.post(path, good)).headers.get('location')).toBe(`${path}?done=updated`);
+  expect((await browser.post(`${path}/edit/security`, good)).headers.get('location')).toBe(`${path}?done=updated`);
   expect(await findClient(ctx.scope, client.id)).toMatchObject({
     profile: 'fapi2',
     require_pkce: true,
@@ -45,9 +45,9 @@ test('it is chosen on the form: what contradicts it is said at each field, and t
   expect(shown).toContain('FAPI 2.0');
   expect(shown).not.toContain('Unmet FAPI 2.0 requirements');
 
-  const again = await (await browser.get(`${path}/edit`)).text();
+  const again = await (await browser.get(`${path}/edit/security`)).text();
   const { require_pkce: _on, ...unticked } = formValues(again);
-  const broken = await browser.post(path, { ...unticked, _csrf: csrfOf(again), _version: versionOf(again) });
+  const broken = await browser.post(`${path}/edit/security`, { ...unticked, _csrf: csrfOf(again), _version: versionOf(again) });
   expect([broken.status, await broken.text()]).toEqual([422, expect.stringContaining('PKCE is compulsory')]);
 });
 

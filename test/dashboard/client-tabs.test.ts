@@ -41,7 +41,7 @@ test('the connections that a client offers are chosen, and read', async () => {
   expect((await browser.post(path, { ...fields, [`connections:${first.id}`]: 'on' })).headers.get('location')).toBe(`${path}?done=updated`);
   expect(await listConnectionIdsOfClient(ctx.scope, client.id)).toEqual([first.id]);
   const late = await browser.post(path, { ...fields, [`connections:${second.id}`]: 'on' });
-  expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('Somebody changed this client meanwhile')]);
+  expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('Someone else changed this client in the meantime')]);
   const unknown = { ...fields, _version: versionOf(await (await browser.get(path)).text()), 'connections:nope': 'on' };
   expect((await browser.post(path, unknown)).status).toBe(404);
   expect(await listConnectionIdsOfClient(ctx.scope, client.id)).toEqual([first.id]);
@@ -79,9 +79,9 @@ test('the claims of a real user, as the issuing code would say them, and nothing
   const unnamed = await (await browser.get(`${path}?scope=openid`)).text();
   expect(unnamed).toContain('Enter the address of a user');
   const shown = async (query: Record<string, string>) => (await browser.get(`${path}?${new URLSearchParams(query).toString()}`)).text();
-  const before = await service.deps.knex('access_tokens').count();
+  const before = await service.deps.db.knex('access_tokens').count();
   const asked = { user: user.email.toUpperCase(), scope: 'openid email read', resource: resource.id };
-  expect(await shown(asked)).toContain('There would be no token: consent_required.');
+  expect(await shown(asked)).toContain('No token would be issued: consent_required.');
   const page = await shown({ ...asked, consent: 'given' });
   for (const text of [
     '&#34;department&#34;: &#34;Looms &amp; &lt;b&gt;Engines&lt;/b&gt;&#34;',
@@ -93,10 +93,10 @@ test('the claims of a real user, as the issuing code would say them, and nothing
   expect(page).toContain('&#34;scope&#34;: &#34;openid email&#34;');
   expect(page).toContain('The person does not hold the permission');
   expect(await shown({ user: 'nobody@example.com', scope: '' })).toContain('There is no user with this address.');
-  expect(await shown({ user: user.email, scope: 'email', consent: 'given' })).toContain('There is none: the scope has no openid.');
+  expect(await shown({ user: user.email, scope: 'email', consent: 'given' })).toContain('Not issued: the scope doesn’t include openid.');
   const closed = await addResource(ctx, { identifier: 'https://api.example/closed', user_access: 'granted' });
   expect(await shown({ user: user.email, resource: closed.id, scope: 'openid' })).toContain('The client has no grant for the API');
-  expect(await service.deps.knex('access_tokens').count()).toEqual(before);
+  expect(await service.deps.db.knex('access_tokens').count()).toEqual(before);
 });
 
 test('what a preview tells of roles takes the permission to read them', async () => {
@@ -105,7 +105,7 @@ test('what a preview tells of roles takes the permission to read them', async ()
   const query = new URLSearchParams({ user: user.email, scope: 'openid roles', consent: 'given' });
   const path = `/dashboard/clients/${client.id}/token_preview?${query.toString()}`;
   const few = await (await (await signedInWith(service, 'clients:read', 'users:read')).get(path)).text();
-  expect([few.includes('A preview takes more permissions: api_resources:read.'), few.includes(user.id)]).toEqual([true, false]);
+  expect([few.includes('You need more permissions for a preview: api_resources:read.'), few.includes(user.id)]).toEqual([true, false]);
   const some = await (await (await signedInWith(service, 'clients:read', 'users:read', 'api_resources:read')).get(path)).text();
   expect([some.includes('[withheld: takes roles:read]'), some.includes(user.id)]).toEqual([true, true]);
   expect((await (await signedInWith(service, 'clients:read')).get(path)).status).toBe(404);
@@ -120,10 +120,10 @@ test('claim mappings are edited as lines; one that can not be read or is refused
   // `tier` is said of everybody, whatever they are.
   const browser = await signedInWith(service, ...readers, 'users:write', 'roles:write');
   const path = `/dashboard/clients/${client.id}`;
-  const form = await (await browser.get(`${path}/edit`)).text();
+  const form = await (await browser.get(`${path}/edit/tokens`)).text();
   expect(form).toContain('tier = &#34;gold&#34; in id_token');
   const fields = { _csrf: csrfOf(form), _version: versionOf(form), ...formValues(form) };
-  const save = (claim_mappings: string) => browser.post(path, { ...fields, claim_mappings });
+  const save = (claim_mappings: string) => browser.post(`${path}/edit/tokens`, { ...fields, claim_mappings });
   for (const [text, complaint] of [
     ['groups roles', 'A line has the form'],
     ['tier = "open', 'A line has the form'],
@@ -134,7 +134,7 @@ test('claim mappings are edited as lines; one that can not be read or is refused
     expect([text, refused.status, (await refused.text()).includes(complaint)]).toEqual([text, 422, true]);
   }
   expect((await save('groups = roles\ntier = ["a","b"] in access_token, id_token\n\n')).status).toBe(303);
-  const [row] = (await service.deps.knex('clients').where({ id: client.id })) as { claim_mappings: unknown }[];
+  const [row] = (await service.deps.db.knex('clients').where({ id: client.id })) as { claim_mappings: unknown }[];
   expect(row?.claim_mappings).toEqual([
     { claim: 'groups', source: 'roles', in: ['id_token', 'userinfo'] },
     { claim: 'tier', value: ['a', 'b'], in: ['access_token', 'id_token'] },

@@ -1,9 +1,9 @@
 // What goes along is told before it goes: every act that deletes says so, with numbers.
 import { beforeAll, expect, test } from 'vitest';
-import { consequences } from '../../src/dashboard/consequences.js';
+import { consequences } from '../../src/dashboard/parts/records/consequences.js';
 import { presentations } from '../../src/dashboard/pages/index.js';
-import { countDependents, mostCounted, type Counted, type DependedOn } from '../../src/db/tables/dependents.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { countDependents, maxDependentsCounted, type Counted, type DependedOn } from '../../src/db/tables/dependents.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import type { Context } from '../../src/domain/context.js';
 import { sessionBounds } from '../../src/domain/sessions/sessions.js';
 import { resources } from '../../src/management/resources/index.js';
@@ -75,7 +75,7 @@ test('every confirmation of a deletion says what it means, and whatever takes ot
 });
 
 /** What goes with its owner and isn't told, for it is nothing without it: its own parts, what lasts minutes, and what only counts. */
-const parts = /^(?:authorization_codes|client_assertions|client_connections|device_codes|passcodes|pushed_requests|recovery_codes|second_step_tries|session_clients|sign_ins|workload_refusals|role_permissions)$/; // prettier-ignore
+const parts = /^(?:authorization_codes|client_assertions|client_connections|device_codes|passcodes|pushed_requests|recovery_codes|second_step_tries|session_clients|sign_ins|user_search_texts|workload_refusals|role_permissions)$/; // prettier-ignore
 const inEnvironment = /^(?:users|clients|connections|api_resources|roles|webhooks|log_streams|custom_domains)$/;
 const called: Readonly<Record<string, string>> = { user_roles: 'roles' };
 
@@ -94,7 +94,7 @@ test('whatever the database deletes along with a record is told, or is nothing w
     const own = called[dependent] ?? dependent;
     return !names.includes(own) && !(owner === 'roles' && dependent === 'user_roles' && names.includes('users'));
   });
-  expect(untold, 'Count it in src/db/tables/dependents.ts and name its fate in src/dashboard/consequences.ts.').toEqual([]);
+  expect(untold, 'Count it in src/db/tables/dependents.ts and name its fate in src/dashboard/parts/records/consequences.ts.').toEqual([]);
 });
 
 test('the numbers are those of the record, of each kind', async () => {
@@ -131,7 +131,7 @@ test('a long tail is told as "at least", and what would take too long to find as
   await ctx.scope.knex.raw(
     `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, completed_at, created_at, updated_at)
      select ?, uuid_v7(now()), ?, uuid_v7(now()), 'role.created', '{}', 'succeeded', now(), now(), now() from generate_series(1, ?)`,
-    [ctx.environment.id, webhook, mostCounted + 1],
+    [ctx.environment.id, webhook, maxDependentsCounted + 1],
   );
   expect(told((await page('webhooks')).html)['Deleted with it']?.at(-1)).toBe('at least 1,000 deliveries that are over');
   const client = await addClient(ctx, { name: 'Among many' });

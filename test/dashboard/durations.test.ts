@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { joinDuration, splitDuration } from '../../src/dashboard/durations.js';
+import { joinDuration, splitDuration } from '../../src/dashboard/parts/forms/durations.js';
 
 test.each([
   ['2592000', '30', 'days'],

@@ -47,6 +47,7 @@ test('success and p95 of a webhook are those of the last 24 hours', async () => 
     failed: 1,
     pending: 0,
     retrying: 0,
+    attempts: 20,
     p95_ms: 190,
   });
   const browser = await signedInWith(service, 'webhooks:read');
@@ -57,9 +58,30 @@ test('success and p95 of a webhook are those of the last 24 hours', async () => 
   expect(list).toMatch(/Named[\s\S]{0,4000}95 %/);
 });
 
+test('what is being retried has not arrived, and attempts are counted apart (specification 9.3.4)', async () => {
+  const { webhook: other } = await addWebhook(ctx, 'http://127.0.0.1:8999/c', { name: 'Slow', events: ['role.deleted'] });
+  const at = ctx.clock.now();
+  const event = { event_type: 'role.deleted', payload: '{}', webhook_id: other.id, created_at: at, updated_at: at };
+  for (const [status, attempt_count] of [
+    ['succeeded', 2],
+    ['retrying', 3],
+    ['pending', 0],
+  ] as const) {
+    const id = uuidv7(at.getTime());
+    await insert(ctx.scope, 'webhook_deliveries', { ...event, id, event_id: id, status, attempt_count });
+  }
+  const browser = await signedInWith(service, 'webhooks:read');
+  expect(await (await browser.get('/dashboard/webhooks')).text()).toMatch(/Slow[\s\S]{0,2000}50 %[\s\S]{0,80}20 % of attempts/);
+  const page = await (await browser.get(`/dashboard/webhooks/${other.id}`)).text();
+  expect(page).toMatch(/Deliveries that arrived[\s\S]{0,100}50 %[\s\S]{0,60}1 of 2/);
+  expect(page).toMatch(/Attempts that succeeded[\s\S]{0,100}20 %[\s\S]{0,60}1 of 5/);
+  expect(page).toMatch(/Being retried[\s\S]{0,100}>1<[\s\S]{0,60}1 not tried yet/);
+});
+
 test('event types say how many subscribe, and who', async () => {
   const browser = await signedInWith(service, 'webhooks:read', 'event_types:read');
-  const list = await (await browser.get('/dashboard/event_types')).text();
+  const pages = ['', '?group=user'].map(async (query) => (await browser.get(`/dashboard/event_types${query}`)).text());
+  const list = (await Promise.all(pages)).join('');
   const count = (name: string) =>
     new RegExp(`${name}</code>[\\s\\S]*?data-label="Subscribed webhooks">\\s*(?:<[^>]+>)*(\\d+)`).exec(list)?.[1];
   expect([count('user\\.created'), count('role\\.created'), count('token\\.issued')]).toEqual(['2', '1', '1']);

@@ -41,19 +41,19 @@ async function change(page: string, form: string, fields: Record<string, string>
   const shown = new RegExp(`<form id="${form}"[\\s\\S]*?</form>`).exec(await html(page))?.[0] ?? '';
   return browser.post(/action="([^"]+)"/.exec(shown)?.[1] ?? '', { ...entriesOf(shown), ...fields });
 }
-const save = (section: string, fields: Record<string, string>) => change('/dashboard/settings', section, fields);
+const save = (fields: Record<string, string>) => change('/dashboard/settings/sign_in', 'sign_in', fields);
 
 describe('durations', () => {
   test('are shown in the largest unit that fits, and saved in the one that is chosen', async () => {
-    const page = await html('/dashboard/settings');
+    const page = await html('/dashboard/settings/tokens');
     expect(page).toMatch(/name="session_lifetime"[^>]*value="30"/);
     expect(page).toMatch(/name="session_lifetime:unit"[^>]*>[\s\S]*?<option value="days" selected>/);
-    expect((await save('codes', { otp_lifetime: '20', 'otp_lifetime:unit': 'minutes', otp_max_attempts: '5' })).status).toBe(303);
+    expect((await save({ otp_lifetime: '20', 'otp_lifetime:unit': 'minutes', otp_max_attempts: '5' })).status).toBe(303);
     expect((await environment()).otp_lifetime).toBe(1200);
   });
 
   test('beyond the bound is told beside the field, with what was typed', async () => {
-    const answer = await save('codes', { otp_lifetime: '3', 'otp_lifetime:unit': 'days', otp_max_attempts: '5' });
+    const answer = await save({ otp_lifetime: '3', 'otp_lifetime:unit': 'days', otp_max_attempts: '5' });
     const page = await answer.text();
     expect(answer.status).toBe(422);
     expect(page).toMatch(/name="otp_lifetime"[^>]*value="3"/);
@@ -61,7 +61,7 @@ describe('durations', () => {
   });
 
   test('that are no number are told', async () => {
-    const answer = await save('codes', { otp_lifetime: 'soon', 'otp_lifetime:unit': 'days', otp_max_attempts: '5' });
+    const answer = await save({ otp_lifetime: 'soon', 'otp_lifetime:unit': 'days', otp_max_attempts: '5' });
     expect([answer.status, (await answer.text()).includes('Enter a whole number.')]).toEqual([422, true]);
   });
 });
@@ -99,9 +99,9 @@ describe('the preview of branding', () => {
 
 test('a client’s branding is saved from its form; emptied members go', async () => {
   const client = await addClient(await service.context(), { name: 'Notes' });
-  const save = (fields: Record<string, string>) => change(`/dashboard/clients/${client.id}/edit`, 'edit', fields);
+  const save = (fields: Record<string, string>) => change(`/dashboard/clients/${client.id}/edit/branding`, 'edit', fields);
   expect((await save({ 'branding.name': 'Acme Notes', 'branding.primary_color': '#445566' })).status).toBe(303);
-  const stored = async () => (await service.deps.knex('clients').where({ id: client.id }).first()).branding as unknown;
+  const stored = async () => (await service.deps.db.knex('clients').where({ id: client.id }).first()).branding as unknown;
   expect(await stored()).toEqual({ name: 'Acme Notes', primary_color: '#445566' });
   expect((await save({ 'branding.name': '' })).status).toBe(303);
   expect(await stored()).toEqual({ primary_color: '#445566' });

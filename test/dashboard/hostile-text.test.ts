@@ -137,8 +137,8 @@ describe('stored and reflected text', () => {
     const paths = [
       '', '/users', '/sessions', '/roles', '/clients', '/api_resources', '/connections', '/webhooks', '/webhook_deliveries', '/audit_logs', '/client_grants/new', '/permissions/new', '/users/new',
       ...of('users', '', '/edit', '/roles', '/sessions', '/identities', '/consents', '/activity', '/json', '/delete', '/block'),
-      ...of('clients', '', '/edit', '/quick_start', '/grants', '/delete', '/rotate_secret'),
-      ...of('api_resources', '', '/edit', '/delete'),
+      ...of('clients', '', '/edit', '/edit/tokens', '/edit/branding', '/quick_start', '/grants', '/delete', '/rotate_secret'),
+      ...of('api_resources', '', '/edit', '/edit/tokens', '/delete'),
       ...of('sessions', '', '/revoke'),
       ...of('connections', '', '/edit', '/delete'),
       ...of('webhooks', '', '/edit', '/deliveries', '/delete', '/redeliver_failed'),

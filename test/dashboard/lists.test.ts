@@ -1,7 +1,7 @@
 // Every list says what to do when it is empty and when nothing fits its filters, and keeps the place of whoever looks at one of its records.
 import { beforeAll, expect, test } from 'vitest';
 import { presentations } from '../../src/dashboard/pages/index.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { resources } from '../../src/management/resources/index.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf, type Browser } from '../support/browser.js';
@@ -29,7 +29,7 @@ const emptyOf = (page: string) => ({
   button: /class="empty"[\s\S]*?<a class="button[^"]*" href="([^"]+)"/.exec(page)?.[1] ?? null,
 });
 
-/** Collections that nobody ever sees empty: the service comes with records of them, and whoever looks is a user with a session and left traces. */
+/** Collections that nobody ever sees empty: the service comes with records of them, and whoever looks is a user with a session. */
 const neverEmpty: ReadonlySet<string> = new Set([
   'users',
   'sessions',
@@ -39,8 +39,6 @@ const neverEmpty: ReadonlySet<string> = new Set([
   'api_resources',
   'permissions',
   'event_types',
-  'audit_logs',
-  'security_events',
   'signing_keys',
   'environments',
 ]);
@@ -58,7 +56,7 @@ test('an empty list says what is kept there, and leads to the first record where
 
 /** Addresses of the list under one filter each: every choice of a select, and a text that nothing has. */
 function narrowed(path: string, page: string): string[] {
-  const form = /<form[^>]*method="get"[\s\S]*?<\/form>/.exec(page)?.[0] ?? '';
+  const form = /<form class="filters"[\s\S]*?<\/form>/.exec(page)?.[0] ?? '';
   const choices = [...form.matchAll(/<select\b[^>]*name="([^"]+)"[^>]*>([\s\S]*?)<\/select>/g)].flatMap(([, name = '', options = '']) =>
     [...options.matchAll(/<option\b[^>]*value="([^"]+)"/g)].map(([, value = '']) => [name, value]),
   );
@@ -69,7 +67,8 @@ function narrowed(path: string, page: string): string[] {
 
 test('a list whose filters fit nothing says so, and leads to the list without them', async () => {
   for (const { path, filters } of presentations) {
-    if (filters.length === 0) continue;
+    // There are event types of every group.
+    if (filters.length === 0 || path === 'event_types') continue;
     let leadsTo: string | null = null;
     for (const address of narrowed(path, await html(listOf(path)))) {
       const { title, button } = emptyOf(await html(address));

@@ -24,16 +24,16 @@ async function send(path: string, fields: Fields, file: Buffer | string | null, 
   form.set('image', new File(file === null ? [] : [file as string], file === null ? '' : '../../x.html', { type: 'text/html' }));
   return browser.request(path, { method: 'POST', body: form, headers: { origin: service.url } });
 }
-const brandingOf = async (table: string, id: string) => (await ctx.knex(table).where({ id }).first('branding')).branding;
+const brandingOf = async (table: string, id: string) => (await ctx.db.knex(table).where({ id }).first('branding')).branding;
 
 describe('the logo', () => {
   test('of the environment is uploaded for light and dark schemes, seen on both, used by the sign-in page, and removed', async () => {
     const { id } = ctx.environment;
-    await ctx
+    await ctx.db
       .knex('environments')
       .where({ id })
       .update({ branding: { primary_color: '#b3261e' } });
-    expect(await pageOf('/dashboard/settings')).toContain(`href="${settings}"`);
+    expect(await pageOf('/dashboard/settings/branding')).toContain(`href="${settings}"`);
     const answer = await send(settings, { slot: 'light' }, png());
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `${settings}?done=updated`]);
     const { logo_url, ...rest } = await brandingOf('environments', id);
@@ -58,7 +58,7 @@ describe('the logo', () => {
   test('of a client is uploaded from its form', async () => {
     const client = await addClient(ctx, { name: 'Notes', first_party: false, branding: { name: 'Acme Notes' } });
     const path = `/dashboard/clients/${client.id}/logo`;
-    expect(await pageOf(`/dashboard/clients/${client.id}/edit`)).toContain(`href="${path}"`);
+    expect(await pageOf(`/dashboard/clients/${client.id}/edit/branding`)).toContain(`href="${path}"`);
     expect(await pageOf('/dashboard/clients/new?application_type=web')).not.toContain('/logo"');
     const answer = await send(path, { slot: 'light' }, png());
     expect(answer.headers.get('location')).toBe(`${path}?done=updated`);
@@ -67,7 +67,7 @@ describe('the logo', () => {
   });
 
   test('that is none, or too large, or was not chosen, is refused at its field, and nothing is kept (attack 42.823)', async () => {
-    await ctx.knex('logos').delete();
+    await ctx.db.knex('logos').delete();
     const refused = async (file: Buffer | string | null) => {
       const answer = await send(settings, { slot: 'dark' }, file);
       const error = /id="image-dark-error">[\s\S]*?<\/span>([^<]*)<\/span>/.exec(await answer.text())?.[1];
@@ -79,7 +79,7 @@ describe('the logo', () => {
     expect(await refused(Buffer.alloc(600 * 1024, 60))).toEqual([422, 'The image is larger than 512 KiB.']);
     expect((await send(settings, { slot: 'dark' }, Buffer.alloc(17 * 1024 * 1024))).status).toBe(413);
     expect((await send(settings, { slot: 'other' }, png())).status).toBe(404);
-    expect(await ctx.knex('logos')).toEqual([]);
+    expect(await ctx.db.knex('logos')).toEqual([]);
   });
 
   test('comes by a form of our own page, from somebody who may change what it is the logo of', async () => {
@@ -96,7 +96,7 @@ describe('the logo', () => {
     for (const lacking of ['environments:write', 'logos:write']) {
       const browser = await signedInWith(service, ...permissions.filter((name) => name !== lacking));
       expect([lacking, (await browser.get(settings)).status]).toEqual([lacking, 403]);
-      expect(await pageOf('/dashboard/settings', browser)).not.toContain(settings);
+      expect(await pageOf('/dashboard/settings/branding', browser)).not.toContain(settings);
       form.set('_csrf', csrfOf(await pageOf('/dashboard', browser)));
       expect([lacking, (await post(browser)).status]).toEqual([lacking, 403]);
     }

@@ -6,9 +6,9 @@ import { listNewUsersByDay } from '../../src/db/tables/overview.js';
 import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { signedInWith } from '../support/administrators.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addEnvironment, addResource, addUser, password } from '../support/data.js';
+import { addClient, addEnvironment, addResource, addUser } from '../support/data.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let ctx: Context;
@@ -50,17 +50,16 @@ test('every step of the checklist can be done, and it stands in the place of cha
   await addResource(ctx, { identifier: 'https://mine.example' });
   const done = { ...none, 'Create a client': true, 'Copy the configuration': true, 'Add an API resource': true };
   expect(await steps()).toEqual(done);
-  const session = (await ctx.knex('sessions').where({ environment_id: ctx.environment.id }).first('id')) as { id: string };
+  const session = (await ctx.db.knex('sessions').where({ environment_id: ctx.environment.id }).first('id')) as { id: string };
   await insert(ctx.scope, 'session_clients', { session_id: session.id, client_id: client.id, created_at: ctx.clock.now() });
   expect(await steps()).toEqual({});
   expect(await (await browser.get('/dashboard')).text()).toContain('class="charts"');
 });
 
 test('whoever administers everything is asked for a second administrator and a strong factor', async () => {
-  await ctx.knex('session_clients').delete();
+  await ctx.db.knex('session_clients').delete();
   const root = await administrator();
-  const browser = new Browser(service.url);
-  await browser.login(root.email, password);
+  const browser = await signedIn(service, root);
   const steps = async () => stepsOf(await (await browser.get('/dashboard')).text());
   expect(await steps()).toMatchObject({ 'Add a passkey for yourself': false, 'Invite a second administrator': false });
   await updateUser(ctx.scope, root.id, { authenticator_kinds: ['passkey'] });

@@ -1,6 +1,6 @@
 // What the dashboard says of records that reach further than whoever looks at them, and what it asks for before everybody's address changes.
 import { beforeAll, expect, test } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addClient, password } from '../support/data.js';
@@ -23,7 +23,7 @@ test('a client that reaches further says so, may be renamed, and what decides wh
   const browser = await signedInWith(service, 'clients:read', 'clients:write');
   const path = `/dashboard/clients/${client.id}`;
   const html = await (await browser.get(`${path}/edit`)).text();
-  expect(html).toContain('This reaches further than you do');
+  expect(html).toContain('This has more access than you');
   const form = { _csrf: csrfOf(html), _version: versionIn(html), name: 'Ours', first_party: 'on', status: 'enabled' };
   const same = {
     'grant_types:authorization_code': 'on',
@@ -35,11 +35,11 @@ test('a client that reaches further says so, may be renamed, and what decides wh
   };
   const refused = await browser.post(path, { ...form, ...same, redirect_uris: 'https://elsewhere.example/cb' });
   const page = await refused.text();
-  expect([refused.status, page.includes('This would reach further than you do.')]).toEqual([403, true]);
+  expect([refused.status, page.includes('You can’t grant more than you have.')]).toEqual([403, true]);
   const after = (await api.get(`/clients/${client.id}`)).body['data'].attributes;
   expect(after.redirect_uris).toEqual(client.redirect_uris);
   const rotation = await (await browser.get(`${path}/rotate_secret`)).text();
-  expect(rotation).toContain('This reaches further than you do');
+  expect(rotation).toContain('This has more access than you');
 });
 
 test('a form has no roles for those who may not give any, and makes the user all the same', async () => {
@@ -53,7 +53,7 @@ test('the pages of domains say what each is for; verifying one asks whoever sign
   const used: Document = await api.create('custom_domains', 'custom_domain', { domain: 'used.example.com' });
   const issuer_until = new Date(service.clock.now().getTime() + 3_600_000);
   const uses = { status: 'verified', verified_at: new Date(), accepts_passkeys: true, issuer_until };
-  await service.deps.knex('custom_domains').where({ id: used['id'] }).update(uses);
+  await service.deps.db.knex('custom_domains').where({ id: used['id'] }).update(uses);
   service.deps.cache.clear();
   const browser = await signedInWith(service, ...managementPermissions);
   for (const path of ['', `/${used['id']}`])
@@ -63,13 +63,13 @@ test('the pages of domains say what each is for; verifying one asks whoever sign
   const html = await (await browser.get(path)).text();
   expect([html.includes('name="current_password"'), html.includes('people can sign in at the domain')]).toEqual([true, true]);
   expect((await browser.post(path, { _csrf: csrfOf(html) })).status).toBe(422);
-  expect((await service.deps.knex('custom_domains').where({ id: waiting['id'] }).first()).status).toBe('pending');
+  expect((await service.deps.db.knex('custom_domains').where({ id: waiting['id'] }).first()).status).toBe('pending');
   service.clock.advance(-11 * 60_000);
 });
 
 test('making a domain the primary one asks whoever signed in long ago for the password', async () => {
   const domain: Document = await api.create('custom_domains', 'custom_domain', { domain: 'login.example.com' });
-  await service.deps.knex('custom_domains').where({ id: domain['id'] }).update({ status: 'verified', verified_at: new Date() });
+  await service.deps.db.knex('custom_domains').where({ id: domain['id'] }).update({ status: 'verified', verified_at: new Date() });
   const browser = await signedInWith(service, ...managementPermissions);
   const path = `/dashboard/custom_domains/${domain['id']}`;
   service.clock.advance(11 * 60_000);
@@ -78,7 +78,7 @@ test('making a domain the primary one asks whoever signed in long ago for the pa
   const form = { _csrf: csrfOf(html), _version: versionIn(html), is_primary: 'on' };
   expect((await browser.post(path, form)).status).toBe(422);
   expect((await browser.post(path, { ...form, current_password: 'not it at all' })).status).toBe(422);
-  const row = () => service.deps.knex('custom_domains').where({ id: domain['id'] }).first();
+  const row = () => service.deps.db.knex('custom_domains').where({ id: domain['id'] }).first();
   expect((await row()).is_primary).toBe(false);
   expect((await browser.post(path, { ...form, current_password: password })).status).toBe(303);
   expect((await row()).is_primary).toBe(true);
@@ -87,13 +87,13 @@ test('making a domain the primary one asks whoever signed in long ago for the pa
 test('until when tokens of an earlier issuer are accepted is a time of day in UTC; one that stands as it was shown stays to the millisecond', async () => {
   const issuer_until = new Date('2026-12-24T18:30:12.345Z');
   const domain: Document = await api.create('custom_domains', 'custom_domain', { domain: 'old.example.com' });
-  await service.deps
+  await service.deps.db
     .knex('custom_domains')
     .where({ id: domain['id'] })
     .update({ status: 'verified', verified_at: new Date(), issuer_until });
   const browser = await signedInWith(service, ...managementPermissions);
   const path = `/dashboard/custom_domains/${domain['id']}`;
-  const row = () => service.deps.knex('custom_domains').where({ id: domain['id'] }).first();
+  const row = () => service.deps.db.knex('custom_domains').where({ id: domain['id'] }).first();
   const save = async (fields: Record<string, string>) => {
     const html = await (await browser.get(`${path}/edit`)).text();
     return browser.post(path, { _csrf: csrfOf(html), _version: versionIn(html), ...fields });

@@ -1,10 +1,10 @@
 // Sign-in methods of people in the dashboard; the policy with whom it asks; what production is warned of.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { makeRecoveryCodes } from '../../src/domain/authenticators/enrolment.js';
 import { noOrigin } from '../../src/domain/origin.js';
-import { rememberBrowser } from '../../src/domain/sign-ins/devices.js';
+import { rememberBrowser } from '../../src/domain/sessions/remembered-browsers.js';
 import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { signedInWith } from '../support/administrators.js';
@@ -13,6 +13,7 @@ import { addUser, password } from '../support/data.js';
 import { link, manage, type Api } from '../support/management.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
@@ -80,7 +81,7 @@ describe('of a person', () => {
       `${path}?done=updated`,
     ]);
     expect(await html(admin, path)).toContain('Work phone');
-    expect(await html(admin, `${path}/delete`)).toContain('multi-factor authentication ends and the recovery codes go');
+    expect(await html(admin, `${path}/delete`)).toContain('turns off multi-factor authentication and removes the recovery codes');
     expect(done(await admin.submit(`${path}/delete`, {}))).toEqual([303, `/dashboard/users/${user.id}/authenticators?done=deleted`]);
     expect(await reload()).toMatchObject({ two_step_enabled: false, authenticator_kinds: [] });
   });
@@ -88,13 +89,13 @@ describe('of a person', () => {
   test('are reset, and remembered browsers forgotten, after a question', async () => {
     await rememberBrowser(ctx, { id: 'x'.repeat(43) }, user.id, noOrigin);
     const path = `/dashboard/users/${user.id}`;
-    expect(await html(admin, `${path}/forget_devices`)).toContain('takes it again at the next sign-in');
+    expect(await html(admin, `${path}/forget_devices`)).toContain('ask for the second factor again at the next sign-in');
     expect(done(await admin.submit(`${path}/forget_devices`, {}))).toEqual([303, `${path}/authenticators?done=devices_forgotten`]);
-    expect(await ctx.knex('devices').where({ user_id: user.id })).toEqual([]);
-    expect(await html(admin, `${path}/reset_authenticators`)).toContain('Be sure whom you talk to first');
+    expect(await ctx.db.knex('devices').where({ user_id: user.id })).toEqual([]);
+    expect(await html(admin, `${path}/reset_authenticators`)).toContain('Verify the person’s identity first');
     const reset = await admin.submit(`${path}/reset_authenticators`, {});
     expect(done(reset)).toEqual([303, `${path}/authenticators?done=authenticators_reset`]);
-    expect(await html(admin, `${path}/authenticators?done=authenticators_reset`)).toContain('the person was told by mail');
+    expect(await html(admin, `${path}/authenticators?done=authenticators_reset`)).toContain('the person was notified by email');
     expect(await reload()).toMatchObject({ two_step_enabled: false, authenticator_kinds: [], recovery_codes_left: 0 });
   });
 
@@ -121,26 +122,36 @@ describe('of a person', () => {
       expect([path, refused.status, await refused.text()]).toEqual([
         path,
         403,
-        expect.stringContaining('This would reach further than you do.'),
+        expect.stringContaining('You can’t grant more than you have.'),
       ]);
     }
     expect(await findUser(ctx.scope, root.id)).toMatchObject({ two_step_enabled: true, authenticator_kinds: ['totp'] });
-    await ctx.knex('users').where({ id: root.id }).update({ status: 'blocked' });
+    await ctx.db.knex('users').where({ id: root.id }).update({ status: 'blocked' });
   });
 });
 
 describe('policy', () => {
+  const settings = '/dashboard/settings/security';
+  /** What else is on its page, as it stands. */
+  const protection = {
+    password_min_length: '8',
+    breached_passwords: 'refuse',
+    lockout_threshold: '10',
+    lockout_lifetime: '15',
+    'lockout_lifetime:unit': 'minutes',
+  };
+
   test('says how many people would have to enrol, and is saved on its own', async () => {
-    const { people, without } = (await ctx
+    const { people, without } = (await ctx.db
       .knex('users')
       .where({ status: 'active', environment_id: ctx.environment.id })
       .select(
-        ctx.knex.raw(`count(*)::int as people, (count(*) filter (where not authenticator_kinds && '{passkey,totp}'))::int as without`),
+        ctx.db.knex.raw(`count(*)::int as people, (count(*) filter (where not authenticator_kinds && '{passkey,totp}'))::int as without`),
       )
       .first()) as unknown as { people: number; without: number };
-    const page = await html(admin, '/dashboard/settings');
+    const page = await html(admin, settings);
     expect(page).toContain(`${without} of ${people} people would have to enrol.`);
-    const save = (fields: Record<string, string>) => admin.submit('/dashboard/settings', { ...fields, _version: /name="_version" value="(\d+)"/.exec(page)?.[1] ?? '' }, '/dashboard/settings/second_factor'); // prettier-ignore
+    const save = (fields: Record<string, string>) => admin.submit(settings, { ...protection, ...fields, _version: /name="_version" value="(\d+)"/.exec(page)?.[1] ?? '' }, settings); // prettier-ignore
     const fields = {
       second_factor_policy: 'optional',
       second_factor_grace_lifetime: '604800',
@@ -153,7 +164,7 @@ describe('policy', () => {
       422,
       expect.stringMatching(/name="second_factor_grace_lifetime" type="text" inputmode="numeric" value="7"/),
     ]);
-    expect(done(await save(fields))).toEqual([303, '/dashboard/settings?done=updated']);
+    expect(done(await save(fields))).toEqual([303, `${settings}?done=updated`]);
     const { attributes } = (await api.get(`/environments/${ctx.environment.id}`)).body['data'] as { attributes: Record<string, unknown> };
     expect(attributes).toMatchObject({
       second_factor_grace_lifetime: 604_800,
@@ -165,7 +176,7 @@ describe('policy', () => {
 
   test('is no clerk’s to change, and people are not counted for whoever may not see them', async () => {
     const clerk = await signedInWith(service, 'environments:read', 'environments:write');
-    const page = await html(clerk, '/dashboard/settings');
+    const page = await html(clerk, settings);
     expect(page).not.toContain('would have to enrol');
     const fields = {
       second_factor_policy: 'off',
@@ -175,21 +186,20 @@ describe('policy', () => {
       remember_device_lifetime: '0',
     };
     const _version = /name="_version" value="(\d+)"/.exec(page)?.[1] ?? '';
-    const refused = await clerk.post('/dashboard/settings/second_factor', { ...fields, _version, _csrf: csrfOf(page) });
+    const refused = await clerk.post(settings, { ...protection, ...fields, _version, _csrf: csrfOf(page) });
     expect(refused.status).toBe(403);
   });
 });
 
 describe('in production', () => {
   const kind = async (value: string) => {
-    await ctx.knex('environments').where({ id: ctx.environment.id }).update({ kind: value });
+    await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ kind: value });
     service.deps.cache.clear();
   };
 
   test('an administrator without a strong factor is told of on the overview and in the settings, until there is none', async () => {
     const root = await administrator();
-    const browser = new Browser(service.url);
-    await browser.login(root.email, password);
+    const browser = await signedIn(service, root);
     const words = 'signs in with one factor';
     expect(await html(browser, '/dashboard')).not.toContain(words);
     await kind('production');
@@ -221,7 +231,7 @@ describe('what applications demand', () => {
     const page = await html(admin, `/dashboard/clients/${client['id']}`);
     expect(page).toContain('Phishing-resistant (passkey)');
     expect(page).toContain('5 minutes');
-    const edit = await html(admin, `/dashboard/clients/${client['id']}/edit`);
+    const edit = await html(admin, `/dashboard/clients/${client['id']}/edit/sign_in`);
     expect(edit).toMatch(/<option value="phr" selected/);
     const resource = await api.create('api_resources', 'api_resource', {
       identifier: 'https://bank.example',
@@ -229,7 +239,7 @@ describe('what applications demand', () => {
       required_acr: '2',
     });
     expect(await html(admin, `/dashboard/api_resources/${resource['id']}`)).toContain('Multi-factor');
-    expect(await html(admin, `/dashboard/api_resources/${resource['id']}/edit`)).toMatch(/<option value="2" selected/);
+    expect(await html(admin, `/dashboard/api_resources/${resource['id']}/edit/access`)).toMatch(/<option value="2" selected/);
     const attributes = {
       name: 'corp',
       display_name: 'Corp',

@@ -1,42 +1,32 @@
-// What the dashboard says stands in one file, in the words of the field.
+// What the dashboard says: beside its page, once, in the words of the field.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import words from '../../src/dashboard/words.json' with { type: 'json' };
+import { terms } from '../../src/dashboard/parts/words.js';
+import { viewTexts } from '../../src/dashboard/parts/view-texts.js';
 
 async function read(directory: string, pattern: RegExp): Promise<{ path: string; text: string }[]> {
   const names = (await readdir(directory, { recursive: true })).filter((name) => pattern.test(name));
   return Promise.all(names.map(async (name) => ({ path: join(directory, name), text: await readFile(join(directory, name), 'utf8') })));
 }
 
-const sources = (await read('src/dashboard', /\.ts$/)).filter(({ path }) => !path.endsWith('/words.ts'));
+const sources = await read('src/dashboard', /\.ts$/);
+const pages = sources.filter(({ path }) => !/words\.ts$|view-texts\.ts$/.test(path));
 const views = [...(await read('views/dashboard', /\.ejs$/)), ...(await read('views/partials', /^dashboard-.*\.ejs$/))];
-const groups = Object.entries(words) as [string, Record<string, string>][];
-const everyText = groups.flatMap(([group, texts]) => Object.entries(texts).map(([key, text]) => ({ name: `${group}.${key}`, text })));
 
-/** Where code says something itself: a text as a label, a title, a hint, a value of a cell. */
-const said = [
-  /\b(?:label|title|hint|lead|caption|one|note|wrong|text|word): (?:[\w.?!= []]+ \? )?['"`][^'"`]*[A-Za-z]{2}/,
-  /\b(?:text|quiet)\((?:[^()'"`]*\? )?['"`][^'"`]*[A-Za-z]{2}/,
-  /\bstate\('\w+', ['"`][^'"`]*[A-Za-z]{2}/,
-  /\b(?:paragraphs|confirm): \[\s*['"`]/,
-  /\[(?:'[A-Z][\w ]*'(?:, )?)+\]\.map\(\(label\)/,
-];
-/** What isn't a word of ours: requests and addresses, names of products, values of protocols. */
-const names = /(?:GET|POST) \/|'(?:GitHub Actions|GitLab|curl)'|\bcode: |label: 'new_users'/;
+const quoted = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g;
+const withoutComments = (code: string) => code.replaceAll(/^\s*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)$/gm, '').replaceAll(/^import .*$/gm, '');
 
-/** Without what placeholders stand for, and without addresses. */
-const bare = (line: string) => line.replaceAll(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, '').replaceAll(/`\/[\w./-]*`/g, '``');
+/** Every text that people read, with where it stands: what has a capital letter and a space, or names one of the shared terms. */
+const said = pages.flatMap(({ path, text }) =>
+  [...withoutComments(text).matchAll(quoted)]
+    .map(([, single, double, template]) => single ?? double ?? template ?? '')
+    .filter((one) => /^[A-Z](?!.*[\n\\]).* /.test(one) && !/^(?:GET|POST|M[\d.]|m[\d.])/.test(one))
+    .map((one) => ({ path, text: one })),
+);
 
-test('every text of the dashboard comes from words.json', () => {
-  const strays = sources.flatMap(({ path, text }) =>
-    text.split('\n').flatMap((line, index) => {
-      const code = bare(line);
-      return said.some((pattern) => pattern.test(code)) && !names.test(code) ? [`${path}:${index + 1} ${line.trim()}`] : [];
-    }),
-  );
-  expect(strays, 'Name the text in src/dashboard/words.json and say it as terms.x, hints.x or sentences.x.').toEqual([]);
-});
+/** Words of which each stands once for all pages. */
+const shared = new Map(Object.entries(terms).map(([key, text]) => [text, key]));
 
 test('views of the dashboard have no text of their own', () => {
   const strays = views.flatMap(({ path, text }) => {
@@ -44,13 +34,30 @@ test('views of the dashboard have no text of their own', () => {
     const inTags = [...text.matchAll(/(?:aria-label|title|placeholder)="([A-Z][^"<]*)"/g)].map(([, value]) => value);
     return [...left.split('\n').filter((line) => /[A-Za-z]{2}/.test(line)), ...inTags].map((line) => `${path}: ${line}`);
   });
-  expect(strays, 'Say it as page.terms.x.').toEqual([]);
+  expect(strays, 'Say it in src/dashboard/parts/view-texts.ts, as page.texts.x.').toEqual([]);
 });
 
-test('no text is there in vain, and each stands once', () => {
-  const code = [...sources, ...views].map(({ text }) => text).join('\n');
-  expect(everyText.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(code)).map(({ name }) => name)).toEqual([]);
-  for (const [, texts] of groups) expect(Object.values(texts).filter((text, index, all) => all.indexOf(text) !== index)).toEqual([]);
+test('views name only texts that are there, and none is there in vain', () => {
+  const named = new Set(views.flatMap(({ text }) => [...text.matchAll(/page\.texts\.(\w+)/g)].map(([, key]) => key ?? '')));
+  expect(named.size).toBeGreaterThan(20);
+  expect([...named].toSorted()).toEqual(Object.keys(viewTexts).toSorted());
+  const users = (key: string) => sources.filter(({ text }) => new RegExp(`\\bterms\\.${key}\\b`).test(text)).length;
+  expect(
+    Object.keys(terms).filter((key) => users(key) < 2),
+    'What one page alone says stands in that page.',
+  ).toEqual([]);
+});
+
+test('what several pages say stands once, among the shared terms', () => {
+  expect(said.length).toBeGreaterThan(400);
+  expect(
+    said.filter(({ text }) => shared.has(text)).map(({ path, text }) => `${path}: say terms.${shared.get(text)} for “${text}”`),
+  ).toEqual([]);
+  const places = new Map<string, Set<string>>();
+  for (const { path, text } of said) places.set(text, (places.get(text) ?? new Set()).add(path));
+  const twice = [...places].filter(([, paths]) => paths.size > 1);
+  expect(twice.map(([text, paths]) => `${text}: ${[...paths].join(', ')}`)).toEqual([]);
+  expect(shared.size, 'one text, one name').toBe(Object.keys(terms).length);
 });
 
 /** What things were called before, in words that no other provider uses. */
@@ -58,13 +65,22 @@ const old =
   /proves? itself|skip the consent page|Careful|Shortest password|Wrong passwords until|Registration tokens?\b|Arrivals|Two-step|two-step|Signs since|Made$|Try it out|word about new people|Whoever administers|Who may come so|So many at most|Tries for each|Resend|Request id|Client id/;
 
 test('no word that only this service had comes back', () => {
-  const found = everyText.filter(({ name, text }) => old.test(text) && !['hints.lockout_threshold'].includes(name));
-  expect(found.map(({ name, text }) => `${name}: ${text}`)).toEqual([]);
+  const everyText = [...said, ...Object.entries({ ...terms, ...viewTexts }).map(([path, text]) => ({ path, text }))];
+  expect(
+    everyText
+      .filter(({ text }) => old.test(text) && !text.startsWith('Wrong passwords until the account is locked'))
+      .map(({ path, text }) => `${path}: ${text}`),
+  ).toEqual([]);
 });
 
 test('labels begin with a capital letter and end without a full stop', () => {
-  const { label } = { label: /\blabel: terms\.(\w+)/g };
-  const used = new Set(sources.flatMap(({ text }) => [...text.matchAll(label)].map(([, key]) => key ?? '')));
-  const terms = words.terms as Record<string, string>;
-  expect([...used].map((key) => terms[key] ?? key).filter((text) => /^[a-z](?![a-z]*[\d+])|[.]$/.test(text))).toEqual([]);
+  // A key of a page's texts is no label.
+  const labels = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/\blabel: (?!'new_users'|'[a-z_]+\.[a-z_]+')(?:terms\.(\w+)|'([^']*)')/g)].map(([, key, own]) => ({
+      path,
+      label: own ?? terms[key as keyof typeof terms],
+    })),
+  );
+  expect(labels.length).toBeGreaterThan(300);
+  expect(labels.filter(({ label }) => /^[a-z](?![a-z]*[\d+])|[.]$/.test(label))).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { listCredentialsOfIssuer } from '../../src/db/tables/federated_credentia
 import { findTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { noteWorkloadRefusal } from '../../src/db/tables/workload_refusals.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { platforms } from '../../src/dashboard/pages/platforms.js';
+import { platforms } from '../../src/dashboard/pages/workloads/platforms.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient, type TestClient } from '../support/data.js';

@@ -9,7 +9,7 @@ const waiting = 3_000;
 
 /** Due deliveries, each of a webhook of its own. */
 const insert = () =>
-  ctx.knex.raw(
+  ctx.db.knex.raw(
     `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, next_attempt_at, created_at, updated_at)
      select ?::uuid, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'role.created', '{}', now() - interval '1 minute', now(), now()
      from generate_series(1, ?::integer)`,
@@ -19,18 +19,18 @@ const insert = () =>
 beforeAll(async () => {
   // As autovacuum leaves them after a burst: pages, and nothing on them.
   await insert();
-  await ctx.knex('webhook_deliveries').delete();
-  await ctx.knex.raw('vacuum (truncate off, analyze) webhook_queue');
+  await ctx.db.knex('webhook_deliveries').delete();
+  await ctx.db.knex.raw('vacuum (truncate off, analyze) webhook_queue');
   await insert();
 });
 
 test('a claim for some of many webhooks reads what is due of these alone', async () => {
-  const wanted = (await ctx.knex('webhook_queue').select('environment_id', 'webhook_id', 'next_attempt_at').limit(50)) as {
+  const wanted = (await ctx.db.knex('webhook_queue').select('environment_id', 'webhook_id', 'next_attempt_at').limit(50)) as {
     environment_id: string;
     webhook_id: string;
     next_attempt_at: Date;
   }[];
-  const trx = await ctx.knex.transaction();
+  const trx = await ctx.db.knex.transaction();
   try {
     const readSoFar = async () => {
       const { rows } = await trx.raw<{ rows: { read: string }[] }>(
@@ -41,7 +41,7 @@ test('a claim for some of many webhooks reads what is due of these alone', async
     const before = await readSoFar();
     const claimed = await claimDeliveries(
       trx,
-      wanted.map(({ next_attempt_at, ...webhook }) => ({ ...webhook, due_at: next_attempt_at, room: 5 })),
+      wanted.map(({ next_attempt_at, ...webhook }) => ({ ...webhook, due_at: next_attempt_at, limit: 5 })),
       { lease_id: randomUUID(), leaseMs: 60_000 },
     );
     expect(new Set(claimed.map(({ webhook }) => webhook.id))).toEqual(new Set(wanted.map(({ webhook_id }) => webhook_id)));

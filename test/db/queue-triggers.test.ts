@@ -9,7 +9,7 @@ const waiting = 5_000;
 
 /** Deliveries that wait and were refused before, or have succeeded. */
 const insert = (count: number, waits: boolean) =>
-  ctx.knex.raw(
+  ctx.db.knex.raw(
     `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, last_response_status, next_attempt_at,
        completed_at, created_at, updated_at)
      select :environment::uuid, gen_random_uuid(), :webhook::uuid, gen_random_uuid(), 'role.created', '{}', case when w then 'retrying' else 'succeeded' end,
@@ -21,8 +21,8 @@ const insert = (count: number, waits: boolean) =>
 beforeAll(async () => {
   // As autovacuum leaves them after a burst: pages, and nothing on them.
   await insert(waiting, true);
-  await ctx.knex('webhook_deliveries').delete();
-  await ctx.knex.raw('vacuum (truncate off, analyze) webhook_queue, troubled_deliveries');
+  await ctx.db.knex('webhook_deliveries').delete();
+  await ctx.db.knex.raw('vacuum (truncate off, analyze) webhook_queue, troubled_deliveries');
   await insert(waiting, true);
   await insert(200, false);
 });
@@ -43,7 +43,7 @@ test.each([
   ['that wait are deleted', 100, `delete from webhook_deliveries where ${some}`],
   ['are recorded', 100, `update webhook_deliveries set next_attempt_at = null, status = 'succeeded', completed_at = now() where ${some}`],
 ])('when deliveries %s, only their own rows of the queue are read', async (_, count, change) => {
-  const trx = await ctx.knex.transaction();
+  const trx = await ctx.db.knex.transaction();
   try {
     const before = await readBy(trx);
     const { rowCount } = await trx.raw<{ rowCount: number }>(change);

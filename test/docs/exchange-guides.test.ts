@@ -1,10 +1,10 @@
 // docs/guides/token-exchange.md and docs/guides/workloads.md, followed: what it creates is created, what it sends is sent, and the answers are as it says.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { signedIn } from '../support/browser.js';
 import { addClient, addUser } from '../support/data.js';
 import { link, manage } from '../support/management.js';
 import { authorizeCode, claimsOf, oauthPost, redeem } from '../support/oauth.js';
+import { signedIn } from '../support/signed-in.js';
 import { gitHubClaims, startWorkloadIssuer } from '../support/workload-issuer.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
 

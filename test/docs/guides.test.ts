@@ -1,7 +1,7 @@
 // docs/guides: the clients and API resources that they describe can be created as they stand there, and every trial has its page.
 import { readFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readGuideFiles } from '../../src/management/reference/guides.js';
 import { trials } from '../clients/trials.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -16,8 +16,13 @@ afterAll(() => service?.stop());
 
 /** For operators: run by a test of its own. */
 const apart = 'configuration-as-code.md';
-const names = (await readdir('docs/guides')).filter((name) => name.endsWith('.md') && name !== apart);
-const read = (name: string) => readFile(`docs/guides/${name}`, 'utf8');
+/** What is served of each: with the examples that it shows. */
+const texts: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(readGuideFiles('guides')).map(([name, text]) => [`${name}.md`, text])),
+  'README.md': readFileSync('docs/guides/README.md', 'utf8'),
+};
+const names = Object.keys(texts).filter((name) => name !== apart);
+const read = (name: string): string => texts[name] ?? '';
 
 /** The documents of the Management API that a guide has, also those within a list. */
 function documentsOf(markdown: string): { data: { type: string } }[] {
@@ -26,10 +31,10 @@ function documentsOf(markdown: string): { data: { type: string } }[] {
 }
 
 /** Guides that a test of their own follows, request by request. */
-const followed = names.filter((name) => readFileSync(`docs/guides/${name}`, 'utf8').includes('Run by the test suite: '));
+const followed = names.filter((name) => read(name).includes('Run by the test suite: '));
 
 test.each(names.filter((name) => name !== 'README.md' && !followed.includes(name)))('what %s creates is accepted', async (name) => {
-  const documents = documentsOf(await read(name));
+  const documents = documentsOf(read(name));
   expect(documents.map(({ data }) => data.type)).toContain('client');
   const taken = new Set<string>();
   for (const document of documents) {
@@ -48,7 +53,7 @@ const withoutIdToken = ['own-login-pages.md'];
 test('every web and single-page client that a guide makes has names and addresses in its ID tokens', async () => {
   const asked: string[] = [];
   for (const name of names) {
-    for (const { data } of documentsOf(await read(name))) {
+    for (const { data } of documentsOf(read(name))) {
       const { application_type, id_token_claims } = (data as { attributes?: Readonly<Record<string, unknown>> }).attributes ?? {};
       if (data.type !== 'client' || !['web', 'spa'].includes(String(application_type))) continue;
       asked.push(name);
@@ -57,14 +62,14 @@ test('every web and single-page client that a guide makes has names and addresse
   }
   expect(asked.length).toBeGreaterThan(35);
   expect(withoutIdToken.filter((name) => !asked.includes(name))).toEqual([]);
-  const configuration = await read(apart);
+  const configuration = read(apart);
   const clients = [...configuration.matchAll(/^ +application_type: (?:web|spa)$/gm)].length;
   expect([...configuration.matchAll(/^ +id_token_claims: profile$/gm)]).toHaveLength(clients);
   expect(clients).toBeGreaterThan(0);
 });
 
 test('the list names every guide once, as run or as not run', async () => {
-  const list = await read('README.md');
+  const list = read('README.md');
   const [run = '', notRun = ''] = list.slice(list.indexOf('## Run here')).split('## Not run here');
   const linked = (text: string) => [...text.matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm)].map(([, name]) => name);
   expect(linked(run)).toEqual(trials.map(({ name }) => `${name}.md`));
@@ -73,7 +78,7 @@ test('the list names every guide once, as run or as not run', async () => {
 
 test('what is not run says so, and what is run shows the files that are', async () => {
   for (const name of names) {
-    const text = await read(name);
+    const text = read(name);
     const isRun = trials.some((trial) => `${trial.name}.md` === name);
     if (followed.includes(name)) continue;
     if (name !== 'README.md') expect([name, /^Not run here: /m.test(text)]).toEqual([name, !isRun]);
@@ -81,11 +86,16 @@ test('what is not run says so, and what is run shows the files that are', async 
   }
 });
 
-test('every file of a guide is named above it', async () => {
-  for (const name of names) {
-    const unnamed = [...(await read(name)).matchAll(/^(.*)\n\n<!-- file: examples\/clients\/[^/]+\/(\S+) -->$/gm)].filter(
-      ([, above = '', file = '']) => above !== `\`${file}\`` && above !== `\`./${file}\``,
-    );
-    expect([name, unnamed.map(([, , file]) => file)]).toEqual([name, []]);
-  }
+test('a guide calls the files that it shows by their paths in the application', () => {
+  const shown = names.flatMap((name) =>
+    [
+      ...readFileSync(`docs/guides/${name}`, 'utf8').matchAll(
+        /^\[`(?:\.\/)?([^`]+)`\]\(\.\.\/\.\.\/examples\/(?:clients\/)?[^/]+\/(\S+)\)$/gm,
+      ),
+    ].map(([, title, file]) => ({ name, title, file })),
+  );
+  expect(shown.length).toBeGreaterThan(150);
+  expect(shown.filter(({ title, file }) => title !== file)).toEqual([]);
+  const filled = names.flatMap((name) => [...read(name).matchAll(/^<!-- file: /gm)]);
+  expect(filled).toHaveLength(shown.length);
 });

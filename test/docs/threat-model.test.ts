@@ -1,7 +1,7 @@
 // The threat model says of every Management permission what its holder can do at worst.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 
 test(`each of the ${managementPermissions.length} permissions has its line, one plain sentence, and no other has`, async () => {
   const page = await readFile('docs/threat-model.md', 'utf8');

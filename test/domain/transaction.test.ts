@@ -1,19 +1,19 @@
 // What `transaction` promises: all or nothing, and a second try where PostgreSQL says "try that again".
 import { beforeAll, expect, test } from 'vitest';
 import { holdLock, scopeOf } from '../../src/db/scope.js';
-import { processLocksOf } from '../../src/db/connection/process-locks.js';
+import { processLocksOf } from '../../src/db/connection/knex.js';
 import { afterCommit, savepoint, transaction, type Context } from '../../src/domain/context.js';
 import { sharedContext } from '../support/shared-context.js';
 
 const ctx = sharedContext();
 beforeAll(async () => {
-  await ctx.knex.raw('create table counters (name text primary key, n integer not null)');
+  await ctx.db.knex.raw('create table counters (name text primary key, n integer not null)');
 });
 
 const add = (tx: Context, name: string) => tx.scope.knex.raw('update counters set n = n + 1 where name = ?', [name]);
 
 async function counters(): Promise<Record<string, number>> {
-  const rows = (await ctx.knex('counters').orderBy('name')) as { name: string; n: number }[];
+  const rows = (await ctx.db.knex('counters').orderBy('name')) as { name: string; n: number }[];
   return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
 }
 
@@ -30,7 +30,7 @@ function meeting(parties: number): () => Promise<void> {
 }
 
 test('a deadlock is tried again inside: both callers succeed, and each change is made once (fault F13)', async () => {
-  await ctx.knex.raw(`truncate counters; insert into counters values ('one', 0), ('two', 0)`);
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0), ('two', 0)`);
   const met = meeting(2);
   let tries = 0;
   const inOrder = (first: string, second: string) =>
@@ -48,7 +48,7 @@ test('a deadlock is tried again inside: both callers succeed, and each change is
 });
 
 test('a serialization failure is tried again inside (fault F13)', async () => {
-  await ctx.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
   const met = meeting(2);
   let tries = 0;
   const count = () =>
@@ -77,7 +77,7 @@ test('one that fails every time is given up after four tries, and any other erro
 });
 
 test('what throws leaves nothing behind, and a transaction within one belongs to it', async () => {
-  await ctx.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
   const broken = transaction(ctx, async (tx) => {
     await add(tx, 'one');
     await transaction(tx, (inner) => add(inner, 'one'));
@@ -106,7 +106,7 @@ async function holding(name: string): Promise<() => Promise<void>> {
 }
 
 test('however a transaction ends, who waits for what it held goes on', async () => {
-  await ctx.knex.raw('create table twice (n integer unique deferrable initially deferred)');
+  await ctx.db.knex.raw('create table twice (n integer unique deferrable initially deferred)');
   const endings: Record<string, (tx: Context) => Promise<unknown>> = {
     refused: async () => Promise.reject(new Error('no')),
     'refused by the database': (tx) => tx.scope.knex.raw('select 1 / 0'),
@@ -125,11 +125,11 @@ test('however a transaction ends, who waits for what it held goes on', async () 
       await holding('it')
     )();
   }
-  expect(processLocksOf(ctx.knex).state().length).toBe(0);
+  expect(processLocksOf(ctx.db.knex).state().length).toBe(0);
 });
 
 test('a transaction that has to wait in a part that may be taken back is begun anew as a whole, and leaves nothing of the first time', async () => {
-  await ctx.knex.raw(`truncate counters; insert into counters values ('one', 0), ('two', 0)`);
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0), ('two', 0)`);
   const release = await holding('it');
   let told = 0;
   let tries = 0;
@@ -143,16 +143,16 @@ test('a transaction that has to wait in a part that may be taken back is begun a
       await holdLock(inner.scope, 'it');
     });
   });
-  await expect.poll(() => processLocksOf(ctx.knex).state().length).toBe(1);
+  await expect.poll(() => processLocksOf(ctx.db.knex).state().length).toBe(1);
   // It holds neither its rows nor its connection meanwhile.
-  await ctx.knex.raw(`update counters set n = n + 10`);
+  await ctx.db.knex.raw(`update counters set n = n + 10`);
   await release();
   await waiting;
   expect([tries, told, await counters()]).toEqual([2, 2, { one: 11, two: 11 }]);
 });
 
 test('transactions that hold the same things in opposite orders, and for two environments, all come to their end', async () => {
-  await ctx.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
   const other = '00000000-0000-7000-8000-000000000000';
   const met = meeting(2);
   const inOrder = (first: string, second: string) =>
@@ -164,5 +164,5 @@ test('transactions that hold the same things in opposite orders, and for two env
       await add(tx, 'one');
     });
   await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? inOrder('a', 'b') : inOrder('b', 'a'))));
-  expect([await counters(), processLocksOf(ctx.knex).state().length]).toEqual([{ one: 20 }, 0]);
+  expect([await counters(), processLocksOf(ctx.db.knex).state().length]).toEqual([{ one: 20 }, 0]);
 });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { proofNow } from '../../src/domain/sessions/proofs.js';
+import { proofNow } from '../../src/domain/proofs/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import type { Context } from '../../src/domain/context.js';
 import { addClient, addGrant, addResource, addUser } from '../support/data.js';

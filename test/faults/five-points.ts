@@ -46,8 +46,8 @@ export const fivePoints: Scenario = async ({ url, secretKey, ctx }) => {
     const most = 2 + (await countFailedAttempts(ctx));
     assert.ok(receiver.posts.length >= 1 && receiver.posts.length <= most, `${point}: ${receiver.posts.length} posts`);
     assert.equal(new Set(receiver.posts.map((post) => post.body)).size, 1, point);
-    await ctx.knex('webhooks').where({ id: webhook.id }).delete();
-    await ctx.knex('webhook_deliveries').delete();
+    await ctx.db.knex('webhooks').where({ id: webhook.id }).delete();
+    await ctx.db.knex('webhook_deliveries').delete();
     report[point] = `${receiver.posts.length} posts`;
   }
   return report;

@@ -18,14 +18,14 @@ afterAll(() => service?.stop());
 
 /** Leaves no room in the tables: whatever would write ends as it does where no page can be added. @returns what makes room again */
 async function fill(tables: readonly string[]): Promise<() => Promise<void>> {
-  await ctx.knex.raw(`create function no_room() returns trigger language plpgsql as $$
+  await ctx.db.knex.raw(`create function no_room() returns trigger language plpgsql as $$
     begin
       raise 'could not extend file "base/1/%": No space left on device', tg_relid using errcode = 'disk_full', hint = 'Check free disk space.';
     end $$`);
   for (const table of tables) {
-    await ctx.knex.raw(`create trigger no_room before insert or update on ${table} for each row execute function no_room()`);
+    await ctx.db.knex.raw(`create trigger no_room before insert or update on ${table} for each row execute function no_room()`);
   }
-  return async () => void (await ctx.knex.raw('drop function no_room cascade'));
+  return async () => void (await ctx.db.knex.raw('drop function no_room cascade'));
 }
 
 test('the disk is full: writes are 503, reads and what needs no write go on, and with room again all is well without repair (fault F11)', async () => {

@@ -32,7 +32,7 @@ export const growth =
       await receiver.received(sent + 50, 60_000);
       delays.push(performance.now() - started);
     }
-    await eventually(async () => !(await ctx.knex('webhook_deliveries').whereNotNull('next_attempt_at').first('id')));
+    await eventually(async () => !(await ctx.db.knex('webhook_deliveries').whereNotNull('next_attempt_at').first('id')));
     const claims = await claimPercentiles(ctx.metrics.claimSeconds);
     await loop.stop();
     await sql.query('rollback');

@@ -22,7 +22,7 @@ export function bodiesByDelivery(posts: readonly ReceivedPost[]): Map<string, st
 
 /** How many attempts were recorded as failed. */
 export async function countFailedAttempts(ctx: Stage['ctx']): Promise<number> {
-  const [row] = (await ctx.knex('webhook_delivery_attempts').whereNotNull('failure_reason').count('* as count')) as unknown as {
+  const [row] = (await ctx.db.knex('webhook_delivery_attempts').whereNotNull('failure_reason').count('* as count')) as unknown as {
     count: number;
   }[];
   return row?.count ?? 0;
@@ -50,7 +50,7 @@ export const killInFlight =
     if (options.replicas === 1) others.push(await startReplica(url, secretKey, settings));
     for (const id of ids) await settledDeliveries(ctx, id, perWebhook * options.replicas, 60_000);
     const doneMs = performance.now() - killedAt;
-    const statuses = await ctx.knex('webhook_deliveries').select('status').count('* as count').groupBy('status');
+    const statuses = await ctx.db.knex('webhook_deliveries').select('status').count('* as count').groupBy('status');
     const bodies = bodiesByDelivery(receiver.posts);
     const duplicates = [...bodies.values()].reduce((sum, list) => sum + list.length - 1, 0);
     const again = receiver.posts.slice(before).find((post) => (bodies.get(`${post.path} ${post.event_id}`)?.length ?? 0) > 1);

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRegistrationToken } from '../../src/domain/clients/registration-tokens.js';
+import { createInitialAccessToken } from '../../src/domain/clients/initial-access-tokens.js';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { authorizeGet } from '../support/authorize.js';
@@ -89,7 +89,7 @@ async function code(): Promise<string> {
 /** Everything that is used once, as it is sent, and the table that it needs. */
 async function single(): Promise<Record<string, { table: string; sent: Sent; good: number }>> {
   const now = Math.floor(ctx.clock.now().getTime() / 1000);
-  const { token: initial } = await transaction(ctx, (tx) => createRegistrationToken(tx, { name: 'One', max_uses: 1 }));
+  const { token: initial } = await transaction(ctx, (tx) => createInitialAccessToken(tx, { name: 'One', max_uses: 1 }));
   const approved = await startDevice(service.url, client);
   await browser.post('/device/answer', {
     ...questionOf(await (await typeUserCode(browser, approved.user_code)).text()),

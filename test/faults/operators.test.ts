@@ -72,7 +72,7 @@ test('kill -9 twice while a log stream is sent: every record arrives, in order, 
     await dead;
     receiver.reply(200);
     // Its lease runs out.
-    await ctx
+    await ctx.db
       .knex('log_streams')
       .where({ id: stream.id })
       .update({ leased_until: new Date(0), next_attempt_at: new Date(0) });
@@ -92,7 +92,7 @@ test('kill -9 twice while a log stream is sent: every record arrives, in order, 
   // What was in flight, and no more, came again.
   expect(arrived().flat().length).toBeLessThanOrEqual(recorded + 2 * 40);
   await expect
-    .poll(async () => (await ctx.knex('log_stream_entries').where({ log_stream_id: stream.id })).length, { timeout: 30_000 })
+    .poll(async () => (await ctx.db.knex('log_stream_entries').where({ log_stream_id: stream.id })).length, { timeout: 30_000 })
     .toBe(0);
 }, 180_000);
 
@@ -103,11 +103,11 @@ test('kill -9 in the middle of applying a document: nothing of it is there, and 
   const document = (description: string) => ({ version: 1, roles: [...names, 'last'].map((name) => ({ name, description })) });
   const api = await manage(replica.url);
   await api.create('roles', 'role', { name: 'last' });
-  const holder = await ctx.knex.transaction();
+  const holder = await ctx.db.knex.transaction();
   cleanups.push(() => holder.rollback());
   await holder.raw(`set local idle_in_transaction_session_timeout = 0; select * from roles where name = 'last' for update`);
   const waits = async () => {
-    const { rows } = await ctx.knex.raw<{ rows: { count: number }[] }>(
+    const { rows } = await ctx.db.knex.raw<{ rows: { count: number }[] }>(
       `select count(*)::integer as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     );
     return rows[0]?.count ?? 0;
@@ -136,7 +136,7 @@ test('a plan that meets a locked table is given up in time, and leaves neither a
   const { ctx, start } = await installation();
   const api = await manage((await start()).url);
   const document = { version: 1, roles: [{ name: 'planned' }] };
-  const holder = await ctx.knex.transaction();
+  const holder = await ctx.db.knex.transaction();
   cleanups.push(() => holder.rollback());
   await holder.raw('set local idle_in_transaction_session_timeout = 0; lock table roles in access exclusive mode');
   const began = performance.now();

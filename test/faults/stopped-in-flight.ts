@@ -34,9 +34,9 @@ export const stoppedInFlight =
     for (const { path, res } of held) if (path.startsWith('/slow')) res.end();
     const code = await exited;
     const tookMs = performance.now() - stoppedAt;
-    const [leased] = await count(ctx.knex('webhook_queue').whereNotNull('leased_until'));
-    const [succeeded] = await count(ctx.knex('webhook_deliveries').where({ status: 'succeeded' }));
-    const [attempts] = await count(ctx.knex('webhook_delivery_attempts'));
+    const [leased] = await count(ctx.db.knex('webhook_queue').whereNotNull('leased_until'));
+    const [succeeded] = await count(ctx.db.knex('webhook_deliveries').where({ status: 'succeeded' }));
+    const [attempts] = await count(ctx.db.knex('webhook_delivery_attempts'));
     const before = receiver.posts.length;
     holding = false;
     const second = await startReplica(url, secretKey);

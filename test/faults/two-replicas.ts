@@ -20,8 +20,8 @@ export const twoReplicas =
     for (const id of ids) await settledDeliveries(ctx, id, deliveries / webhooks, 60_000);
     const counts = await Promise.all(replicas.map((replica) => countSucceeded(replica.url)));
     const codes = await Promise.all(replicas.map((replica) => replica.end('SIGTERM')));
-    const statuses = await ctx.knex('webhook_deliveries').select('status').count('* as count').groupBy('status');
-    const [attempts] = (await ctx.knex('webhook_delivery_attempts').count('* as count')) as unknown as { count: number }[];
+    const statuses = await ctx.db.knex('webhook_deliveries').select('status').count('* as count').groupBy('status');
+    const [attempts] = (await ctx.db.knex('webhook_delivery_attempts').count('* as count')) as unknown as { count: number }[];
     await receiver.close();
     assert.deepEqual(statuses, [{ status: 'succeeded', count: deliveries }]);
     assert.equal(bodiesByDelivery(receiver.posts).size, deliveries);

@@ -1,9 +1,9 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { expect, test } from 'vitest';
-import { signedIn } from '../support/browser.js';
 import { addClient, addUser } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);

@@ -115,7 +115,7 @@ test('two hundred requests at once of two replicas share four server connections
     Array.from({ length: 200 }, (_, i) => oauthPost(url(i % 2), '/oauth/introspect', client, { token: `at_${i}` })),
   );
   expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-  const { rows } = (await opened.ctx.knex.raw(
+  const { rows } = (await opened.ctx.db.knex.raw(
     `select count(*)::int as n from pg_stat_activity
      where datname = current_database() and application_name = 'identity-provider' and pid <> pg_backend_pid()`,
   )) as { rows: { n: number }[] };
@@ -150,7 +150,7 @@ test('a client that is disabled is refused by both replicas within a second', as
   const gone = await addClient(opened.ctx, { grant_types: ['client_credentials'] });
   const ask = async (n: number) => (await oauthPost(url(n), '/oauth/introspect', gone, { token: 'at_none' })).status;
   expect([await ask(0), await ask(1)]).toEqual([200, 200]);
-  await opened.ctx.knex('clients').where({ id: gone.id }).update({ status: 'disabled' });
+  await opened.ctx.db.knex('clients').where({ id: gone.id }).update({ status: 'disabled' });
   const changed = performance.now();
   await eventually(async () => (await ask(0)) === 401 && (await ask(1)) === 401);
   expect(performance.now() - changed).toBeLessThan(5000);

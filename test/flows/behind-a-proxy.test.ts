@@ -166,7 +166,7 @@ describe.each(['haproxy', 'nginx'] as const)('behind %s', (name) => {
     const gone = await addClient(opened.ctx, { grant_types: ['client_credentials'], token_rate_limit: 1_000_000 });
     const ask = async () => (await oauthPost(origin, '/oauth/introspect', gone, { token: 'at_none' })).status;
     expect(await Promise.all([ask(), ask(), ask(), ask()])).toEqual([200, 200, 200, 200]);
-    await opened.ctx.knex('clients').where({ id: gone.id }).update({ status: 'disabled' });
+    await opened.ctx.db.knex('clients').where({ id: gone.id }).update({ status: 'disabled' });
     const started = performance.now();
     let refused = 0;
     while (refused < 6 && performance.now() - started < 10_000) refused = (await ask()) === 401 ? refused + 1 : 0;

@@ -16,7 +16,7 @@ let user: UserRow;
 let agent: UserAgent;
 
 beforeAll(async () => {
-  await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
+  await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   user = await addUser(await service.context());
   agent = new UserAgent({ origin: service.url, rpOrigin: 'https://app.example', email: user.email, fetch });

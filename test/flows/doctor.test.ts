@@ -45,7 +45,7 @@ async function installation(more: Variables = {}) {
   const env: Variables = { DATABASE_URL: database.url, SECRET_KEY, PORT: port, LOG_FORMAT: 'json', RATE_LIMITS: 'off', ...client, ...more };
   const opened = await openContext(database.url, SECRET_KEY, env);
   cleanups.push(() => opened.close());
-  return { env, ctx: opened.ctx, sql: (text: string) => opened.ctx.knex.raw(text) };
+  return { env, ctx: opened.ctx, sql: (text: string) => opened.ctx.db.knex.raw(text) };
 }
 
 /** The service of the installation, at the port that its variables name. */
@@ -226,7 +226,7 @@ test('whatever the command line is named for, of every kind of record, mends by 
 test('a primary signing key that is too old', async () => {
   const { env, ctx, sql } = await installation();
   // What changes keys over stands still: somebody holds its lock.
-  const holder = await ctx.knex.transaction();
+  const holder = await ctx.db.knex.transaction();
   cleanups.push(() => holder.rollback());
   await holder.raw(`set local idle_in_transaction_session_timeout = 0; select pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
   await start(env);
@@ -345,8 +345,7 @@ test('a look makes no directory, no key and no row', async () => {
 
 test('the commands that fixes name are scripts of the project', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
-  for (const name of ['doctor', 'migrate', 'rekey', 'cli'])
-    expect(scripts[name]).toMatch(new RegExp(`&& exec node --enable-source-maps dist/programs/${name}\\.js$`));
+  for (const name of ['doctor', 'migrate', 'rekey', 'cli']) expect(scripts[name]).toBe(`exec sh bin/run.sh ${name}`);
 });
 
 test('for people: the worst first, each with its fix; wrong arguments are 64', async () => {

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
-import { Browser, signedIn } from '../support/browser.js';
+import { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let ctx: Context;
 
 async function setKind(kind: string): Promise<void> {
-  await ctx.knex('environments').where({ id: ctx.environment.id }).update({ kind });
+  await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ kind });
   service.deps.cache.clear();
 }
 

@@ -1,7 +1,7 @@
 // An openid-client application that writes through the Management API for an administrator, and answers its challenge (RFC 9470 3, 4).
 import * as openid from 'openid-client';
 import { beforeAll, expect, test } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { permit } from '../support/administrators.js';
 import { csrfOf, locationParameters, type Browser } from '../support/browser.js';

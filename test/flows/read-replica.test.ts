@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { accessTokenValue, seedAccessToken } from '../../src/domain/tokens/access-token.js';
 import { createReplica } from '../../src/db/postgres/replica.js';
-import { statementObserver } from '../../src/db/scope.js';
+import { observeStatements } from '../support/statements.js';
 import { insertUser } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from '../support/browser.js';
@@ -21,6 +21,7 @@ let client: TestClient;
 let machine: TestClient;
 let browser: Browser;
 /** Statements that look tokens up and reached the primary. */
+let stopObserving: (() => void) | undefined;
 let ofPrimary = 0;
 
 const lookUps = /from access_tokens t|as token\s+left join users/;
@@ -41,10 +42,10 @@ beforeAll(async () => {
   const user = await addUser(ctx);
   browser = new Browser(service.url);
   await browser.login(user.email, password);
-  statementObserver.observe = (text) => void (ofPrimary += lookUps.test(text) ? 1 : 0);
+  stopObserving = observeStatements((text) => void (ofPrimary += lookUps.test(text) ? 1 : 0));
 });
 afterAll(async () => {
-  statementObserver.observe = null;
+  stopObserving?.();
   await service?.stop();
   await servers?.stop();
 });
@@ -225,7 +226,7 @@ test('the replica is gone, whatever it was doing: nothing fails; it is back: it 
 
 test('a server that is no standby of this primary is never trusted', async () => {
   const { deps } = service;
-  const itself = createReplica({ url: servers.url, primary: deps.knex, metrics: deps.metrics, logger: deps.logger });
+  const itself = createReplica({ url: servers.url, primary: deps.db.knex, metrics: deps.metrics, logger: deps.logger });
   for (let i = 0; i < 3; i++) await itself.check();
   expect(await itself.lookUp({ name: 'test.one', text: 'select 1 as one', values: [] })).toBeNull();
   await itself.close();

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, rmSync, wri
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ownSurroundings } from '../../src/domain/diagnostics/own-installation.js';
-import { fixes, looks, type CommandLine } from '../../src/lib/remedies.js';
+import { fixes, probes, type CommandLine } from '../../src/lib/remedies.js';
 import { needsRoot } from '../support/programs.js';
 import { canChangeRoot, ours, ThrowAwayRoot } from '../support/throw-away-root.js';
 
@@ -104,24 +104,24 @@ const fixTrials: Record<keyof typeof fixes, Trial> = {
   activateSigningKey: { command: fixes.activateSigningKey(cli, hostile), output: `${cliAsked} [signing_keys] [activate] [${hostile}]\n` },
 };
 
-const lookTrials: Record<keyof typeof looks, Trial> = {
-  checks: { command: looks.checks(run, 'mail', 'tls'), output: 'asked: npm [run] [-s] [doctor] [--] [--check] [mail] [tls]\n' },
+const lookTrials: Record<keyof typeof probes, Trial> = {
+  checks: { command: probes.checks(run, 'mail', 'tls'), output: 'asked: npm [run] [-s] [doctor] [--] [--check] [mail] [tls]\n' },
   deliveries: {
-    command: looks.deliveries(cli, hostile),
+    command: probes.deliveries(cli, hostile),
     output: `${cliAsked} [list-deliveries] [--webhook] [${hostile}] [--status] [failed]\n`,
   },
-  directory: { command: looks.directory(directory), made: () => make(directory, 'directory', ours, 0o700) },
-  hangingDirectory: { command: looks.hangingDirectory(directory), made: () => make(directory, 'directory', ours, 0o700) },
-  file: { command: looks.file(directory), made: () => make(directory, 'file', ours, 0o600) },
-  diskUse: { command: looks.diskUse(directory), made: () => make(`${directory}/postgres`, 'directory', ours, 0o700) },
-  database: { command: looks.database(hostile, '5432'), output: `asked: pg_isready [-h] [${hostile}] [-p] [5432]\n` },
-  address: { command: looks.address(hostile), output: `asked: curl [-sSv] [${hostile}]\n` },
+  directory: { command: probes.directory(directory), made: () => make(directory, 'directory', ours, 0o700) },
+  hangingDirectory: { command: probes.hangingDirectory(directory), made: () => make(directory, 'directory', ours, 0o700) },
+  file: { command: probes.file(directory), made: () => make(directory, 'file', ours, 0o600) },
+  diskUse: { command: probes.diskUse(directory), made: () => make(`${directory}/postgres`, 'directory', ours, 0o700) },
+  database: { command: probes.database(hostile, '5432'), output: `asked: pg_isready [-h] [${hostile}] [-p] [5432]\n` },
+  address: { command: probes.address(hostile), output: `asked: curl [-sSv] [${hostile}]\n` },
   certificate: {
-    command: looks.certificate(hostile, 443),
+    command: probes.certificate(hostile, 443),
     output: `asked: openssl [s_client] [-connect] [${hostile}:443] [-servername] [${hostile}] [-showcerts]\n`,
   },
   mailCertificate: {
-    command: looks.mailCertificate('smtp:', `${hostile}:587`),
+    command: probes.mailCertificate('smtp:', `${hostile}:587`),
     output: `asked: openssl [s_client] [-starttls] [smtp] [-connect] [${hostile}:587]\n`,
   },
 };
@@ -132,12 +132,12 @@ const reading =
 
 test('each fix and each look has a trial', () => {
   expect(Object.keys(fixTrials).sort()).toEqual(Object.keys(fixes).sort());
-  expect(Object.keys(lookTrials).sort()).toEqual(Object.keys(looks).sort());
+  expect(Object.keys(lookTrials).sort()).toEqual(Object.keys(probes).sort());
 });
 
 test('nothing else makes one', () => {
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
-  const casting = sources.filter((path) => /\bas (Fix|CloserLook)\b/.test(readFileSync(join('src', path), 'utf8')));
+  const casting = sources.filter((path) => /\bas (Fix|Probe)\b/.test(readFileSync(join('src', path), 'utf8')));
   expect(casting).toEqual(['lib/remedies.ts']);
   expect(sources.length).toBeGreaterThan(500);
 });

@@ -62,10 +62,10 @@ describe('a SECRET_KEY that is not this database’s', () => {
     const old = await start(first);
     expect(await (await fetch(`${old.url}/readyz`)).json()).toEqual({ status: 'ready' });
     const ctx = await old.context();
-    const [row] = (await ctx.knex('signing_keys').where({ status: 'primary' })) as { kid: string; private_sealed: Buffer }[];
+    const [row] = (await ctx.db.knex('signing_keys').where({ status: 'primary' })) as { kid: string; private_sealed: Buffer }[];
     const place = `signing_keys/${row?.kid ?? ''}` as const;
-    const private_sealed = createSealer(second).seal(ctx.sealer.open(row?.private_sealed as Buffer, place), place);
-    await ctx.knex('signing_keys').where({ kid: row?.kid }).update({ private_sealed });
+    const private_sealed = createSealer(second).seal(ctx.crypto.sealer.open(row?.private_sealed as Buffer, place), place);
+    await ctx.db.knex('signing_keys').where({ kid: row?.kid }).update({ private_sealed });
     // A busy process goes by its last look for up to six seconds.
     const readiness = async () => {
       const answer = await fetch(`${old.url}/readyz`);
@@ -218,7 +218,7 @@ test('operators see in the settings how far a change of the key has come', async
   const browser = await signedInWith(service, 'environments:read');
   const text = async () => (await (await browser.get('/dashboard/settings')).text()).replace(/(<[^>]+>|\s)+/g, ' ');
   const status = (change: object) =>
-    ctx
+    ctx.db
       .knex('secret_keys')
       .where({ id: createSealer(k1).key_id })
       .update(change);
@@ -230,7 +230,7 @@ test('operators see in the settings how far a change of the key has come', async
   expect(await text()).toContain(`Key ${createSealer(k1).key_id} Still needed: 1,234 values`);
   await status({ pending_count: 0, emptied_at: now });
   const tomorrow = new Date(now.getTime() + 86_400_000).toISOString().slice(0, 10);
-  expect(await text()).toContain(`Nothing is sealed with it; it may be taken out after ${tomorrow}`);
+  expect(await text()).toContain(`Nothing is sealed with it; it can be removed after ${tomorrow}`);
   await status({ sealing_seen_at: new Date(0) });
-  expect(await text()).toContain('Nothing is sealed with it; it may be taken out');
+  expect(await text()).toContain('Nothing is sealed with it; it can be removed');
 });

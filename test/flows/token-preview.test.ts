@@ -6,7 +6,7 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
-import { proofNow } from '../../src/domain/sessions/proofs.js';
+import { proofNow } from '../../src/domain/proofs/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
@@ -142,7 +142,7 @@ async function browserOf(user: UserRow): Promise<Browser> {
   return browser;
 }
 
-const setStatus = (user: UserRow, status: 'active' | 'blocked') => service.deps.knex('users').where({ id: user.id }).update({ status });
+const setStatus = (user: UserRow, status: 'active' | 'blocked') => service.deps.db.knex('users').where({ id: user.id }).update({ status });
 
 /** The tokens of a sign-in, whose person may be blocked before they come; or why there are none. */
 async function signIn(one: Case): Promise<Outcome | TokenAnswer> {
@@ -301,7 +301,7 @@ test('consent that is assumed gives what the person would get by saying yes, of 
 
 test('nothing is stored by a preview, and nothing of its tokens can be used', async () => {
   const client = await addClient(ctx, { access_token_format: 'jwt' });
-  const rows = async () => Promise.all(['access_tokens', 'refresh_tokens', 'authorization_codes', 'sessions', 'consents', 'events'].map((name) => service.deps.knex(name).count())); // prettier-ignore
+  const rows = async () => Promise.all(['access_tokens', 'refresh_tokens', 'authorization_codes', 'sessions', 'consents', 'events'].map((name) => service.deps.db.knex(name).count())); // prettier-ignore
   const before = await rows();
   const meta = { grant_type: 'authorization_code', client: client.id, user: users[0]!.id, scope: 'openid' };
   const answer = await api.post('/token_preview', { meta });

@@ -2,11 +2,12 @@ import { connect } from 'node:net';
 import { request as send } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
-import { Browser, signedIn } from '../support/browser.js';
+import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() =>
   startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_TOKEN: '500/60', TRUST_PROXY: '1', METRICS_TOKEN: metricsToken }),
@@ -80,7 +81,7 @@ describe('other sites', () => {
 
   test('a browser that comes with the cookie of a session that has ended loses it', async () => {
     const own = await signedIn(service, user);
-    await service.deps.knex('sessions').update({ revoked_at: new Date() }).where({ user_id: user.id });
+    await service.deps.db.knex('sessions').update({ revoked_at: new Date() }).where({ user_id: user.id });
     await own.get('/oauth/logout');
     expect(own.cookies.has('idp_session')).toBe(false);
     await browser.login(user.email, password);

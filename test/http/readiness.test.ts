@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 test('a flood of readiness checks shares a look at the database, and none of them is told that there is no connection (attack 18.350)', async () => {
-  const { knex } = service.deps;
+  const { knex } = service.deps.db;
   const looksAt = ({ sql }: { sql: string }) => sql.includes('from "knex_migrations"');
   let looking = 0;
   let most = 0;
@@ -42,7 +42,7 @@ test(
       await body.dump();
       return statusCode;
     };
-    const { knex } = service.deps;
+    const { knex } = service.deps.db;
     const held: Knex.Transaction[] = [];
     // The service's own jobs have one now and then.
     const hold = async (count: number) => {
@@ -66,7 +66,7 @@ test(
 );
 
 test('once somebody has asked, the process looks by itself, and an answer waits for no look', async () => {
-  const { knex } = service.deps;
+  const { knex } = service.deps.db;
   let begun = 0;
   knex.on('query', ({ sql }: { sql: string }) => (begun += sql.includes('from "knex_migrations"') ? 1 : 0));
   const ready = async () => {

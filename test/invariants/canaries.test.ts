@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { providerSecretPlace as connectionPlace } from '../../src/domain/connections/connections.js';
+import { providerSecretAad as connectionPlace } from '../../src/domain/connections/connections.js';
 import type { Context } from '../../src/domain/context.js';
-import { webhookSecretPlace as webhookPlace } from '../../src/domain/webhooks/secrets.js';
+import { webhookSecretAad as webhookPlace } from '../../src/domain/webhooks/secrets.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';
-import type { Place } from '../../src/lib/seal.js';
+import type { Aad } from '../../src/lib/seal.js';
 import { startCollector, type CollectorUnderTest } from '../support/collector.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
@@ -217,7 +217,7 @@ beforeAll(async () => {
     (posts) => posts.some(({ body }) => body.includes('user.password_changed')) && posts.some(({ body }) => body.includes('token.issued')),
   );
   await eventually(async () => {
-    const [row] = await service.deps.knex('webhook_delivery_attempts').count('* as count');
+    const [row] = await service.deps.db.knex('webhook_delivery_attempts').count('* as count');
     return Number(row?.['count']) > 10;
   });
 }, 120_000);
@@ -243,7 +243,7 @@ describe('secrets stay where they belong', () => {
       expect(own.foundIn(text)).toEqual(['clear']);
     }
     expect(own.foundIn('a secret')).toEqual([]);
-    expect((await dumpOf(service.deps.knex)).some(({ table, text }) => table === 'users' && text.includes(email))).toBe(true);
+    expect((await dumpOf(service.deps.db.knex)).some(({ table, text }) => table === 'users' && text.includes(email))).toBe(true);
     expect(canaries.values.size).toBeGreaterThan(40);
   });
 
@@ -257,7 +257,7 @@ describe('secrets stay where they belong', () => {
     await eventually(async () => collector.spans.some(({ name }) => name === 'POST /oauth/revoke'));
     await eventually(async () => collector.spans.some(({ name }) => name === 'webhook attempt'));
     expect(collector.spans.length).toBeGreaterThan(200);
-    const people = (await service.deps.knex('users').select('id', 'email')) as { id: string; email: string }[];
+    const people = (await service.deps.db.knex('users').select('id', 'email')) as { id: string; email: string }[];
     const all = Buffer.concat(collector.bodies).toString('latin1');
     expect(canaries.foundIn(all)).toEqual([]);
     for (const { id, email: address } of people) for (const word of [id, address]) expect(all).not.toContain(word);
@@ -281,16 +281,18 @@ describe('secrets stay where they belong', () => {
   });
 
   test('no row of any table holds a secret in clear (attack 21.228)', async () => {
-    const rows = await dumpOf(service.deps.knex);
+    const rows = await dumpOf(service.deps.db.knex);
     const leaks = rows.flatMap(({ table, text }) => canaries.foundIn(text).map((name) => `${table}: ${name}`));
     expect(leaks).toEqual([]);
   });
 
   test('passwords are argon2id of the agreed cost; private keys are not in clear (attack 21.228)', async () => {
-    const users = (await service.deps.knex('users').whereNotNull('password_hash').select('password_hash')) as { password_hash: string }[];
+    const users = (await service.deps.db.knex('users').whereNotNull('password_hash').select('password_hash')) as {
+      password_hash: string;
+    }[];
     expect(users.length).toBeGreaterThan(1);
     for (const { password_hash } of users) expect(password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,(t=2,p=1|p=1,t=2)\$/);
-    const keys = (await service.deps.knex('signing_keys').select('public_jwk', 'private_sealed')) as {
+    const keys = (await service.deps.db.knex('signing_keys').select('public_jwk', 'private_sealed')) as {
       public_jwk: object;
       private_sealed: Buffer;
     }[];
@@ -336,11 +338,14 @@ describe('secrets stay where they belong', () => {
       provider_client_secret: 'x'.repeat(20),
       issuer: upstream.issuer,
     });
-    const sealed: { place: Place; value: Buffer; environment_id: string }[] = [];
-    const collect = async (name: string, column: string, key: string, placeOf: (id: string) => Place) => {
-      const rows = (await service.deps.knex(name).whereNotNull(column).select('environment_id', column, key)) as Record<string, unknown>[];
+    const sealed: { aad: Aad; value: Buffer; environment_id: string }[] = [];
+    const collect = async (name: string, column: string, key: string, aadOf: (id: string) => Aad) => {
+      const rows = (await service.deps.db.knex(name).whereNotNull(column).select('environment_id', column, key)) as Record<
+        string,
+        unknown
+      >[];
       for (const row of rows)
-        sealed.push({ place: placeOf(row[key] as string), value: row[column] as Buffer, environment_id: row['environment_id'] as string });
+        sealed.push({ aad: aadOf(row[key] as string), value: row[column] as Buffer, environment_id: row['environment_id'] as string });
     };
     await collect('webhooks', 'secret_sealed', 'id', webhookPlace);
     await collect('connections', 'provider_client_secret_sealed', 'id', connectionPlace);
@@ -348,9 +353,9 @@ describe('secrets stay where they belong', () => {
     expect(sealed.length).toBeGreaterThanOrEqual(6);
     expect(new Set(sealed.map(({ environment_id }) => environment_id)).size).toBe(2);
     for (const one of sealed) {
-      expect(ctx.sealer.open(one.value, one.place)).not.toBe('');
-      for (const { place } of sealed.filter((another) => another !== one))
-        expect(() => ctx.sealer.open(one.value, place)).toThrow('can not be opened');
+      expect(ctx.crypto.sealer.open(one.value, one.aad)).not.toBe('');
+      for (const { aad } of sealed.filter((another) => another !== one))
+        expect(() => ctx.crypto.sealer.open(one.value, aad)).toThrow('can not be opened');
     }
   });
 });

@@ -1,7 +1,7 @@
 // No query string and no upload holds the event loop (specification 10.3.4).
 import { request as send } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { registry } from '../../src/management/resources/index.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';

@@ -1,7 +1,8 @@
 // No form, no JSON step and no OAuth request holds the event loop: the largest body that each address takes, in hostile shapes (specification 10.3.4).
 import { request as send } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
+import { settingsSubjects } from '../../src/dashboard/pages/settings/sections.js';
 import { bodyLimits } from '../../src/http/request/body-limits.js';
 import { registry } from '../../src/management/resources/index.js';
 import { grants } from '../../src/oauth/grants/index.js';
@@ -55,14 +56,13 @@ beforeAll(async () => {
   const ctx = await service.context();
   administrator = await addUser(ctx);
   await permit(ctx, administrator.id, ...managementPermissions);
-  await ctx
+  await ctx.db
     .knex('clients')
     .where({ id: managementClient.id })
     .update({ grant_types: Object.keys(grants) });
   const body = { redirect_uris: ['https://app.example/cb'], client_name: 'App' };
   registered = (await (await new Browser(service.url).postJson('/oauth/register', body)).json()) as Document;
-  const settings = await (await (await signedIn()).get('/dashboard/settings')).text();
-  sections = [...settings.matchAll(/action="\/dashboard\/settings\/(\w+)"/g)].map(([, name]) => name as string);
+  sections = settingsSubjects.map(({ name }) => name);
 });
 
 /** What is wrong by itself lets nothing else be looked at: hostile without company. */
@@ -97,6 +97,9 @@ function beside(path: string): Record<string, string>[] {
 const oauthNames = fieldsRead('src/oauth', 'src/http');
 const accountNames = fieldsRead('src/account', 'src/sso', 'src/http/auth');
 
+/** The page without its frame, whose forms are addresses of their own. */
+const withoutFrame = (html: string): string => /<main[\s\S]*<\/main>/.exec(html)?.[0] ?? '';
+
 async function senderOf({ path }: Door, address: string): Promise<Sender> {
   if (path.startsWith('/oauth/register'))
     return {
@@ -118,11 +121,11 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
     ...(isClients && { authorization: `Basic ${basic}` }),
   };
   const { create, update } = registry.byPath.get(path.split('/')[2] ?? '') ?? {};
-  const own = [...fieldsOf(html), ...Object.keys({ ...create?.schema.shape, ...update?.schema.shape })];
+  const own = [...fieldsOf(withoutFrame(html)), ...Object.keys({ ...create?.schema.shape, ...update?.schema.shape })];
   const names = new Set(path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : accountNames);
   for (const name of alone) names.add(name);
-  const again = async () => ({ ...formValues(await (await browser.get(pageOf(address))).text()), _csrf });
-  return { headers, values: { ...formValues(html), _csrf }, again, names: [...names] };
+  const again = async () => ({ ...formValues(withoutFrame(await (await browser.get(pageOf(address))).text())), _csrf });
+  return { headers, values: { ...formValues(withoutFrame(html)), _csrf }, again, names: [...names] };
 }
 
 type Body = { readonly name: string; readonly type: string; text(values: Record<string, string>): string };

@@ -81,7 +81,7 @@ function operations(): Operation[] {
       if (input) found.push({ name: `${verb} ${type}`, method, path: `${at}/${verb}`, limit: bodyLimits.document, schema: input, document: (members) => `{"meta":{${members}}}` }); // prettier-ignore
     for (const [name, one] of Object.entries(relationships))
       if (one.kind === 'many' && one.change)
-        for (const method of ['POST', 'DELETE', ...(one.change.replace ? ['PATCH'] : [])])
+        for (const method of ['POST', 'DELETE', ...(one.change.replaces ? ['PATCH'] : [])])
           found.push({ name: `${method} ${name} of ${type}`, method, path: `${at}/relationships/${name}`, limit: bodyLimits.document, schema: null, document: (members) => `{${members}}` }); // prettier-ignore
   }
   for (const { name, method, path, input, maxBytes = bodyLimits.document } of endpoints)

@@ -2,16 +2,16 @@
 // nothing of the old one lives. The columns that hold such names are read from the schema.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
-import { Browser, pkcePair } from '../support/browser.js';
+import { type Browser, pkcePair } from '../support/browser.js';
 import { authorizeGet } from '../support/authorize.js';
 import { startDocumentServer, type DocumentServer } from '../support/client-documents.js';
 import { addConnection } from '../support/connections.js';
-import { addUser, password, type TestClient } from '../support/data.js';
+import { addUser, type TestClient } from '../support/data.js';
 import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
 import { allowCode, claimsOf, oauthPost, redeem, tokenRequest, type CodeGrant } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
-import { setEnvironment } from '../support/signed-in.js';
+import { setEnvironment, signedIn } from '../support/signed-in.js';
 
 /** What comes back under its name: a client by its metadata document, an API resource by its identifier, a permission by its name. */
 const kinds = ['client', 'api_resource', 'permission', 'connection', 'role'] as const;
@@ -98,8 +98,7 @@ beforeAll(async () => {
   await setEnvironment(service, { client_id_metadata_documents: 'open' });
   const user = await addUser(ctx);
   user_id = user.id;
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const introspect = async (token: string) => (await oauthPost(service.url, '/oauth/introspect', watcher, { token })).body;
@@ -138,7 +137,7 @@ async function makeClient(): Promise<TestClient> {
 /** An administrator registers it. No document may say that it has devices: that is written for the sake of this walk. */
 async function letIn({ id }: TestClient): Promise<void> {
   await api.create('clients', 'client', { client_id_metadata_uri: id });
-  await ctx
+  await ctx.db
     .knex('clients')
     .where({ id })
     .update({ grant_types: ['authorization_code', 'refresh_token', deviceCode] });
@@ -162,7 +161,7 @@ const patch = (type: string, id: string, attributes: Document, relationships: Do
 async function linked(client: TestClient, resource: Document, permission: Document) {
   const scopes = [permission['attributes'].name as string];
   const connection = await addConnection(ctx, { display_name: 'Walked' });
-  await ctx.knex('identities').insert({
+  await ctx.db.knex('identities').insert({
     environment_id: ctx.environment.id, id: randomUUID(), connection_id: connection.id, subject: 'walked', user_id,
     created_at: ctx.clock.now(), updated_at: ctx.clock.now(),
   }); // prettier-ignore
@@ -173,7 +172,7 @@ async function linked(client: TestClient, resource: Document, permission: Docume
   const service_client = await api.create('clients', 'client', { name: 'Service', application_type: 'machine' });
   const exchange = { scopes, subject_type: 'user', token_exchange: 'delegation', subject_audiences: [identifier] };
   await api.create('client_grants', 'client_grant', exchange, { ...between, client: link('client', service_client['id'] as string) });
-  await ctx
+  await ctx.db
     .knex('clients')
     .where({ id: service_client['id'] as string })
     .update({ default_resource: identifier });
@@ -192,12 +191,12 @@ async function linked(client: TestClient, resource: Document, permission: Docume
     updated_at: ctx.clock.now(),
   };
   const { environment_id } = ctx.scope;
-  await ctx.knex('trusted_issuers').insert({ environment_id, ...issuer });
+  await ctx.db.knex('trusted_issuers').insert({ environment_id, ...issuer });
   const { created_at, updated_at } = issuer;
   const proof = { audience: 'walked', claims: '{}', trusted_issuer_id: issuer.id, created_at, updated_at };
-  await ctx.knex('federated_credentials').insert({ environment_id, id: randomUUID(), client_id: client.id, ...proof });
+  await ctx.db.knex('federated_credentials').insert({ environment_id, id: randomUUID(), client_id: client.id, ...proof });
   const refusal = { reason: 'walked', refused_at: created_at, expires_at: created_at };
-  await ctx.knex('workload_refusals').insert({ environment_id, id: randomUUID(), client_id: client.id, ...refusal });
+  await ctx.db.knex('workload_refusals').insert({ environment_id, id: randomUUID(), client_id: client.id, ...refusal });
   return { connection_id: connection.id, role_id: role['id'] as string };
 }
 
@@ -259,7 +258,7 @@ const namesOf = (kind: Kind, held: Held): string[] =>
 
 async function rowsWith(column: string, names: readonly string[]): Promise<number> {
   const [table = '', name = ''] = column.split('.');
-  const found = await ctx.knex.raw<{ rows: { count: string }[] }>(
+  const found = await ctx.db.knex.raw<{ rows: { count: string }[] }>(
     `select count(*) from ?? where ${names.map(() => 'position(? in (??)::text) > 0').join(' or ')}`,
     [table, ...names.flatMap((one) => [one, name])],
   );
@@ -321,7 +320,7 @@ async function worth({ client, code, device_code, request_uri, refresh_token, jw
 }
 
 test('every column that holds names of clients, API resources, permissions, connections or roles has its fate', async () => {
-  const { rows } = await ctx.knex.raw<{ rows: { name: string }[] }>(nameColumns);
+  const { rows } = await ctx.db.knex.raw<{ rows: { name: string }[] }>(nameColumns);
   const found = rows.map(({ name }) => name);
   expect(found.length).toBeGreaterThan(40);
   expect(Object.keys(fates).toSorted(), 'Say in `fates` what becomes of the column when the record is deleted.').toEqual(found.toSorted());

@@ -2,13 +2,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { permit } from '../support/administrators.js';
-import { Browser, signedIn } from '../support/browser.js';
+import { Browser } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { manage, type Api } from '../support/management.js';
 import { authorizeQuery } from '../support/authorize.js';
 import { oauthPost } from '../support/oauth.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const inherited = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__', 'isPrototypeOf'];
 const nobody = 'nonsensical';
@@ -20,7 +21,7 @@ let client: TestClient;
 let browser: Browser;
 
 beforeAll(async () => {
-  await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
+  await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   const ctx = await service.context();
   api = await manage(service.url);

@@ -7,10 +7,10 @@ import { backchannelQueueRows, insertBackchannelLogouts, recordBackchannelAttemp
 import { spendAssertion } from '../../src/db/tables/client_assertions.js';
 import { deleteConsent, findConsent, listConsentsOfUser } from '../../src/db/tables/consents.js';
 import { digest } from '../../src/lib/digest.js';
-import { signedIn } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const own = contextOf(service);
@@ -34,13 +34,13 @@ test('consents, logout tokens and spent assertions of one environment are nothin
   expect(await insertBackchannelLogouts(scope, [sid], service.url, now)).toBe(0);
   expect(await endSessions(foreign, { user_id: user.id }, 'revoked')).toEqual([]);
 
-  await service.deps.knex('backchannel_logouts').insert({
+  await service.deps.db.knex('backchannel_logouts').insert({
     environment_id: own.environment.id, id: sid, client_id: client.id, session_id: sid, user_id: user.id, logout_uri: 'http://127.0.0.1:9', issuer: service.url,
     next_attempt_at: new Date(now.getTime() + 3_600_000), created_at: now,
   }); // prettier-ignore
   const later = new Date(now.getTime() + 7_200_000);
   const lease_id = sid;
-  await service.deps.knex('backchannel_logouts').where({ id: sid }).update({ lease_id });
+  await service.deps.db.knex('backchannel_logouts').where({ id: sid }).update({ lease_id });
   const record = {
     id: sid,
     lease_id,
@@ -50,11 +50,11 @@ test('consents, logout tokens and spent assertions of one environment are nothin
     last_error: null,
     at: now,
   } as const;
-  expect(await recordBackchannelAttempts(service.deps.knex, [{ environment_id: scope.environment_id, ...record }])).toEqual([]);
-  const strangers = { environment_id: scope.environment_id, id: client.id, due_at: now, room: 5 };
-  expect(await backchannelQueueRows.claim(service.deps.knex, [strangers], { lease_id, leaseMs: 1_000 })).toEqual([]);
-  await backchannelQueueRows.release(service.deps.knex, [{ environment_id: scope.environment_id, id: sid, lease_id, due_at: now }]);
-  expect((await service.deps.knex('backchannel_logouts').where({ id: sid }).first()) as object).toMatchObject({
+  expect(await recordBackchannelAttempts(service.deps.db.knex, [{ environment_id: scope.environment_id, ...record }])).toEqual([]);
+  const strangers = { environment_id: scope.environment_id, id: client.id, due_at: now, limit: 5 };
+  expect(await backchannelQueueRows.claim(service.deps.db.knex, [strangers], { lease_id, leaseMs: 1_000 })).toEqual([]);
+  await backchannelQueueRows.release(service.deps.db.knex, [{ environment_id: scope.environment_id, id: sid, lease_id, due_at: now }]);
+  expect((await service.deps.db.knex('backchannel_logouts').where({ id: sid }).first()) as object).toMatchObject({
     status: 'pending',
     attempt_count: 0,
     lease_id,

@@ -22,7 +22,7 @@ test('two processes that start together on one empty database: both ready, one s
     for (const service of [one, two]) expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     const keys = await Promise.all([one, two].map(async (service) => (await fetch(`${service.url}/.well-known/jwks.json`)).text()));
     expect(keys[0]).toBe(keys[1]);
-    const count = async (table: string) => Number(((await one.deps.knex(table).count('* as count')) as { count: number }[])[0]?.count);
+    const count = async (table: string) => Number(((await one.deps.db.knex(table).count('* as count')) as { count: number }[])[0]?.count);
     expect(await count('environments')).toBe(1);
     expect(await count('signing_keys')).toBe(1);
     expect(await count('users')).toBe(1);

@@ -43,11 +43,11 @@ test.each(Object.entries(forgetful))('%s that forgets the environment is refused
   const { id } = await addUser(own);
   await expect(Promise.resolve(statement(id))).rejects.toThrow('reaches a row of environment');
   expect(takeReached()).toHaveLength(1);
-  expect(await own.knex('users').where({ id })).toHaveLength(1);
+  expect(await own.db.knex('users').where({ id })).toHaveLength(1);
 });
 
 test('a statement that names its environment passes, and so does work on all of them', async () => {
   const [mine, theirs] = [await addUser(own), await addUser(foreign)];
   expect(await foreign.scope.knex('users').where({ environment_id: foreign.environment.id })).toMatchObject([{ id: theirs.id }]);
-  expect(await own.knex('users').whereIn('id', [mine.id, theirs.id])).toHaveLength(2);
+  expect(await own.db.knex('users').whereIn('id', [mine.id, theirs.id])).toHaveLength(2);
 });

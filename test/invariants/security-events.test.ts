@@ -1,12 +1,13 @@
 // The vocabulary of security events is closed, a flood of them bounded, and none is told of what didn't happen.
+import type { Knex } from 'knex';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { janitorPass } from '../../src/jobs/janitor.js';
 import { logEvents } from '../../src/lib/log-events.js';
 import { isSecurityEvent, securityEvents } from '../../src/lib/security-events.js';
-import { createSecurityTrail } from '../../src/domain/audit/security-notes.js';
+import { createSecurityTrail } from '../../src/domain/notes/security-events.js';
 import {
   flushSecurityTrail,
   noteSecurityEvent,
@@ -270,21 +271,39 @@ describe('in the database', () => {
     noteSecurityEvent(ctx, 'login.failed', happening('kept'));
     const broken = {
       ...service.deps,
-      knex: { client: { acquireConnection: () => Promise.reject(new Error('away')) } } as unknown as typeof service.deps.knex,
+      db: { knex: { client: { acquireConnection: () => Promise.reject(new Error('away')) } } as unknown as Knex, replica: null },
     };
     await expect(flushSecurityTrail(broken)).rejects.toThrow('away');
     expect(await rowsOf('login.failed', 'kept')).toHaveLength(1);
+  });
+
+  test('whoever asks for the last write waits for the one under way, which has taken the rows', async () => {
+    const { knex } = service.deps.db;
+    const other = await knex.transaction();
+    onTestFinished(async () => void (other.isCompleted() || (await other.rollback())));
+    await other.raw('lock table audit_logs in exclusive mode');
+    noteSecurityEvent(ctx, 'login.failed', happening('under-way'));
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%audit_logs%'`;
+    const writing = flushSecurityTrail(service.deps);
+    await expect.poll(async () => (await knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+    let ended = false;
+    const last = flushSecurityTrail(service.deps).then(() => (ended = true));
+    await knex.raw('select 1');
+    expect(ended).toBe(false);
+    await other.commit();
+    await Promise.all([writing, last]);
+    expect(await rowsOf('login.failed', 'under-way')).toHaveLength(1);
   });
 
   test('security events go after 180 days, the other entries after 400', async () => {
     noteSecurityEvent(ctx, 'login.failed', happening('old'));
     const [row] = await rowsOf('login.failed', 'old');
     const change = { ...row, id: uuidv7(2), security_event: false, event: null, action: 'webhook.created', changes: '{}' };
-    await service.deps.knex('audit_logs').insert(change);
+    await service.deps.db.knex('audit_logs').insert(change);
     const left = async (days: number) => {
       const clock = { ...service.clock, now: () => new Date(service.clock.now().getTime() + days * 86_400_000) };
       await janitorPass({ ...service.deps, clock });
-      return (await service.deps.knex('audit_logs').where({ target_id: 'old' }).select('action')) as { action: string }[];
+      return (await service.deps.db.knex('audit_logs').where({ target_id: 'old' }).select('action')) as { action: string }[];
     };
     expect((await left(179)).map(({ action }) => action).sort()).toEqual(['login.failed', 'webhook.created']);
     expect((await left(181)).map(({ action }) => action)).toEqual(['webhook.created']);

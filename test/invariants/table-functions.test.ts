@@ -49,13 +49,13 @@ function valueOf(table: string, column: string, type: string): unknown {
 }
 
 async function fill(table: string): Promise<void> {
-  const { rows: columns } = await service.deps.knex.raw<{ rows: { name: string; type: string }[] }>(
+  const { rows: columns } = await service.deps.db.knex.raw<{ rows: { name: string; type: string }[] }>(
     `select column_name as name, data_type as type from information_schema.columns where table_schema = 'public' and table_name = ?
      and (is_nullable = 'NO' and column_default is null or column_name = any (?))`,
     [table, Object.keys(wanted[table] ?? {})],
   );
   const made = Object.fromEntries(columns.map(({ name, type }) => [name, valueOf(table, name, type)]));
-  await service.deps.knex(table).insert({ ...made, environment_id: own.environment.id });
+  await service.deps.db.knex(table).insert({ ...made, environment_id: own.environment.id });
 }
 
 /** A second environment of the same rows. */
@@ -64,7 +64,7 @@ async function copy(table: string): Promise<void> {
     .map((name) => `"${name}"`)
     .join(', ');
   // Triggers have made some of them already.
-  await service.deps.knex.raw(
+  await service.deps.db.knex.raw(
     `insert into ?? (${names}) select ${names} from (
        select (jsonb_populate_record(null::??, to_jsonb(t) || jsonb_build_object('environment_id', ?::text))).* from ?? t where environment_id = ?
      ) copied on conflict do nothing`,
@@ -85,11 +85,11 @@ async function forAll(tables: readonly string[], work: (table: string) => Promis
 }
 
 const stored = async (table: string) =>
-  (await service.deps.knex(table).where({ environment_id: own.environment.id }).first()) as Row | undefined;
+  (await service.deps.db.knex(table).where({ environment_id: own.environment.id }).first()) as Row | undefined;
 
 beforeAll(async () => {
   await oneOfEach(service, await manage(service.url));
-  const { rows: columns } = await service.deps.knex.raw<{ rows: { table: string; name: string; type: string; is_generated: string }[] }>(
+  const { rows: columns } = await service.deps.db.knex.raw<{ rows: { table: string; name: string; type: string; is_generated: string }[] }>(
     `select table_name as table, column_name as name, data_type as type, is_generated from information_schema.columns where table_schema = 'public' order by 1`,
   );
   for (const { table, name, type, is_generated } of columns) {
@@ -101,9 +101,9 @@ beforeAll(async () => {
     if ((await stored(table)) === undefined) await fill(table);
     rows[table] = (await stored(table)) as Row;
   });
-  rows['environments'] = (await service.deps.knex('environments').where({ id: own.environment.id }).first()) as Row;
+  rows['environments'] = (await service.deps.db.knex('environments').where({ id: own.environment.id }).first()) as Row;
   const second = { id: mirror_id, slug: 'mirror', name: 'Mirror', kind: 'staging', created_at: now, updated_at: now };
-  await service.deps.knex('environments').insert(second);
+  await service.deps.db.knex('environments').insert(second);
   await forAll(tables, copy);
 });
 
@@ -116,7 +116,7 @@ const usual = (): Row => ({
   names: [row('permissions')['name']], permissions: [row('permissions')['name']],
   issuer: 'https://idp.example', issuers: ['https://idp.example'], algorithm: 'RS256', signing_alg: 'RS256',
   email_key: row('users')['email_key'], viewer_id: row('users')['id'], guesser: row('user_code_guesses')['guesser_digest'],
-  proof: null, beside: 'user', end: 'right', change: {}, held: [], wanted: [], error: null, response_status: null, locked: false, proven: null,
+  proof: null, extras: 'user', end: 'right', change: {}, held: [], all: [], error: null, response_status: null, locked: false, proven: null,
   jti: randomUUID(), event_id: randomUUID(), grant_type: 'client_credentials', audience: 'one', jkt: null,
 }); // prettier-ignore
 
@@ -153,27 +153,38 @@ const bag = (module: string): Row => ({ ...usual(), ...row(module) });
 /** Where neither name nor table says what is meant. */
 const special: Record<string, () => unknown[]> = {
   'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
-  'access_tokens.findProvenJwtStanding': () => [jwt(), proof],
-  'access_tokens.findJwtStanding': () => [jwt(), 'user'],
-  'access_tokens.findStandings': () => [[{ digest: row('access_tokens')['digest'] }, jwt()]],
+  'access_tokens.findProvenJwtStatus': () => [jwt(), proof],
+  'access_tokens.findJwtStatus': () => [jwt(), 'user'],
+  'access_tokens.findTokenStates': () => [[{ digest: row('access_tokens')['digest'] }, jwt()]],
+  'audit_logs.listSignInsOfUser': () => [row('audit_logs')['target_id'], 9],
+  'audit_logs.listActivity': () => [{ party: row('audit_logs')['target_id'], at: null, id: null, newer: false, limit: 9 }],
   'audit_logs.listChangesSince': () => [{ since: new Date(0), ids: [row('audit_logs')['target_id']], without: '', limit: 9 }],
+  'attention.listTroubledDomains': () => [now],
   'authenticators.updateAuthenticator': () => [ofUser('authenticators'), { updated_at: now }],
   'authenticators.deleteAuthenticator': () => [ofUser('authenticators')],
   'authenticators.deleteAuthenticatorsOfUser': () => [{ user_id: row('users')['id'] }],
   'authorization_codes.deleteAuthorizationCodes': () => [{ client_id: row('authorization_codes')['client_id'] }],
-  'client_grants.widenSystemGrants': () => [
-    row('client_grants')['api_resource_id'],
-    { held: ['read'], wanted: ['read', 'write'], at: now },
-  ],
+  'client_grants.widenSystemGrants': () => [row('client_grants')['api_resource_id'], { held: ['read'], all: ['read', 'write'], at: now }],
   'client_tokens.insertClientAccessToken': () => [{ ...bag('access_tokens'), issued_at: now }],
+  'names.listNames': () => [
+    {
+      user: [row('users')['id']],
+      client: [row('clients')['id']],
+      connection: [row('connections')['id']],
+      webhook: [row('webhooks')['id']],
+    },
+  ],
   'configurations.findManaged': () => ['client', ['one']],
   'custom_domains.noteDomainLookup': () => [row('custom_domains')['id'], { last_checked_at: now }],
+  'webhook_deliveries.countRedeliveries': () => [row('webhooks')['id'], [new Date(0), now], 10],
   'delivery_figures.listLastDurations': () => [[row('webhook_deliveries')['id']]],
   'dependents.countDependents': () => ['api_resources', row('api_resources')['id'], sessionBounds(own)],
   'device_codes.deleteDeviceCodes': () => [{ client_id: row('device_codes')['client_id'] }],
   'devices.deleteDevices': () => [{ user_id: row('devices')['user_id'] }],
   'document_clients.verifyListedHosts': () => [['one.example'], now],
   'environments.storeBaseUrlIssuerUntil': () => [soon],
+  'events.storeEvents': () => ['role.created', now, [row('webhooks')['id']], [{ id: randomUUID(), body: '{}' }]],
+  'identities.updateIdentity': () => [{ id: row('identities')['id'] }, { email: 'other@example.com' }],
   'identities.voidIdentitiesOfUser': () => [row('identities')['user_id'], null],
   'log_streams.rotateLogStreamSecret': () => [row('log_streams')['id'], nextSecret('log_streams')],
   'passcode_budgets.noteHalfUsed': () => [1, now],
@@ -216,9 +227,9 @@ const expected = (error: unknown) => error instanceof Duplicate || error instanc
 
 /** Calls it in a transaction of the environment, which is taken back. @returns what hinders the call, or null */
 async function attempt({ module, name, parameters, call }: TableFunction, environment_id: string): Promise<string | null> {
-  const knex = await createScope(service.deps.knex, environment_id).knex.transaction();
+  const knex = await createScope(service.deps.db.knex, environment_id).knex.transaction();
   try {
-    await call(scopeOf({ ...own.scope, knex, lines: undefined }, environment_id), ...argumentsFor({ module, name, parameters, call }));
+    await call(scopeOf({ ...own.scope, knex, batchers: undefined }, environment_id), ...argumentsFor({ module, name, parameters, call }));
     return null;
   } catch (error) {
     return expected(error) ? null : `${module}.${name}(${parameters.join(', ')}): ${(error as Error).message.slice(-200)}`;

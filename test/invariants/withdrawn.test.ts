@@ -7,10 +7,10 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
 import type { PermissionRow } from '../../src/db/tables/permissions.js';
 import { deleteUser } from '../../src/db/tables/users.js';
-import { signedIn } from '../support/browser.js';
 import { addMachine, addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
@@ -83,7 +83,7 @@ describe('what is withdrawn stops working at once', () => {
     await transaction(ctx, (tx) => deleteUser(tx.scope, gone.id));
     expect(await introspect(access_token)).toEqual(inactive);
     for (const table of ['authorization_codes', 'access_tokens', 'refresh_tokens']) {
-      expect(await ctx.knex(table).where({ user_id: gone.id })).toEqual([]);
+      expect(await ctx.db.knex(table).where({ user_id: gone.id })).toEqual([]);
     }
   });
 });

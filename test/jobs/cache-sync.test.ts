@@ -23,7 +23,7 @@ test('a process that was suspended for longer than changes are looked back at fo
   try {
     expect(remembered()).toBe('as it was');
     // Changed while the process slept, too long ago for the next look; the notification was lost.
-    await service.deps.knex.raw(
+    await service.deps.db.knex.raw(
       `insert into cache_changes (changed_at, environment_id, kind) values (clock_timestamp() - interval '44 seconds', ?, 'clients')`,
       [environment_id],
     );
@@ -47,7 +47,7 @@ test('a process that looks as often as it should keeps what did not change', asy
 });
 
 test('changes outlive a crash of the database, as what is remembered does (specification 5.12.1)', async () => {
-  const { rows } = await service.deps.knex.raw<{ rows: { relpersistence: string }[] }>(
+  const { rows } = await service.deps.db.knex.raw<{ rows: { relpersistence: string }[] }>(
     `select relpersistence from pg_class where oid = 'cache_changes'::regclass`,
   );
   // p: permanent; u, unlogged, would be emptied.

@@ -7,7 +7,7 @@ const ctx = sharedContext();
 
 /** `count` deliveries with an attempt each, of a webhook that doesn't matter; `completed` days ago, or not at all. */
 async function insertDeliveries(count: number, status: string, completed: number | null, created = completed ?? 0): Promise<void> {
-  await ctx.knex.raw(
+  await ctx.db.knex.raw(
     `with rows as (
        insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, attempt_count, next_attempt_at,
          completed_at, created_at, updated_at)
@@ -24,7 +24,7 @@ async function insertDeliveries(count: number, status: string, completed: number
 const left = async () =>
   Object.fromEntries(
     (
-      (await ctx
+      (await ctx.db
         .knex('webhook_deliveries as d')
         .leftJoin('webhook_delivery_attempts as a', 'a.delivery_id', 'd.id')
         .select('d.status')
@@ -41,13 +41,13 @@ test('delivered and exhausted deliveries go 30 days after they ended, in batches
   await insertDeliveries(2, 'failed', 1, 40);
   await insertDeliveries(4, 'pending', null, 60);
   await insertDeliveries(5, 'retrying', null, 60);
-  await ctx.knex.raw(
+  await ctx.db.knex.raw(
     `insert into events (environment_id, id, event_type, occurred_at, body)
      select ?, gen_random_uuid(), 'role.created', now() - days * interval '1 day', '{}' from unnest(array[20, 40]) days`,
     [ctx.environment.id],
   );
   const batches: number[] = [];
-  ctx.knex.on('query-response', (response: { rowCount: number }, { sql }: { sql: string }) => {
+  ctx.db.knex.on('query-response', (response: { rowCount: number }, { sql }: { sql: string }) => {
     if (sql.startsWith('delete from "webhook_deliveries"')) batches.push(response.rowCount);
   });
   const gone = await janitorPass(ctx);
@@ -56,14 +56,18 @@ test('delivered and exhausted deliveries go 30 days after they ended, in batches
   // What ended lately stays however old it is, and what hasn't ended stays in any case.
   expect(await left()).toEqual({ succeeded: [3, 3], failed: [2, 2], pending: [4, 4], retrying: [5, 5] });
   expect(await janitorPass(ctx)).toMatchObject({ webhook_deliveries: 0 });
-  const [attempts] = (await ctx.knex('webhook_delivery_attempts').count('* as count')) as unknown as { count: number }[];
+  const [attempts] = (await ctx.db.knex('webhook_delivery_attempts').count('* as count')) as unknown as { count: number }[];
   expect(attempts?.count).toBe(14);
 });
 
 test('a delivery that is held by somebody else is left for the next pass', async () => {
   await insertDeliveries(2, 'succeeded', 31);
-  await ctx.knex.transaction(async (trx) => {
-    await trx('webhook_deliveries').where('completed_at', '<', ctx.knex.raw(`now() - interval '30 days'`)).limit(1).forUpdate().first('id');
+  await ctx.db.knex.transaction(async (trx) => {
+    await trx('webhook_deliveries')
+      .where('completed_at', '<', ctx.db.knex.raw(`now() - interval '30 days'`))
+      .limit(1)
+      .forUpdate()
+      .first('id');
     expect(await janitorPass(ctx)).toMatchObject({ webhook_deliveries: 1 });
   });
   expect(await janitorPass(ctx)).toMatchObject({ webhook_deliveries: 1 });

@@ -29,15 +29,15 @@ afterAll(async () => {
 
 /** What a test that failed has left. */
 const swept = ['rate_limits', 'access_tokens', 'device_codes', 'user_code_guesses', 'spent_challenges'];
-beforeEach(() => ctx.knex.raw(`truncate ${swept.join(', ')}`));
+beforeEach(() => ctx.db.knex.raw(`truncate ${swept.join(', ')}`));
 
 async function addExpired(rows: number): Promise<void> {
-  await ctx.knex.raw(
-    `insert into rate_limits (key, taken_at, amounts, expires_at)
-     select sha256(convert_to('limit ' || n, 'utf8')), '{}', '{}', now() - interval '1 hour' from generate_series(1, ?::integer) n`,
+  await ctx.db.knex.raw(
+    `insert into rate_limits (key, expires_at)
+     select sha256(convert_to('limit ' || n, 'utf8')), now() - interval '1 hour' from generate_series(1, ?::integer) n`,
     [rows],
   );
-  await ctx.knex.raw(
+  await ctx.db.knex.raw(
     `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
      select ?, sha256(convert_to('token ' || n, 'utf8')), gen_random_uuid(), 'gone', '', '', now() - interval '2 hours', now() - interval '1 hour'
      from generate_series(1, ?::integer) n`,
@@ -55,7 +55,7 @@ test('what a pass leaves of a backlog goes at once, without a pause of half a mi
   await addExpired(50_500);
   const janitor = startJanitor(ctx);
   onTestFinished(() => janitor.stop());
-  const left = async () => Number((await ctx.knex('access_tokens').where('client_id', 'gone').count({ n: '*' }).first())?.['n']);
+  const left = async () => Number((await ctx.db.knex('access_tokens').where('client_id', 'gone').count({ n: '*' }).first())?.['n']);
   // A second pass, which otherwise came after 22 seconds or more.
   await expect.poll(left, { timeout: 15_000, interval: 100 }).toBe(0);
 }, 40_000);
@@ -74,7 +74,7 @@ test('a table that something holds leaves no other unswept, and goes when it is 
   await replica.transaction(async (held) => {
     await held.raw('lock table rate_limits in access exclusive mode');
     await expect(janitorPass(ctx)).rejects.toThrow();
-    expect(await ctx.knex('access_tokens').where('client_id', 'gone')).toHaveLength(0);
+    expect(await ctx.db.knex('access_tokens').where('client_id', 'gone')).toHaveLength(0);
   });
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 10, access_tokens: 0 });
 }, 60_000);
@@ -100,12 +100,12 @@ test('a spent challenge is remembered beyond its end, for replicas whose clocks 
 test('device codes stay for an hour, in which the device is still told that they have expired; guesses for ten minutes', async () => {
   const rows = ['2 hours', '30 minutes'].map((age) => ({ age, digest: age }));
   for (const { age, digest } of rows) {
-    await ctx.knex.raw(
+    await ctx.db.knex.raw(
       `insert into device_codes (environment_id, digest, user_code_digest, client_id, scope, created_at, expires_at, interval_seconds)
        values (:environment, convert_to(:digest, 'utf8'), convert_to(:digest, 'utf8'), 'tv', '', now(), now() - :age::interval, 5)`,
       { environment: ctx.environment.id, digest, age },
     );
-    await ctx.knex.raw(
+    await ctx.db.knex.raw(
       `insert into user_code_guesses (environment_id, guesser_digest, guessed_at, expires_at)
        values (:environment, convert_to(:digest, 'utf8'), '{}', now() - :age::interval)`,
       { environment: ctx.environment.id, digest, age },

@@ -1,14 +1,15 @@
 // What runs in the background of a service that nobody asks for anything.
 import { expect, test } from 'vitest';
+import { startTestService } from '../support/service.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 
-const service = sharedService();
+const service = sharedService(() => startTestService({}, { upkeep: true }));
 const ctx = contextOf(service);
 
 /** How long each loop has been resting, in whole seconds; null during a pass. */
 async function rests(): Promise<Readonly<Record<string, number | null>>> {
-  await ctx.knex.raw("select pg_notify('outbox', 'processes')");
-  const { rows } = await ctx.knex.raw<{ rows: { loops: Record<string, { idle: number | null }> }[] }>('select loops from processes');
+  await ctx.db.knex.raw("select pg_notify('outbox', 'processes')");
+  const { rows } = await ctx.db.knex.raw<{ rows: { loops: Record<string, { idle: number | null }> }[] }>('select loops from processes');
   return Object.fromEntries(Object.entries(rows[0]?.loops ?? {}).map(([name, { idle }]) => [name, idle]));
 }
 

@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { describe, expect, test } from 'vitest';
-import { isLanguage, languages, languageTags, lookUp } from '../../src/lib/languages/languages.js';
+import { fullName, isLanguage, languages, languageTags, lookUp } from '../../src/lib/languages/languages.js';
 import { catalogueOf, format, formatToPieces, message, waitMessage, type MessageKey } from '../../src/lib/languages/messages.js';
 
 const english = catalogueOf('en');
+/** What `npm run texts` has put in of English, by language: a branch may have it, a release has none. */
+const untranslated = JSON.parse(readFileSync('data/languages/untranslated.json', 'utf8')) as Record<string, Record<string, string>>;
 const keys = Object.keys(english) as MessageKey[];
 
 type Shape = { readonly names: readonly string[]; readonly plurals: readonly (readonly string[])[]; readonly offenders: readonly string[] };
@@ -48,15 +50,17 @@ function categoriesOf(tag: string): Set<string> {
 
 describe.each(languageTags)('%s', (tag) => {
   const catalogue = catalogueOf(tag);
+  const translated = keys.filter((key) => untranslated[tag]?.[key] === undefined);
 
   test('has the texts of English, in its order, none of them empty', () => {
-    expect(Object.keys(catalogue)).toEqual(keys);
+    expect(Object.keys(catalogue), 'npm run texts puts in what is missing').toEqual(keys);
+    expect(Object.entries(untranslated[tag] ?? {}).filter(([key, text]) => catalogue[key as MessageKey] !== text)).toEqual([]);
     expect(keys.filter((key) => catalogue[key].trim() !== catalogue[key] || catalogue[key] === '')).toEqual([]);
   });
 
   test('has the placeholders of English, and each plural that its numbers need', () => {
     const needed = categoriesOf(tag);
-    const wrong = keys.flatMap((key) => {
+    const wrong = translated.flatMap((key) => {
       const [own, wanted] = [shape(catalogue[key]), shape(english[key])];
       const missing = own.plurals.flatMap((given) => [...needed, 'other'].filter((category) => !given.includes(category)));
       const same = own.names.join() === wanted.names.join() && own.plurals.length === wanted.plurals.length;
@@ -67,9 +71,9 @@ describe.each(languageTags)('%s', (tag) => {
 
   test('names a button by what is written on it, and more (WCAG 2.2, 2.5.3)', () => {
     const lower = (key: string) => catalogue[key as MessageKey].toLocaleLowerCase(tag);
-    const pairs = keys.flatMap((key) => {
+    const pairs = translated.flatMap((key) => {
       const visible = key.startsWith('script.') ? key.replace('_password', '') : key.replace('_named', '');
-      return visible === key || !Object.hasOwn(catalogue, visible) ? [] : [[key, visible] as const];
+      return visible === key || !translated.includes(visible as MessageKey) ? [] : [[key, visible] as const];
     });
     expect(pairs.length).toBeGreaterThan(10);
     expect(pairs.filter(([named, visible]) => !lower(named).includes(lower(visible))).map(([named]) => named)).toEqual([]);
@@ -174,12 +178,19 @@ describe('a text', () => {
 
   test('holds a message in the same language', () => {
     const values = { first: message('refusal.app_code_wrong'), second: message('refusal.attempts_left', { count: 1 }) };
-    expect(format('de', 'common.sentences', values)).toMatch(/^Dieser Code .* Ein Versuch bleibt\.$/);
+    expect(format('de', 'common.sentences', values)).toMatch(/^Der Code .* Ein Versuch bleibt\.$/);
   });
 
   test('keeps a value apart where it runs the other way', () => {
     expect(format('ar', 'logout.asked', { client: 'Acme Notes' })).toContain('\u2068Acme Notes\u2069');
     expect(languages.ar.dir).toBe('rtl');
+  });
+
+  test('says the family name first where the language does', () => {
+    const names = { first_name: '太郎', last_name: '山田' };
+    const order = (['ja', 'ko', 'zh-CN', 'de'] as const).map((language) => fullName(language, names));
+    expect(order).toEqual(['山田 太郎', '山田 太郎', '山田 太郎', '太郎 山田']);
+    expect(fullName('ja', { first_name: null, last_name: null })).toBe('');
   });
 
   test('comes in pieces, markup in a value stays a value', () => {

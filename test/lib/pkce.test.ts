@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { challengeOf, isCodeChallenge, isCodeVerifier } from '../../src/lib/pkce.js';
+import { codeChallengeOf, isCodeChallenge, isCodeVerifier } from '../../src/lib/pkce.js';
 
 // RFC 7636, appendix B.
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 test('the challenge of RFC 7636 appendix B', () => {
-  expect(challengeOf(verifier)).toBe(challenge);
+  expect(codeChallengeOf(verifier)).toBe(challenge);
 });
 
 test('any other verifier has another challenge', () => {
-  for (const text of [`${verifier.slice(0, -1)}l`, `${verifier}a`, challenge, '']) expect(challengeOf(text)).not.toBe(challenge);
+  for (const text of [`${verifier.slice(0, -1)}l`, `${verifier}a`, challenge, '']) expect(codeChallengeOf(text)).not.toBe(challenge);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatScope, isWithin, parseScope } from '../../src/lib/scope-set.js';
+import { formatScope, isSubset, parseScope } from '../../src/lib/scope-set.js';
 
 test.each([
   ['openid', ['openid']],
@@ -23,10 +23,10 @@ test('the wire shows scopes with single spaces', () => {
 });
 
 test('scopes are within others when each is among them', () => {
-  expect(isWithin(['a'], ['a', 'b'])).toBe(true);
-  expect(isWithin(['b', 'a'], ['a', 'b'])).toBe(true);
-  expect(isWithin([], [])).toBe(true);
-  expect(isWithin(['a', 'c'], ['a', 'b'])).toBe(false);
-  expect(isWithin(['A'], ['a'])).toBe(false);
-  expect(isWithin(['a'], [])).toBe(false);
+  expect(isSubset(['a'], ['a', 'b'])).toBe(true);
+  expect(isSubset(['b', 'a'], ['a', 'b'])).toBe(true);
+  expect(isSubset([], [])).toBe(true);
+  expect(isSubset(['a', 'c'], ['a', 'b'])).toBe(false);
+  expect(isSubset(['A'], ['a'])).toBe(false);
+  expect(isSubset(['a'], [])).toBe(false);
 });

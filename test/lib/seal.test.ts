@@ -1,6 +1,6 @@
 import { createCipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createSealer, digestPurposes, keyIdOf, SealError, sealPurposes, type Place } from '../../src/lib/seal.js';
+import { createSealer, digestPurposes, keyIdOf, SealError, sealPurposes, type Aad } from '../../src/lib/seal.js';
 
 const key = () => randomBytes(32).toString('base64');
 const [one, two, three] = [key(), key(), key()] as [string, string, string];
@@ -84,7 +84,7 @@ describe('a sealed value', () => {
     cipher.setAAD(Buffer.concat([sealer.header, Buffer.from(`${purpose}/x`)]));
     const body = Buffer.concat([cipher.update('secret'), cipher.final()]);
     const forged = Buffer.concat([sealer.header, box.subarray(0, 12), cipher.getAuthTag(), body]);
-    expect(() => sealer.open(forged, `${purpose}/x` as Place)).toThrow(SealError);
+    expect(() => sealer.open(forged, `${purpose}/x` as Aad)).toThrow(SealError);
   });
 });
 

@@ -2,13 +2,14 @@
 import { Secret, TOTP } from 'otpauth';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
-import { bootstrap } from '../../src/domain/environments/bootstrap.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import { attemptSecondStep } from '../../src/domain/authenticators/second-step.js';
+import { bootstrap } from '../../src/domain/configuration/bootstrap.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
+import { judgeSecondStep, type SecondStepAnswer } from '../../src/domain/sign-ins/second-step.js';
 import { makeRecoveryCodes, startTotp } from '../../src/domain/authenticators/enrolment.js';
 import { noOrigin } from '../../src/domain/origin.js';
-import { proofNow } from '../../src/domain/sessions/proofs.js';
-import { rememberBrowser } from '../../src/domain/sign-ins/devices.js';
+import { proofNow } from '../../src/domain/proofs/proofs.js';
+import { startSignIn } from '../../src/domain/sessions/half-sign-ins.js';
+import { rememberBrowser } from '../../src/domain/sessions/remembered-browsers.js';
 import { findUser } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
@@ -16,7 +17,9 @@ import { lastMailTo, mailTo } from '../support/mailbox.js';
 import { link, links, manage, type Api, type ApiAnswer, type Document } from '../support/management.js';
 import { sampleCoseKey } from '../support/reach/interesting.js';
 import type {} from '../support/service.js';
+import { spent } from '../support/single-use.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
@@ -54,19 +57,18 @@ const rename = (id: string, name: unknown, caller = api) =>
   caller.patch(`/authenticators/${id}`, { data: { type: 'authenticator', id, attributes: { name } } });
 
 type AuditRow = { action: string; target_id: string; actor_kind: string; actor_id: string; ip_address: string; changes: unknown };
-const auditRows = (): Promise<AuditRow[]> => ctx.knex('audit_logs').select<AuditRow[]>('*');
+const auditRows = (): Promise<AuditRow[]> => ctx.db.knex('audit_logs').select<AuditRow[]>('*');
 
 /** A code of an authenticator app at the service's time. */
 const codeOf = (more: { algorithm?: string; digits?: number; period?: number } = {}) =>
   new TOTP({ secret: Secret.fromBase32(secret), ...more }).generate({ timestamp: ctx.clock.now().getTime() });
 
-async function prove(user_id: string, code: string): Promise<string> {
+async function prove(user_id: string, answer: SecondStepAnswer): Promise<string> {
   const user = await findUser(ctx.scope, user_id);
   if (!user) throw new Error('the user is missing');
-  const bound = { session_id: '018f0000-0000-7000-8000-000000000001', proofs: [proofNow('password', ctx.clock.now())] };
-  const answer = { method: 'totp', code } as const;
-  const step = { user, purpose: 'second_step', bound, answer, browser: 'b', host: undefined, origin: noOrigin } as const;
-  return (await attemptSecondStep(ctx, step)).outcome;
+  const { sign_in } = await startSignIn(ctx, { user_id, stage: 'verify', proofs: [proofNow('password', ctx.clock.now())] });
+  const browser = { session: null, device: null, secret: 'b', host: undefined, origin: noOrigin };
+  return (await spent(ctx, judgeSecondStep(ctx, { user, answer, current: sign_in, browser }))).outcome;
 }
 
 describe('moving in', () => {
@@ -86,8 +88,8 @@ describe('moving in', () => {
       'updated_at',
     ]); // prettier-ignore
     expect(await shown(id)).toMatchObject({ two_step_enabled: true, authenticator_kinds: ['totp'], recovery_codes_left: 0 });
-    expect(await prove(id, '00000000')).toBe('wrong');
-    expect(await prove(id, codeOf({ algorithm: 'SHA256', digits: 8, period: 60 }))).toBe('proven');
+    expect(await prove(id, { method: 'totp', code: '00000000' })).toBe('wrong');
+    expect(await prove(id, { method: 'totp', code: codeOf({ algorithm: 'SHA256', digits: 8, period: 60 }) })).toBe('proven');
     const [used] = (await api.get(`/authenticators?filter[user]=${id}`)).body['data'] as Document[];
     expect(used?.['attributes'].last_used_at).not.toBeNull();
   });
@@ -95,7 +97,7 @@ describe('moving in', () => {
   test('a TOTP takes the defaults of the Key Uri Format, and a name', async () => {
     const id = await owner();
     expect((await moved(id)).attributes.name).toBe('Authenticator app');
-    expect(await prove(id, codeOf())).toBe('proven');
+    expect(await prove(id, { method: 'totp', code: codeOf() })).toBe('proven');
   });
 
   test('whoever was moved in signs in with password and app, as before', async () => {
@@ -184,7 +186,7 @@ describe('what is there', () => {
     expect(await kinds('filter[kind]=passkey')).toEqual(['passkey active']);
     expect(await kinds('filter[status]=pending')).toEqual(['totp pending']);
     expect(await kinds('filter[last_used_at][gte]=2020-01-01T00:00:00Z')).toEqual([]);
-    expect(await prove(id, codeOf())).toBe('proven');
+    expect(await prove(id, { method: 'totp', code: codeOf() })).toBe('proven');
     expect(await kinds('filter[last_used_at][gte]=2020-01-01T00:00:00Z')).toEqual(['totp active']);
     expect(await kinds('filter[last_used_at][lt]=2020-01-01T00:00:00Z')).toEqual([]);
     const sorted = await api.get(`/authenticators?filter[user]=${id}&sort=-last_used_at&include=user&page[size]=1`);
@@ -206,13 +208,9 @@ describe('what is there', () => {
     const codes = (await makeRecoveryCodes(ctx, with_totp, noOrigin)) as unknown as readonly string[];
     expect(await found('filter[authenticator]=recovery_codes')).toContain(with_totp);
     expect(await shown(with_totp)).toMatchObject({ recovery_codes_left: 10 });
-    const user = await findUser(ctx.scope, with_totp);
-    if (!user) throw new Error('the user is missing');
-    const bound = { session_id: '018f0000-0000-7000-8000-000000000001', proofs: [proofNow('password', ctx.clock.now())] };
     const answer = { method: 'recovery_code', code: codes[0] ?? '' } as const;
-    const step = { user, purpose: 'second_step', bound, answer, browser: 'b', host: undefined, origin: noOrigin } as const;
     // One code at once in several places: one is taken, and one is counted.
-    const outcomes = await Promise.all([1, 2, 3].map(async () => (await attemptSecondStep(ctx, step)).outcome));
+    const outcomes = await Promise.all([1, 2, 3].map(() => prove(with_totp, answer)));
     expect(outcomes.filter((outcome) => outcome === 'proven')).toHaveLength(1);
     expect(await shown(with_totp)).toMatchObject({ recovery_codes_left: 9 });
     const [set] = (await api.get(`/authenticators?filter[user]=${with_totp}&filter[kind]=recovery_codes`)).body['data'] as Document[];
@@ -273,8 +271,7 @@ describe('taking away', () => {
 
   test('a reset removes all, ends sessions and remembered browsers, and mails; without a password a link follows', async () => {
     const user = await addUser(ctx);
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    await signedIn(service, user);
     await moved(user.id);
     await moved(user.id, passkey());
     await rememberBrowser(ctx, { id: 'x'.repeat(43) }, user.id, noOrigin);
@@ -283,7 +280,7 @@ describe('taking away', () => {
     expect((await api.get(`/authenticators?filter[user]=${user.id}`)).body['data']).toEqual([]);
     const [session] = (await api.get(`/sessions?filter[user]=${user.id}`)).body['data'] as Document[];
     expect(session?.['attributes']).toMatchObject({ status: 'revoked', revoke_reason: 'authenticators_reset' });
-    expect(await ctx.knex('devices').where({ user_id: user.id })).toEqual([]);
+    expect(await ctx.db.knex('devices').where({ user_id: user.id })).toEqual([]);
     expect((await lastMailTo(service.url, user.email)).subject).toContain('sign-in methods were reset');
     const rows = (await auditRows()).filter((row) => row.target_id === user.id && /reset/.test(row.action));
     expect(rows.map((row) => [row.action, row.ip_address]).sort()).toEqual([
@@ -301,7 +298,7 @@ describe('taking away', () => {
     await rememberBrowser(ctx, { id: 'a'.repeat(43) }, id, noOrigin);
     await rememberBrowser(ctx, { id: 'b'.repeat(43) }, id, noOrigin);
     expect((await api.patch(`/users/${id}/forget_devices`)).status).toBe(200);
-    expect(await ctx.knex('devices').where({ user_id: id })).toEqual([]);
+    expect(await ctx.db.knex('devices').where({ user_id: id })).toEqual([]);
     const row = (await auditRows()).find((one) => one.target_id === id && one.action === 'user.devices_forgotten');
     expect(row?.changes).toEqual({ devices: [null, 2] });
   });
@@ -497,20 +494,20 @@ test('an installation of before gets the permissions, and who held everything st
   const added = ['authenticators:read', 'authenticators:write'];
   const attributes = { name: 'Older', slug: `s${count++}`, kind: 'staging' };
   const { id: environment_id } = (await api.post('/environments', { data: { type: 'environment', attributes } })).body['data'] as Document;
-  await ctx.knex('permissions').where({ environment_id }).whereIn('name', added).delete();
+  await ctx.db.knex('permissions').where({ environment_id }).whereIn('name', added).delete();
   const before = managementPermissions.filter((name) => !added.includes(name));
-  await ctx.knex('client_grants').where({ environment_id }).update({ scopes: before });
+  await ctx.db.knex('client_grants').where({ environment_id }).update({ scopes: before });
   await bootstrap(service.deps);
-  const grant = await ctx.knex('client_grants').where({ environment_id }).first<{ scopes: string[] }>();
+  const grant = await ctx.db.knex('client_grants').where({ environment_id }).first<{ scopes: string[] }>();
   expect(grant?.scopes).toEqual([...managementPermissions]);
-  const held = await ctx.knex('permissions as p').join('role_permissions as r', (on) => on.on('r.permission_id', 'p.id').andOn('r.environment_id', 'p.environment_id')).where('p.environment_id', environment_id).whereIn('p.name', added).pluck<string[]>('p.name'); // prettier-ignore
+  const held = await ctx.db.knex('permissions as p').join('role_permissions as r', (on) => on.on('r.permission_id', 'p.id').andOn('r.environment_id', 'p.environment_id')).where('p.environment_id', environment_id).whereIn('p.name', added).pluck<string[]>('p.name'); // prettier-ignore
   expect(held.sort()).toEqual(added);
   // A grant that was narrower stays so.
-  await ctx.knex('permissions').where({ environment_id }).whereIn('name', added).delete();
-  await ctx
+  await ctx.db.knex('permissions').where({ environment_id }).whereIn('name', added).delete();
+  await ctx.db
     .knex('client_grants')
     .where({ environment_id })
     .update({ scopes: ['users:read'] });
   await bootstrap(service.deps);
-  expect((await ctx.knex('client_grants').where({ environment_id }).first<{ scopes: string[] }>())?.scopes).toEqual(['users:read']);
+  expect((await ctx.db.knex('client_grants').where({ environment_id }).first<{ scopes: string[] }>())?.scopes).toEqual(['users:read']);
 });

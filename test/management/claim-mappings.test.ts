@@ -1,6 +1,6 @@
 // Claim mappings and what goes with them as they are set: what is refused, and who may set them.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { reservedClaims } from '../../src/domain/tokens/claim-mappings.js';
+import { reservedClaims } from '../../src/domain/claims/claim-mappings.js';
 import { manage, type Api, type ApiAnswer, type Document } from '../support/management.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';

@@ -1,6 +1,6 @@
 // The connections of a client: which ways to sign in are offered to whoever comes from it.
 import { expect, test } from 'vitest';
-import { offeredConnections } from '../../src/domain/clients/connections.js';
+import { offeredConnections } from '../../src/domain/connections/client-connections.js';
 import { addClientConnections, listConnectionIdsOfClient, removeClientConnections } from '../../src/db/tables/client_connections.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { authorizeQuery } from '../support/authorize.js';

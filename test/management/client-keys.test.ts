@@ -58,7 +58,7 @@ test('a client that goes over to a key loses its secret', async () => {
   const attributes = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://keys.example/jwks' };
   const response = await api.patch(`/clients/${client['id']}`, { data: { type: 'client', id: client['id'], attributes } });
   expect(response.status).toBe(200);
-  const row = (await service.deps.knex('clients').where({ id: client['id'] }).first()) as Record<string, unknown>;
+  const row = (await service.deps.db.knex('clients').where({ id: client['id'] }).first()) as Record<string, unknown>;
   expect([row['secret_digest'], row['jwks_uri']]).toEqual([null, 'https://keys.example/jwks']);
 });
 

@@ -1,5 +1,5 @@
 // A client's security profile: what it fills in, what contradicts it, and that nothing later does.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { applied, problemsOf, plan } from '../support/configuration.js';
 import { addClient, addGrant } from '../support/data.js';
@@ -76,6 +76,22 @@ describe('a client that gets the profile', () => {
     const native = (await create({ redirect_uris: ['com.bank.app:/cb'], application_type: 'native' })).body['data'].id as string;
     const moved = await change(native, { profile: 'fapi2', token_endpoint_auth_method: 'private_key_jwt', jwks });
     expect([placesOf(moved), moved.body['errors'][0].source.pointer]).toEqual([['redirect_uris'], '/data/attributes']);
+  });
+
+  test('while somebody takes away what it needs is told so: what was checked of an earlier version is checked again (attack 32.1120)', async () => {
+    const id = (await create({ redirect_uris, jwks, token_endpoint_auth_method: 'private_key_jwt' })).body['data'].id as string;
+    const { knex } = service.deps.db;
+    const other = await knex.transaction();
+    onTestFinished(async () => void (other.isCompleted() || (await other.rollback())));
+    await other('clients')
+      .where({ id })
+      .update({ token_endpoint_auth_method: 'none', jwks: null, version: knex.raw('version + 1') });
+    const changing = change(id, { profile: 'fapi2' });
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%"clients"%'`;
+    await expect.poll(async () => (await knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+    await other.commit();
+    expect(placesOf(await changing)).toEqual(['token_endpoint_auth_method', 'jwks']);
+    expect(attributesOf(await api.get(`/clients/${id}`))).toMatchObject({ profile: null, token_endpoint_auth_method: 'none' });
   });
 
   test('with every setting that contradicts it is told of each, at its place (attack 32.660)', async () => {
@@ -184,7 +200,7 @@ describe('a client that has it', () => {
       { introspection_signed_response_alg: 'RS256' },
       { token_endpoint_auth_method: 'none' },
     ])
-      await expect(ctx.knex('clients').where({ id }).update(row)).rejects.toThrow('clients_fapi2');
+      await expect(ctx.db.knex('clients').where({ id }).update(row)).rejects.toThrow('clients_fapi2');
     await expect(addClient(ctx, { profile: 'fapi2' })).rejects.toThrow('clients_fapi2');
   });
 });
@@ -268,7 +284,7 @@ test('whoever may write clients needs no other permission for the key, and an ev
     grant_types: ['client_credentials'],
     application_type: 'machine',
   });
-  const { knex } = service.deps;
+  const { knex } = service.deps.db;
   const resource = await knex('api_resources').where({ environment_id: staging.id, is_system: true }).first<ApiResourceRow>();
   await addGrant(await service.contextOf(staging.id), machine, resource as ApiResourceRow, ['clients:read', 'clients:write']);
   const writer = new Api(service.url, await managementToken(service.url, machine, { host: staging.host }), staging.host);

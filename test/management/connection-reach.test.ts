@@ -215,6 +215,6 @@ test('a dashboard form is no way round: the same refusal, and nothing is made (a
     issuer: 'https://id.corp.example', account_linking: 'verified_email', status: 'enabled', profile_sync: 'on_create',
   }; // prettier-ignore
   const refused = await browser.post('/dashboard/connections', fields);
-  expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('This would reach further than you do.')]);
+  expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('You can’t grant more than you have.')]);
   expect((await admin.get('/connections?filter[name]=by-form')).body['data']).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { createKnex, poolState } from '../../src/db/connection/knex.js';
 import { createScope, holdLock } from '../../src/db/scope.js';
-import { processLocksOf } from '../../src/db/connection/process-locks.js';
+import { processLocksOf } from '../../src/db/connection/knex.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
   api = await manage(service.url);
   // What the first request of its kind loads takes a while.
   await Promise.all([create(0), api.get('/users')]);
-  await ctx.knex('log_streams').delete();
+  await ctx.db.knex('log_streams').delete();
 });
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -38,14 +38,14 @@ async function holdElsewhere(): Promise<() => Promise<void>> {
   return release;
 }
 
-const waiting = () => processLocksOf(service.deps.knex).state().length;
+const waiting = () => processLocksOf(service.deps.db.knex).state().length;
 
 test('creations that wait for one another hold one connection together: everything else is answered, and the limit is exact (fault F10)', async () => {
   const release = await holdElsewhere();
   const burst = Promise.all(Array.from({ length: 40 }, (_, n) => create(n)));
   closing.push(() => burst);
   await expect.poll(waiting, { timeout: 4000 }).toBe(39);
-  await expect.poll(() => poolState(service.deps.knex), { timeout: 4000 }).toMatchObject({ used: 1, waiting: 0 });
+  await expect.poll(() => poolState(service.deps.db.knex), { timeout: 4000 }).toMatchObject({ used: 1, waiting: 0 });
   const beside = await Promise.all(Array.from({ length: 20 }, () => api.get('/users')));
   expect(beside.map(({ status }) => status)).toEqual(Array<number>(20).fill(200));
   expect(waiting()).toBe(39);
@@ -54,16 +54,16 @@ test('creations that wait for one another hold one connection together: everythi
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
   const refused = answers.filter(({ status }) => status !== 201).map(({ status, body }) => [status, body['errors'][0].code]);
   expect(refused).toEqual(Array(30).fill([409, 'too_many']));
-  expect(await ctx.knex('log_streams').where({ environment_id: ctx.environment.id })).toHaveLength(10);
+  expect(await ctx.db.knex('log_streams').where({ environment_id: ctx.environment.id })).toHaveLength(10);
   expect(waiting()).toBe(0);
 });
 
 test('a creation that is not handed its lock in time is refused with 503, and the next one is served (fault F10)', async () => {
-  await ctx.knex('log_streams').delete();
+  await ctx.db.knex('log_streams').delete();
   const release = await holdElsewhere();
   const answers = await Promise.all([1, 2, 3].map(create));
   expect(answers.map(({ status, headers }) => [status, Number(headers.get('retry-after')) > 0])).toEqual(Array(3).fill([503, true]));
   await release();
   expect((await create(4)).status).toBe(201);
-  expect(await ctx.knex('log_streams')).toHaveLength(1);
+  expect(await ctx.db.knex('log_streams')).toHaveLength(1);
 });

@@ -120,7 +120,7 @@ test('custom_domains:write deletes no domain that has failed while tokens of it 
   const ctx = await service.context();
   const { id } = await verified('login.earlier.example');
   const issuer_until = new Date(service.clock.now().getTime() + day);
-  await ctx.knex('custom_domains').where({ id }).update({ status: 'failed', issuer_until });
+  await ctx.db.knex('custom_domains').where({ id }).update({ status: 'failed', issuer_until });
   const refused = await (await manage(service.url, 'custom_domains:write')).delete(`/custom_domains/${id}`);
   expect([refused.status, refused.body['errors']?.[0]?.code]).toEqual([403, 'scope_escalation']);
   service.clock.advance(day + 1000);
@@ -160,9 +160,12 @@ test('after a week without its record a domain has failed, is primary no more, i
   });
   // The domain that became the primary one is told by a mail of its own.
   const told = async (email: string) =>
-    (await mailTo(service.url, email)).filter(({ subject }) => /taken out of use|is missing/.test(subject));
+    (await mailTo(service.url, email)).filter(({ subject }) => /no longer in use|record missing/.test(subject));
   const mails = await told(administrator.email);
-  expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('taken out of use'), expect.stringContaining('is missing')]);
+  expect(mails.map(({ subject }) => subject)).toEqual([
+    expect.stringContaining('no longer in use'),
+    expect.stringContaining('record missing'),
+  ]);
   expect(mails[0]?.text).toContain(`${service.url}/dashboard/custom_domains/${id}`);
   expect(await told(unproven.email)).toEqual([]);
   const { name } = ctx.environment;

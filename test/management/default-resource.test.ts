@@ -1,4 +1,5 @@
 // `default_resource` of a client: what a token request is for that leaves out `resource`.
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { findClient } from '../../src/db/tables/clients.js';
 import { addMachine, addResource } from '../support/data.js';
@@ -8,11 +9,13 @@ import { contextOf, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
+/** One more at each retry. */
+const newResource = () => addResource(ctx, { identifier: `https://api.example/${randomUUID()}` });
 const refused = ({ status, body }: TokenAnswer) => [status, body.error];
 
 test('client_credentials without resource is for default_resource of the client, within its grant (specification 5.5.4)', async () => {
   const api = await manage(service.url);
-  const [granted, ungranted] = [await addResource(ctx), await addResource(ctx, { identifier: 'https://api.example/other' })];
+  const [granted, ungranted] = [await newResource(), await newResource()];
   const { id, ...client } = await addMachine(ctx, granted);
   const set = (default_resource: string | null) =>
     api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes: { default_resource } } });

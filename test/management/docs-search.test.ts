@@ -8,7 +8,7 @@ import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 
-const entry = (title: string, text: string, within = 'Guide'): Entry => ({ kind: 'guide', title, within, path: `/docs/${title}`, text });
+const entry = (title: string, text: string, section = 'Guide'): Entry => ({ kind: 'guide', title, section, path: `/docs/${title}`, text });
 const titles = (entries: readonly Entry[], query: string) =>
   search(entries, query).findings.map(({ title }) => title.map(({ text }) => text).join(''));
 

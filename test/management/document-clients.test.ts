@@ -1,12 +1,13 @@
 // Clients of metadata documents as administrators see them: registered before they come, vouched for, changed and removed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
-import { Browser, csrfOf } from '../support/browser.js';
+import { type Browser, csrfOf } from '../support/browser.js';
 import { startDocumentServer, type DocumentServer } from '../support/client-documents.js';
-import { addUser, password, type TestClient } from '../support/data.js';
+import { addUser, type TestClient } from '../support/data.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import { allowCode, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 let documents: DocumentServer;
 const service = sharedService(async () => {
@@ -20,8 +21,7 @@ let browser: Browser;
 beforeAll(async () => {
   api = await manage(service.url);
   const user = await addUser(await service.context());
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 let count = 0;
@@ -60,7 +60,7 @@ describe('client_id_metadata_uri', () => {
     const html = await (
       await authorizeGet(browser, authorizeQuery(client, { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }))
     ).text();
-    expect(html).toContain('Let Known Helper use your account?');
+    expect(html).toContain('Allow Known Helper to access your account?');
     expect(html).not.toContain('Not verified');
     expect((await redeem(service.url, client, await allowCode(browser, client))).status).toBe(200);
     expect(errorsOf(await add({ client_id_metadata_uri: client.id }))).toEqual([
@@ -86,7 +86,7 @@ describe('client_id_metadata_uri', () => {
       'invalid_value',
       '/data/attributes/first_party',
     ]);
-    expect(await service.deps.knex('clients').where({ id: client.id })).toEqual([]);
+    expect(await service.deps.db.knex('clients').where({ id: client.id })).toEqual([]);
   });
 
   test('or a name is needed', async () => {
@@ -112,7 +112,7 @@ describe('a client of a document', () => {
   test('gets no grant of the Management API, verified or not', async () => {
     const client = documents.publish(fresh());
     await add({ client_id_metadata_uri: client.id });
-    const [system] = await service.deps.knex('api_resources').where({ is_system: true });
+    const [system] = await service.deps.db.knex('api_resources').where({ is_system: true });
     const relationships = {
       client: { data: { type: 'client', id: client.id } },
       api_resource: { data: { type: 'api_resource', id: system.id } },
@@ -137,7 +137,7 @@ describe('client_id_metadata_hosts', () => {
     const [below, above, vouched] = clients as [TestClient, TestClient, TestClient];
     for (const client of clients) await allowCode(browser, client, { scope: 'openid' });
     const verified = async () =>
-      Promise.all(clients.map(async ({ id }) => (await service.deps.knex('clients').where({ id }).first()).verified as boolean));
+      Promise.all(clients.map(async ({ id }) => (await service.deps.db.knex('clients').where({ id }).first()).verified as boolean));
     expect(await verified()).toEqual([false, false, false]);
     expect((await api.request('PATCH', `${path(vouched)}/verify`)).body['data'].attributes.verified).toBe(true);
     await settings({ client_id_metadata_hosts: ['*.tools.example'] });
@@ -169,31 +169,30 @@ describe('the dashboard', () => {
   async function administrator(): Promise<Browser> {
     const ctx = await service.context();
     const user = await addUser(ctx);
-    const [role] = await ctx.knex('roles').where({ name: 'administrator', environment_id: ctx.environment.id });
-    await ctx.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role.id });
-    const one = new Browser(service.url);
-    await one.login(user.email, password);
+    const [role] = await ctx.db.knex('roles').where({ name: 'administrator', environment_id: ctx.environment.id });
+    await ctx.db.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role.id });
+    const one = await signedIn(service, user);
     return one;
   }
   const policies = async () => {
-    const row = await service.deps.knex('environments').where({ is_default: true }).first();
+    const row = await service.deps.db.knex('environments').where({ is_default: true }).first();
     return [row.client_registration_policy, row.client_id_metadata_documents];
   };
 
   test('lets MCP clients connect by registering and by documents at once; trusted hosts stay when that is stopped', async () => {
     await settings({ client_registration_policy: 'off', client_id_metadata_documents: 'off', client_id_metadata_hosts: [] });
     const one = await administrator();
-    const read = async () => (await one.get('/dashboard/arrivals')).text();
+    const read = async () => (await one.get('/dashboard/self_registered_clients')).text();
     const _csrf = csrfOf(await read());
-    await one.post('/dashboard/arrivals', { _csrf, connect: 'on' });
+    await one.post('/dashboard/self_registered_clients', { _csrf, connect: 'on' });
     expect(await policies()).toEqual(['open', 'open']);
     expect(await read()).toContain('Any application can connect: by registering itself, or by a metadata document.');
-    await one.post('/dashboard/arrivals', { _csrf, connect: 'off' });
+    await one.post('/dashboard/self_registered_clients', { _csrf, connect: 'off' });
     expect(await policies()).toEqual(['off', 'off']);
     await settings({ client_id_metadata_documents: 'open', client_id_metadata_hosts: ['client.example'] });
-    await one.post('/dashboard/arrivals', { _csrf, connect: 'off' });
+    await one.post('/dashboard/self_registered_clients', { _csrf, connect: 'off' });
     expect(await policies()).toEqual(['off', 'allow_list']);
-    expect(await read()).toContain('at a host that you trust');
+    expect(await read()).toContain('at a trusted host');
   });
 
   test('adds a client by the address of its document, shows where it comes from, verifies and disables it', async () => {
@@ -212,12 +211,12 @@ describe('the dashboard', () => {
     expect(page).toContain('Client ID metadata document');
     const stranger = documents.publish(fresh(), { client_name: 'Stranger by document' });
     await allowCode(browser, stranger, { scope: 'openid' });
-    const arrivals = await (await one.get('/dashboard/arrivals')).text();
-    expect(arrivals).toContain('Stranger by document');
-    expect(arrivals).not.toContain('Known by document');
-    const _csrf = csrfOf(arrivals);
-    await one.post(`/dashboard/arrivals/${encodeURIComponent(stranger.id)}/disable`, { _csrf });
-    await one.post(`/dashboard/arrivals/${encodeURIComponent(stranger.id)}/verify`, { _csrf });
-    expect(await service.deps.knex('clients').where({ id: stranger.id }).first()).toMatchObject({ status: 'disabled', verified: true });
+    const list = await (await one.get('/dashboard/self_registered_clients')).text();
+    expect(list).toContain('Stranger by document');
+    expect(list).not.toContain('Known by document');
+    const _csrf = csrfOf(list);
+    await one.post(`/dashboard/self_registered_clients/${encodeURIComponent(stranger.id)}/disable`, { _csrf });
+    await one.post(`/dashboard/self_registered_clients/${encodeURIComponent(stranger.id)}/verify`, { _csrf });
+    expect(await service.deps.db.knex('clients').where({ id: stranger.id }).first()).toMatchObject({ status: 'disabled', verified: true });
   });
 });

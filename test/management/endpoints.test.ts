@@ -1,6 +1,6 @@
 // What of the Management API concerns no single record: the checks that every endpoint passes, whatever it does.
 import { beforeAll, expect, test } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { endpoints, endpointsByPath } from '../../src/management/calls/index.js';
 import { registry } from '../../src/management/resources/index.js';
 import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';

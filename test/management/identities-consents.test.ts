@@ -7,14 +7,14 @@ import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findConsent } from '../../src/db/tables/consents.js';
 import type { IdentityRow } from '../../src/db/tables/identities.js';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { Browser } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { Api, manage, managementToken, managementClient, secondEnvironment, type Document } from '../support/management.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { publishedDocument } from '../support/openapi.js';
 import type {} from '../support/service.js';
 import { shared, sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const api = shared(() => manage(service.url));
@@ -64,7 +64,7 @@ test('identities of a user: related, linked, included, filtered; nothing of the 
     subject: `sub of ${user.id}`,
     email: 'ada@corp.example',
     proven: true,
-    last_login_at: identity.last_login_at?.toISOString(),
+    last_login_at: identity.last_login_at,
     created_at: identity.created_at.toISOString(),
     updated_at: identity.updated_at.toISOString(),
   });
@@ -126,8 +126,7 @@ async function consented(): Promise<{ user: UserRow; client: TestClient; consent
   const user = await addUser(ctx);
   const client = await addClient(ctx, { first_party: false });
   await giveConsent(ctx, { user_id: user.id, client_id: client.id, scopes: ['openid', 'offline_access', 'email'], resource: null });
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const grant = await authorizeCode(browser, client, { scope: 'openid offline_access' });
   const { body } = await redeem(service.url, client, grant);
   const consent = (await api.get(`/consents?filter[user]=${user.id}`)).body['data'][0] as Document;

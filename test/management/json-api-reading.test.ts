@@ -1,6 +1,6 @@
 // The rules of JSON:API 1.1 about negotiation, documents and fetching, each by its number in docs/specification/json-api.md.
 import { beforeAll, expect, test } from 'vitest';
-import { managementCollections } from '../../src/domain/api-resources/management-permissions.js';
+import { managementCollections } from '../../src/domain/reach/management-permissions.js';
 import { link, links, manage, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import type {} from '../support/service.js';
@@ -352,7 +352,7 @@ test('meta.page tells the size and no total (JSON:API rule 3.43, attack 15.184)'
   expect((await api.get('/users')).body['meta']).toEqual({ page: { size: 25 } });
 });
 
-test('filters: lists of values, ranges, prefixes, links', async () => {
+test('filters: lists of values, ranges, searches, links', async () => {
   const emails = async (filter: string) =>
     ((await api.get(`/users?sort=email&${filter}`)).body['data'] as Document[]).map((one) => one['attributes'].email.split('@')[0]);
   expect(await emails('filter[email]=ADA@example.com,eve@example.com')).toEqual(['ada', 'eve']);

@@ -257,6 +257,21 @@ test('If-Match: a version seen before a change is 412, the current one goes thro
   expect((await patch(`W/${(await api.get(address)).headers.get('etag')}`, 'Fifth.')).status).toBe(200);
 });
 
+test('a password is judged by the name that its person has when it is set: another change meanwhile is seen (attack 15.1125)', async () => {
+  const { id } = await api.create('users', 'user', { email: 'renamed@example.com', first_name: 'Bart' });
+  const { knex } = service.deps.db;
+  const other = await knex.transaction();
+  await other('users')
+    .where({ id })
+    .update({ first_name: 'Bartholomeus', version: knex.raw('version + 1') });
+  const changing = api.patch(`/users/${id}`, { data: { type: 'user', id, attributes: { password: 'bartholomeus' } } });
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%"users"%'`;
+  await expect.poll(async () => (await knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+  await other.commit();
+  expect(firstError(await changing)).toMatchObject({ code: 'password_contains_name', source: { pointer: '/data/attributes/password' } });
+  expect((await api.get(`/users/${id}`)).body['data'].attributes).toMatchObject({ first_name: 'Bartholomeus', has_password: false });
+});
+
 test('the order of checks', async () => {
   const role = await newRole();
   const { Api } = await import('../support/management.js');

@@ -41,7 +41,7 @@ describe('a log stream', () => {
       await changed(stream['id'], { authorization: 'Bearer another-authorization-of-the-siem' }),
       await api.get(`/audit_logs?filter[target]=${stream['id']}`),
     ].map(({ text }) => text);
-    const stored = JSON.stringify(await ctx.knex('log_streams'));
+    const stored = JSON.stringify(await ctx.db.knex('log_streams'));
     const hidden = [secret, second, 'authorization-of-the-siem'];
     for (const text of [...shown, stored, service.log.join('')]) for (const value of hidden) expect(text).not.toContain(value);
     expect((await changed(stream['id'], { authorization: null })).body['data'].attributes.has_authorization).toBe(false);
@@ -103,13 +103,13 @@ describe('a log stream', () => {
     await api.create('webhooks', 'webhook', { name: 'x', url: 'https://x.example/', events: ['*'] });
     await created();
     const waiting = async () =>
-      (await ctx.knex('log_stream_entries').where({ log_stream_id: stream['id'], source: 'audit_logs' })) as unknown[];
+      (await ctx.db.knex('log_stream_entries').where({ log_stream_id: stream['id'], source: 'audit_logs' })) as unknown[];
     expect((await waiting()).length).toBeGreaterThan(0);
     expect((await api.get(`/log_streams/${stream['id']}`)).status).toBe(200);
     expect((await changed(stream['id'], { sources: ['security_events'] })).status).toBe(200);
     expect((await waiting()).length).toBe(0);
     expect((await api.delete(`/log_streams/${stream['id']}`)).status).toBe(204);
-    expect(await ctx.knex('log_stream_entries').where({ log_stream_id: stream['id'] })).toEqual([]);
+    expect(await ctx.db.knex('log_stream_entries').where({ log_stream_id: stream['id'] })).toEqual([]);
   });
 
   test('sends a test at once, signed and with its header, and answers what came of it', async () => {
@@ -127,7 +127,7 @@ describe('a log stream', () => {
       event: { action: 'login.failed', reason: 'test' },
       idp: { detail: { test: true } },
     });
-    expect(await ctx.knex('audit_logs').where({ reason: 'test' })).toEqual([]);
+    expect(await ctx.db.knex('audit_logs').where({ reason: 'test' })).toEqual([]);
     receiver.reply(503);
     try {
       const failed = await api.post(`/log_streams/${stream['id']}/test`);
@@ -139,7 +139,7 @@ describe('a log stream', () => {
   });
 
   test('of ten in an environment the eleventh is refused, also at the same moment (attack 35.857)', async () => {
-    await ctx.knex('log_streams').delete();
+    await ctx.db.knex('log_streams').delete();
     const make = () => api.post('/log_streams', { data: { type: 'log_stream', attributes: attributes() } });
     for (let number = 0; number < 8; number++) expect((await make()).status).toBe(201);
     const answers = await Promise.all(Array.from({ length: 6 }, make));

@@ -27,8 +27,8 @@ const codes = ({ status, body }: { status: number; body: Document }) => [
 
 afterEach(async () => {
   await brand({});
-  await ctx.knex('clients').where({ environment_id: ctx.environment.id }).update({ branding: {} });
-  await ctx.knex('logos').delete();
+  await ctx.db.knex('clients').where({ environment_id: ctx.environment.id }).update({ branding: {} });
+  await ctx.db.knex('logos').delete();
 });
 
 describe('a logo', () => {
@@ -131,11 +131,11 @@ describe('a logo', () => {
   test('named by another environment stays for 30 days and more, and can be deleted by its own (attack 42.844)', async () => {
     const { id, attributes } = await uploaded(png());
     const staging = await secondEnvironment(api.made, 'logo-naming');
-    await ctx
+    await ctx.db
       .knex('environments')
       .where({ slug: 'logo-naming' })
       .update({ branding: { logo_url: attributes.url } });
-    await ctx.knex('logos').update({ expires_at: new Date(0) });
+    await ctx.db.knex('logos').update({ expires_at: new Date(0) });
     expect(await unusedLogoPass(service.deps)).toBe(0);
     expect((await api.made.get(`/logos/${id}`)).body['data'].attributes.expires_at).toBeNull();
     expect((await staging.api.delete(`/logos/${id}`)).status).toBe(404);
@@ -161,19 +161,19 @@ describe('a logo', () => {
     expect((await api.made.get(`/logos/${light['id']}`)).body['data'].attributes.expires_at).toBeNull();
     expect((await api.made.get(`/logos/${unused['id']}`)).body['data'].attributes.expires_at).not.toBeNull();
     expect(codes(await api.made.delete(`/logos/${light['id']}`))).toEqual([409, 'logo_in_use']);
-    await ctx
+    await ctx.db
       .knex('logos')
       .where({ id: unused['id'] })
       .update({ expires_at: new Date(0) });
     expect(await unusedLogoPass(service.deps)).toBe(1);
     expect(await left()).toEqual(ids(light, dark, consent));
     await brand({});
-    await ctx.knex('clients').where({ id: client.id }).update({ branding: {}, logo_uri: null });
+    await ctx.db.knex('clients').where({ id: client.id }).update({ branding: {}, logo_uri: null });
     expect(await unusedLogoPass(service.deps)).toBe(0);
-    const [row] = await ctx.knex('logos').where({ id: light['id'] });
+    const [row] = await ctx.db.knex('logos').where({ id: light['id'] });
     expect(row.expires_at.getTime() - ctx.clock.now().getTime()).toBeGreaterThan(29 * 86_400_000);
     // One that is due is spared when a branding names it by then.
-    await ctx.knex('logos').update({ expires_at: new Date(0) });
+    await ctx.db.knex('logos').update({ expires_at: new Date(0) });
     await brand({ dark_logo_url: address(dark) });
     expect(await unusedLogoPass(service.deps)).toBe(2);
     expect(await left()).toEqual(ids(dark));
@@ -194,18 +194,18 @@ describe('a logo', () => {
   test('is one of a bounded number', async () => {
     const row = { environment_id: ctx.environment.id, content_type: 'image/png', size: 1, image: Buffer.alloc(1), created_at: new Date() };
     const { id } = await uploaded(png());
-    await ctx.knex('logos').insert(Array.from({ length: 999 }, (_, at) => ({ ...row, id: at.toString(16).padStart(64, '0') })));
+    await ctx.db.knex('logos').insert(Array.from({ length: 999 }, (_, at) => ({ ...row, id: at.toString(16).padStart(64, '0') })));
     expect(codes(await upload(smallWebp))).toEqual([409, 'too_many']);
     expect((await upload(png())).body['data'].id).toBe(id);
-    await ctx.knex('logos').where({ size: 1 }).delete();
-    await ctx.knex('logos').insert({ ...row, id: '0'.repeat(64), size: 64 * 1024 * 1024 });
+    await ctx.db.knex('logos').where({ size: 1 }).delete();
+    await ctx.db.knex('logos').insert({ ...row, id: '0'.repeat(64), size: 64 * 1024 * 1024 });
     expect(codes(await upload(smallWebp))).toEqual([409, 'too_many']);
   });
 
   test('of the last place is one, however many are uploaded at the same moment (attack 42.843)', async () => {
     const { id } = await uploaded(png());
-    const row = await ctx.knex('logos').where({ id }).first();
-    await ctx.knex('logos').insert({ ...row, id: '0'.repeat(64), size: 64 * 1024 * 1024 - row.size - png(9, 9).length });
+    const row = await ctx.db.knex('logos').where({ id }).first();
+    await ctx.db.knex('logos').insert({ ...row, id: '0'.repeat(64), size: 64 * 1024 * 1024 - row.size - png(9, 9).length });
     const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => upload(png(9, 9, { width: 9 + at, height: 9 }))));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
   });

@@ -6,6 +6,7 @@ import { addUser, password } from '../support/data.js';
 import { formValues } from '../support/dashboard-forms.js';
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
 import { Api, manage, managementClient, managementToken, type Document } from '../support/management.js';
+import { signedIn } from '../support/signed-in.js';
 import { startSmtpServer } from '../support/smtp.js';
 import { startTestService } from '../support/service.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
@@ -25,7 +26,7 @@ const told = ({ status, body }: { status: number; body: Document }) => [
   ...((body['errors'] ?? []) as Document[]).map(({ code, source }) => `${code} ${(source as Document | undefined)?.['pointer']}`),
 ];
 
-afterEach(() => ctx.knex('mail_templates').delete());
+afterEach(() => ctx.db.knex('mail_templates').delete());
 
 describe('a mail template', () => {
   test('gives a mail its words, in the language of whoever gets it, until it is deleted', async () => {
@@ -59,13 +60,13 @@ describe('a mail template', () => {
       'Für die Schweiz',
       builtIn,
       `Réinitialisez votre mot de passe sur ${name}`,
-      `Reset your password at ${name}`,
-      `Reset your password at ${name}`,
+      `Reset your ${name} password`,
+      `Reset your ${name} password`,
     ]);
   });
 
   test('has the last place alone, however many are made at the same moment (attack 38.856)', async () => {
-    await ctx.knex.raw(
+    await ctx.db.knex.raw(
       `insert into mail_templates (environment_id, id, name, locale, subject, text, created_at, updated_at)
         select ?, gen_random_uuid(), 'filler', 'x-' || n, 'x', 'x', now(), now() from generate_series(1, 999) n`,
       [ctx.environment.id],
@@ -134,13 +135,13 @@ describe('a mail template', () => {
     expect(told(await post(words(), writer))[0]).toBe(201);
     expect((await writer.get('/mail_templates')).status).toBe(403);
     expect(told(await (await only('mail_templates:write')).patch(`/environments/${ctx.environment.id}`, { data: {} }))[0]).toBe(403);
-    const events = await ctx.knex('audit_logs').where({ event: 'security_setting.changed' });
+    const events = await ctx.db.knex('audit_logs').where({ event: 'security_setting.changed' });
     expect(JSON.stringify(events)).toContain('mail_template.created');
   });
 
   test('that no longer fits its mail gives way to the built-in words, which the log tells', async () => {
     const { id } = await created();
-    await ctx.knex('mail_templates').where({ id }).update({ text: 'Type {{token}}.' });
+    await ctx.db.knex('mail_templates').where({ id }).update({ text: 'Type {{token}}.' });
     await new Browser(service.url).postJson('/register', { email: 'fallback@example.com' });
     const mail = await lastMailTo(service.url, 'fallback@example.com');
     expect([mail.subject, codeIn(mail)]).toEqual([`Your code for ${ctx.environment.name}`, expect.stringMatching(/^\d{6}$/)]);
@@ -153,10 +154,9 @@ describe('a test of a template', () => {
     const { id } = await created({ subject: 'Hello from {{environment_name}}', text: '{{code}} from {{device}}' });
     const user = await addUser(ctx);
     await permit(ctx, user.id, 'mail_templates:read', 'mail_templates:write');
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     const _csrf = csrfOf(await (await browser.get(`/dashboard/mail_templates/${id}`)).text());
-    const before = Number((await ctx.knex('mails').count())[0]?.['count']);
+    const before = Number((await ctx.db.knex('mails').count())[0]?.['count']);
     const send = () =>
       browser.post(`/dashboard/mail_templates/${id}/test`, { _csrf, to: 'victim@example.com', email: 'victim@example.com' });
     const answer = await send();
@@ -166,13 +166,13 @@ describe('a test of a template', () => {
       `[Test] Hello from ${ctx.environment.name}`,
       expect.stringContaining('104285 from Chrome on macOS'),
     ]);
-    expect(Number((await ctx.knex('mails').count())[0]?.['count'])).toBe(before + 1);
+    expect(Number((await ctx.db.knex('mails').count())[0]?.['count'])).toBe(before + 1);
     expect(await mailTo(service.url, 'victim@example.com')).toEqual([]);
     const statuses = [];
     for (let number = 0; number < 10; number++) statuses.push((await send()).status);
     expect(statuses).toEqual([...Array.from({ length: 9 }, () => 303), 429]);
-    await ctx.knex('rate_limits').delete();
-    await ctx.knex('users').where({ id: user.id }).update({ email_verified: false });
+    await ctx.db.knex('rate_limits').delete();
+    await ctx.db.knex('users').where({ id: user.id }).update({ email_verified: false });
     const count = (await mailTo(service.url, user.email)).length;
     expect((await send()).status).toBe(409);
     expect(await mailTo(service.url, user.email)).toHaveLength(count);
@@ -193,7 +193,7 @@ describe('in the dashboard', () => {
     expect(await page('/new')).toContain('/dashboard/mail_templates/new?name=sign_in_methods');
     const form = await page('/new?name=password_reset_code');
     for (const shown of [
-      'Reset your password at {{environment_name}}',
+      'Reset your {{environment_name}} password',
       '{{#administrator}}',
       'one is required',
       '{{expires_in}}',
@@ -209,7 +209,7 @@ describe('in the dashboard', () => {
     const again = formValues(await page('/new?name=password_reset_code'));
     const answer = await browser.made.post('/dashboard/mail_templates', { ...values, ...again, locale: 'fr', text: values.text, password });
     expect(answer.status).toBe(303);
-    const stored = await ctx.knex('mail_templates').where({ locale: 'fr' }).first();
+    const stored = await ctx.db.knex('mail_templates').where({ locale: 'fr' }).first();
     expect(stored).toMatchObject({ name: 'password_reset_code', text: 'Bonjour\n\n{{code}}', html: null });
     const shown = await page(`/${stored.id}`);
     for (const text of ['Password reset (fr)', 'French', 'Follows from the text', 'Send a test to me']) expect(shown).toContain(text);
@@ -238,7 +238,7 @@ test('a mail arrives by SMTP in the words of its template', async () => {
     const row = { name: 'register_code', subject: 'Willkommen', text: 'Ihr Code: {{code}}', html: '<p>Ihr Code: <b>{{code}}</b></p>' };
     const at = own.clock.now();
     const { environment } = await own.context();
-    await own.deps
+    await own.deps.db
       .knex('mail_templates')
       .insert({ ...row, environment_id: environment.id, id: environment.id, created_at: at, updated_at: at });
     await new Browser(own.url).postJson('/register', { email: 'grace@example.com' });

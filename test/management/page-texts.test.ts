@@ -23,7 +23,7 @@ const login = async (language: string): Promise<string> =>
   (await new Browser(service.url, { 'accept-language': language }).get('/login')).text();
 const heading = async (language: string) => /<h1>([^<]*)<\/h1>/.exec(await login(language))?.[1];
 
-afterEach(() => ctx.knex('page_texts').delete());
+afterEach(() => ctx.db.knex('page_texts').delete());
 
 describe('a page text', () => {
   test('is what pages say from then on, in its language, until it is deleted', async () => {
@@ -47,7 +47,7 @@ describe('a page text', () => {
     const json = await new Browser(service.url).postJson('/login', { email: 'nobody@example.com', password: 'wrong' });
     expect(await json.json()).toMatchObject({
       error: 'invalid_credentials',
-      error_description: 'The email address or the password is not right. Try again, or reset your password.',
+      error_description: 'The email address or password is incorrect. Try again, or reset your password.',
     });
   });
 
@@ -61,7 +61,7 @@ describe('a page text', () => {
   });
 
   test('has the last place alone, however many are made at the same moment (attack 39.858)', async () => {
-    await ctx.knex.raw(
+    await ctx.db.knex.raw(
       `insert into page_texts (environment_id, id, key, locale, text, created_at, updated_at)
         select ?, gen_random_uuid(), 'filler.' || n, 'en', 'x', now(), now() from generate_series(1, 1999) n`,
       [ctx.environment.id],
@@ -104,7 +104,7 @@ describe('a page text', () => {
 
   test('stored past all rules gives way to the built-in one, which the log tells', async () => {
     const { id } = await created({ locale: 'fr', text: 'Bienvenue' });
-    await ctx.knex('page_texts').where({ id }).update({ text: 'Chez {client}' });
+    await ctx.db.knex('page_texts').where({ id }).update({ text: 'Chez {client}' });
     await expect.poll(() => heading('fr')).toBe('Se connecter');
     expect(service.log.join('')).toContain('"event":"page_text.unusable"');
   });
@@ -115,7 +115,7 @@ describe('a page text', () => {
     const writer = await only('page_texts:write');
     expect(told(await post(words(), writer))[0]).toBe(201);
     expect((await writer.get('/page_texts')).status).toBe(403);
-    const entries = await ctx.knex('audit_logs').where({ event: 'security_setting.changed' });
+    const entries = await ctx.db.knex('audit_logs').where({ event: 'security_setting.changed' });
     expect(JSON.stringify(entries)).toContain('page_text.created');
   });
 });
@@ -134,7 +134,7 @@ describe('in the dashboard', () => {
     const again = formValues(await page('/new?key=login.title_for&locale=ar'));
     const answer = await browser.made.post('/dashboard/page_texts', { ...again, text: 'إلى {client}', password });
     expect(answer.status).toBe(303);
-    const stored = await ctx.knex('page_texts').first();
+    const stored = await ctx.db.knex('page_texts').first();
     expect(stored).toMatchObject({ key: 'login.title_for', locale: 'ar', text: 'إلى {client}' });
     const shown = await page(`/${stored.id}`);
     for (const text of ['login.title_for (ar)', 'Restore the built-in text', 'lang="ar" dir="rtl">إلى {client}'])

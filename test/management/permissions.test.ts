@@ -1,6 +1,6 @@
 // Who may do what: tokens, roles, grants, escalation, withdrawal, the last administrator, the audit log.
 import { beforeAll, expect, test } from 'vitest';
-import { managementCollections } from '../../src/domain/api-resources/management-permissions.js';
+import { managementCollections } from '../../src/domain/reach/management-permissions.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addResource, password } from '../support/data.js';
 import { Api, link, links, manage, managementToken, startManagedService, type Document } from '../support/management.js';

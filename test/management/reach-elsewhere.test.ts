@@ -1,13 +1,13 @@
 // Permissions of everybody's own APIs are reach too: whoever holds `refund` at the payments API is taken over by nobody who doesn't.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import { signedIn } from '../support/browser.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { addClient, addGrant, addUser, password, type TestClient } from '../support/data.js';
 import { Api, link, links, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { allowCode, redeem } from '../support/oauth.js';
 import { observeApp } from '../support/observed-app.js';
 import { sampleKeys } from '../support/reach/interesting.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
@@ -22,7 +22,7 @@ let charging: Document;
 
 beforeAll(async () => {
   api = await manage(service.url);
-  await service.deps.knex('environments').update({ dynamic_registration_enabled: true, client_registration_policy: 'open' });
+  await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true, client_registration_policy: 'open' });
   service.deps.cache.clear();
   resource = await api.create('api_resources', 'api_resource', { identifier: payments, name: 'Payments', required_acr: '2' });
   permission = await api.create('permissions', 'permission', { name: 'refund' }, { api_resource: link('api_resource', resource['id']) });
@@ -41,9 +41,9 @@ const grantFor = (client: Document) => ({ client: link('client', client['id']), 
 /** Machines that administer with all that their token says; `cashier` may also refund for itself. */
 const machines = shared(async () => {
   const made = await Promise.all(['plain', 'cashier'].map((id) => addClient(ctx, { id, application_type: 'machine', grant_types: ['client_credentials'], first_party: false }))); // prettier-ignore
-  const system = await service.deps.knex('api_resources').where({ is_system: true, environment_id: ctx.environment.id }).first();
+  const system = await service.deps.db.knex('api_resources').where({ is_system: true, environment_id: ctx.environment.id }).first();
   for (const one of made) await addGrant(ctx, one, system, [...managementPermissions]);
-  const own = await service.deps.knex('api_resources').where({ identifier: payments }).first();
+  const own = await service.deps.db.knex('api_resources').where({ identifier: payments }).first();
   await addGrant(ctx, made[1] as TestClient, own, ['refund']);
   return { plain: made[0] as TestClient, cashier: made[1] as TestClient };
 });
@@ -117,7 +117,7 @@ describe('clients', () => {
   test('what people allowed an application at an open API is asked of nobody again: it is reach, and of many it is everything (attack 22.967)', async () => {
     const client = await addClient(ctx, { name: 'Allowed', first_party: false });
     const allow = async (first: number, last: number) => {
-      await service.deps.knex.raw(
+      await service.deps.db.knex.raw(
         `with made as (insert into users (environment_id, id, email, email_key, created_at, updated_at)
            select ?, gen_random_uuid(), 'allowed-' || n || '@example.com', 'allowed-' || n || '@example.com', now(), now() from generate_series(?::int, ?::int) n
            returning environment_id, id)
@@ -181,13 +181,13 @@ describe('people', () => {
     const browser = await signedIn(service, clerk);
     const confirm = async () => browser.submit(`/dashboard/clients/${charging['id']}/rotate_secret`, {}, `/dashboard/clients/${charging['id']}/rotate_secret`); // prettier-ignore
     const refused = await confirm();
-    expect([refused.status, (await refused.text()).includes('This would reach further than you do')]).toEqual([403, true]);
+    expect([refused.status, (await refused.text()).includes('You can’t grant more than you have')]).toEqual([403, true]);
     await api.post(`/users/${clerk.id}/relationships/roles`, links('role', role['id']));
     expect((await confirm()).status).toBeLessThan(400);
 
     for (const first_party of [false, true]) {
       const app = await addClient(ctx, { first_party });
-      const system = await service.deps.knex('api_resources').where({ is_system: true, environment_id: ctx.environment.id }).first();
+      const system = await service.deps.db.knex('api_resources').where({ is_system: true, environment_id: ctx.environment.id }).first();
       await addGrant(ctx, app, system, ['clients:write'], 'user');
       const code = await allowCode(browser, app, { resource: `${service.url}/api`, scope: 'clients:write' });
       const token = (await redeem(service.url, app, code)).body.access_token;
@@ -284,7 +284,7 @@ describe('handing out', () => {
     const theirs = await there.create('api_resources', 'api_resource', { identifier: payments, name: 'Payments' });
     const right = await there.create('permissions', 'permission', { name: 'refund' }, { api_resource: link('api_resource', theirs['id']) });
     await there.create('roles', 'role', { name: 'All', is_default: true }, { permissions: links('permission', right['id']) });
-    await service.deps.knex('environments').where({ id }).update({ registration_enabled: false });
+    await service.deps.db.knex('environments').where({ id }).update({ registration_enabled: false });
     service.deps.cache.clear();
     const open = { data: { type: 'environment', id, attributes: { registration_enabled: true } } };
     await expectRefused((await callerOf(machines.cashier, 'environments:write')).patch(`/environments/${id}`, open), 'credentials:write');

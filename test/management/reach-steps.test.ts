@@ -1,7 +1,7 @@
 // What a narrow permission could turn into reach in two steps: where something that reaches far already would hide that more is given.
 import { beforeAll, expect, test } from 'vitest';
-import { bootstrap } from '../../src/domain/environments/bootstrap.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { bootstrap } from '../../src/domain/configuration/bootstrap.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
@@ -50,7 +50,7 @@ test('a user who reaches as far already is given no role that its giver doesn’
 
 test('an environment for development is opened to what default roles give only by those who hold that (attack 22.279)', async () => {
   const { id, api: there } = await secondEnvironment(api, 'dev');
-  await service.deps.knex('environments').where({ id }).update({ kind: 'development', registration_enabled: false });
+  await service.deps.db.knex('environments').where({ id }).update({ kind: 'development', registration_enabled: false });
   service.deps.cache.clear();
   const permissions = links('permission', await permissionOf(there, 'webhooks:read'));
   await there.create('roles', 'role', { name: 'For all', is_default: true }, { permissions });
@@ -71,7 +71,7 @@ test('an API resource that waits where BASE_URL moves to does not keep the servi
   // A start remembers nothing.
   service.deps.cache.clear();
   await bootstrap({ ...service.deps, config: { ...service.deps.config, baseUrl: moved } });
-  const now = async (identifier: string) => service.deps.knex('api_resources').where({ identifier }).first();
+  const now = async (identifier: string) => service.deps.db.knex('api_resources').where({ identifier }).first();
   expect(await now(`${moved}/api`)).toMatchObject({ is_system: true });
   expect(await now(`urn:uuid:${waiting['id']}`)).toMatchObject({ id: waiting['id'], is_system: false });
   await bootstrap(service.deps);

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import { permissionsToRead } from '../../src/domain/reach/reach-of.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
+import { permissionsToReadEvent } from '../../src/domain/reach/reach-of.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { password } from '../support/data.js';
@@ -35,17 +35,17 @@ async function expectRefused(answer: Promise<{ status: number; body: Document }>
 
 test('every event type tells of a collection whose permission it takes, and * takes all', () => {
   for (const type of eventTypes) {
-    const needed = permissionsToRead(type);
+    const needed = permissionsToReadEvent(type);
     expect([type, needed.length > 0 && needed.length < 3, needed.every((name) => managementPermissions.includes(name))]).toEqual([
       type,
       true,
       true,
     ]);
   }
-  expect(permissionsToRead('user.updated')).toEqual(['users:read', 'roles:read']);
-  expect(permissionsToRead('user.password_changed')).toEqual(['users:read']);
-  expect(permissionsToRead('role.updated')).toEqual(['roles:read', 'permissions:read']);
-  expect(permissionsToRead('*')).toEqual(managementPermissions.filter((name) => name.endsWith(':read')));
+  expect(permissionsToReadEvent('user.updated')).toEqual(['users:read', 'roles:read']);
+  expect(permissionsToReadEvent('user.password_changed')).toEqual(['users:read']);
+  expect(permissionsToReadEvent('role.updated')).toEqual(['roles:read', 'permissions:read']);
+  expect(permissionsToReadEvent('*')).toEqual(managementPermissions.filter((name) => name.endsWith(':read')));
 });
 
 test('a subscription takes the read permission of each event’s collection, at creation and at every change of it (attack 22.241)', async () => {
@@ -59,6 +59,21 @@ test('a subscription takes the read permission of each event’s collection, at 
   const change = { data: { type: 'webhook', id: mine['id'], attributes: { events: ['role.created', 'user.updated'] } } };
   const refused = await caller.patch(`/webhooks/${mine['id']}`, change);
   expect([refused.status, refused.body['errors'][0].source]).toEqual([403, { pointer: '/data/attributes/events' }]);
+});
+
+test('sign-ins are told to who may read people and security events alone (attack 33.1167)', async () => {
+  const named = (...permissions: string[]) => only('webhooks:write', ...permissions);
+  const make = (caller: Api, type: string) =>
+    caller.post('/webhooks', { data: { type: 'webhook', attributes: { name: 'Sign-ins', url, events: [type] } } });
+  for (const type of ['login.failed', 'login.succeeded']) {
+    await expectRefused(make(await named('users:read', 'sessions:read'), type), 'security_events:read');
+    await expectRefused(make(await named('security_events:read'), type), 'users:read');
+    expect((await make(await named('users:read', 'security_events:read'), type)).status).toBe(201);
+  }
+  await expectRefused(make(await named('sessions:read'), 'password.changed'), 'users:read');
+  await expectRefused(make(await named('users:read'), 'session.created'), 'sessions:read');
+  await expectRefused(make(await named('users:read'), 'authenticator.deleted'), 'authenticators:read');
+  await expectRefused(make(await named('clients:read'), 'connection.updated'), 'connections:read');
 });
 
 test('nobody points a webhook elsewhere, or takes its secret, who may not read what it tells', async () => {
@@ -101,9 +116,9 @@ test('a delivery’s payload is shown to those who may read what it tells; the r
 test('nor is what the receiver answered, which quotes it (attack 22.860)', async () => {
   const ctx = await service.context();
   const { id } = ctx.environment;
-  await ctx.knex('webhook_delivery_attempts').where({ environment_id: id, delivery_id: delivery['id'] }).delete();
+  await ctx.db.knex('webhook_delivery_attempts').where({ environment_id: id, delivery_id: delivery['id'] }).delete();
   const attempt = { environment_id: id, id: randomUUID(), delivery_id: delivery['id'], attempt_number: 1, started_at: new Date() };
-  await ctx
+  await ctx.db
     .knex('webhook_delivery_attempts')
     .insert({ ...attempt, duration_ms: 1, response_status: 500, response_body: 'got told@example.com' });
   const answered = async (caller: Api) => [

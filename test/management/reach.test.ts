@@ -1,7 +1,7 @@
 // Ways in which a narrow permission became the whole installation, each closed: clients, their registration, domains, people, environments.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bootstrap } from '../../src/domain/environments/bootstrap.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { bootstrap } from '../../src/domain/configuration/bootstrap.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
@@ -21,7 +21,7 @@ const redirect_uris = ['https://app.example/cb'];
 const later = { ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password };
 
 beforeAll(async () => {
-  await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
+  await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   api = await manage(service.url);
   administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0];
@@ -95,7 +95,7 @@ describe('clients', () => {
   });
 
   test('the start brings the configured client back wholly (attack 22.231)', async () => {
-    await service.deps
+    await service.deps.db
       .knex('clients')
       .where({ id: 'management' })
       .update({
@@ -113,12 +113,12 @@ describe('clients', () => {
         registration_token_digest: Buffer.alloc(32),
         status: 'disabled',
       });
-    await service.deps
+    await service.deps.db
       .knex('client_grants')
       .where({ client_id: 'management' })
       .update({ scopes: ['users:read'] });
     await bootstrap(service.deps);
-    const row = await service.deps.knex('clients').where({ id: 'management' }).first();
+    const row = await service.deps.db.knex('clients').where({ id: 'management' }).first();
     expect(row).toMatchObject({
       application_type: 'machine',
       token_endpoint_auth_method: 'client_secret_basic',
@@ -176,7 +176,7 @@ describe('a client that registered itself', () => {
     expect((await send('PUT', body['registration_client_uri'] as string, update, body['registration_access_token'])).body['scope']).toBe(
       '',
     );
-    const client = { ...(await service.deps.knex('clients').where({ id }).first()), client_secret: body['client_secret'] };
+    const client = { ...(await service.deps.db.knex('clients').where({ id }).first()), client_secret: body['client_secret'] };
     const browser = new Browser(service.url);
     await browser.login('root@example.com', password);
     const answer = await authorizeGet(browser, authorizeQuery(client, { scope: 'openid users:read', resource: `${service.url}/api` }));
@@ -203,13 +203,13 @@ describe('a client that registered itself', () => {
   test('what it was granted of the Management API is not its registration token’s to move (attack 22.234)', async () => {
     const { body } = await register();
     const id = body['client_id'] as string;
-    const own = await service.deps
+    const own = await service.deps.db
       .knex('api_resources')
       .where({ is_system: true, identifier: `${service.url}/api` })
       .first();
     const now = new Date();
     // An older release let it be granted.
-    await service.deps.knex('client_grants').insert({ environment_id: own.environment_id, id: root['id'], client_id: id, api_resource_id: own.id, scopes: ['users:read'], created_at: now, updated_at: now }); // prettier-ignore
+    await service.deps.db.knex('client_grants').insert({ environment_id: own.environment_id, id: root['id'], client_id: id, api_resource_id: own.id, scopes: ['users:read'], created_at: now, updated_at: now }); // prettier-ignore
     const moved = { client_id: id, redirect_uris: ['https://elsewhere.example/cb'] };
     const answer = await send('PUT', body['registration_client_uri'] as string, moved, body['registration_access_token']);
     expect([answer.status, answer.body['error']]).toEqual([403, 'access_denied']);
@@ -219,7 +219,7 @@ describe('a client that registered itself', () => {
 describe('custom domains', () => {
   async function verified(domain: string): Promise<Document> {
     const made = await api.create('custom_domains', 'custom_domain', { domain });
-    await service.deps.knex('custom_domains').where({ id: made['id'] }).update({ status: 'verified', verified_at: new Date() });
+    await service.deps.db.knex('custom_domains').where({ id: made['id'] }).update({ status: 'verified', verified_at: new Date() });
     return made;
   }
   const primary = (caller: Api, id: string, is_primary = true) => patch(caller, 'custom_domains', 'custom_domain', id, { is_primary });
@@ -233,14 +233,14 @@ describe('custom domains', () => {
     const mail = await lastMailTo(service.url, 'root@example.com');
     expect([
       mail.subject,
-      mail.text.includes('lead to one dot example dot com from now on'),
+      mail.text.includes('now lead to one dot example dot com'),
       mail.text.includes(`${service.url}/dashboard/custom_domains`),
     ]).toEqual(['The address of Default was changed', true, true]);
     await expectRefused(primary(caller, other['id']));
     await expectRefused(primary(caller, one['id'], false));
     await expectRefused(caller.delete(`/custom_domains/${one['id']}`));
     expect((await primary(api, one['id'], false)).status).toBe(200);
-    expect((await lastMailTo(service.url, 'root@example.com')).text).toContain('lead to localhost');
+    expect((await lastMailTo(service.url, 'root@example.com')).text).toContain('now lead to localhost');
     await expectRefused(caller.delete(`/custom_domains/${other['id']}`));
     for (const { id } of [one, other]) expect((await api.delete(`/custom_domains/${id}`)).status).toBe(204);
   });
@@ -249,7 +249,7 @@ describe('custom domains', () => {
     const domain = await verified('fresh.example.com');
     const web = await api.create('clients', 'client', { name: 'Console', application_type: 'web', redirect_uris });
     const management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as Document;
-    const row = await service.deps.knex('clients').where({ id: web['id'] }).first();
+    const row = await service.deps.db.knex('clients').where({ id: web['id'] }).first();
     const client = { ...row, client_secret: web['attributes'].client_secret };
     const browser = new Browser(service.url);
     await browser.login('root@example.com', password);
@@ -313,7 +313,7 @@ describe('people', () => {
       connection_id: connection['id'],
       subject: 'x',
     };
-    await ctx.knex('identities').insert({ ...identity, created_at: new Date(), updated_at: new Date() });
+    await ctx.db.knex('identities').insert({ ...identity, created_at: new Date(), updated_at: new Date() });
     const caller = await only('users:write', 'sessions:write', 'users:read');
     await expectRefused(caller.patch(`/users/${above.id}/block`), 'clients:write');
     await expectRefused(caller.delete(`/users/${above.id}`));

@@ -100,7 +100,7 @@ test('the audit log shows security events, and tells them apart: by kind, action
     security_event: true,
   });
   const [succeeded] = await listed(`filter[action]=login.succeeded&filter[actor]=${user.id}`);
-  expect(succeeded?.['attributes'].changes).toEqual({ amr: [null, ['pwd']], new_device: [null, true] });
+  expect(succeeded?.['attributes'].changes).toEqual({ amr: [null, ['pwd']], methods: [null, ['password']], new_device: [null, true] });
   const kinds = async (security_event: boolean) =>
     new Set((await listed(`filter[security_event]=${security_event}&page[size]=100`)).map(({ attributes }) => attributes.security_event));
   expect([await kinds(true), await kinds(false)]).toEqual([new Set([true]), new Set([false])]);
@@ -115,13 +115,21 @@ test('the dashboard shows them, in its log and with the person', async () => {
   await auditRows(service, 'login.failed');
   const viewer = await signedInWith(service, 'audit_logs:read', 'users:read');
   const log = await (await viewer.get(`/dashboard/audit_logs?security_event=true&target=${user.id}`)).text();
-  for (const words of ['login.failed', 'Failed', 'Somebody', user.email]) expect(log).toContain(words);
+  for (const words of ['Wrong password', '2 times', `href="/dashboard/users/${user.id}"`]) expect(log).toContain(words);
   const changes = await (await viewer.get('/dashboard/audit_logs?security_event=false')).text();
-  expect(changes).not.toContain('>login.failed<');
+  expect(changes).not.toContain('Wrong password');
   const [failed] = await listed(`filter[action]=login.failed&filter[target]=${user.id}`);
   const page = await (await viewer.get(`/dashboard/audit_logs/${failed?.['id']}`)).text();
-  for (const words of ['Failed', 'invalid_credentials', 'Occurrences within the minute', '127.0.0.1']) expect(page).toContain(words);
-  expect(await (await viewer.get(`/dashboard/users/${user.id}/activity`)).text()).toContain('login.failed');
+  for (const words of [
+    'Wrong password',
+    'send a password reset',
+    'Failed',
+    'invalid_credentials',
+    'Occurrences within the minute',
+    '127.0.0.1',
+  ])
+    expect(page).toContain(words);
+  expect(await (await viewer.get(`/dashboard/users/${user.id}/activity`)).text()).toContain('Wrong password');
   const csv = await (await viewer.get(`/dashboard/audit_logs/export?format=csv&target=${user.id}`)).text();
   expect(csv.split('\r\n')[0]).toMatch(/,"count","id"$/);
 });

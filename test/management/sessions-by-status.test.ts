@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { id } = ctx.environment;
   expect((await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } })).status).toBe(200);
   // Over 40 days; a third were renewed by another sign-in, a tenth ended, and some were made while sessions lasted for a day.
-  await ctx.knex.raw(
+  await ctx.db.knex.raw(
     `insert into sessions (environment_id, id, token_digest, user_id, ip_address, authenticated_at, signed_in_at, last_activity_at, expires_at, revoked_at, created_at, updated_at)
      select ?, uuid_v7(began), decode(md5(n::text), 'hex'), ?, '10.0.0.1', signed_in, signed_in, used,
        signed_in + case when n % 8 = 0 then interval '1 day' else interval '30 days' end, case when n % 10 = 0 then used end, began, used
@@ -39,7 +39,7 @@ async function expected(statuses: readonly string[], sort: string): Promise<stri
   const ctx = await service.context();
   const column = sort.replace('-', '') as 'created_at';
   const sign = sort.startsWith('-') ? -1 : 1;
-  const rows = (await ctx.knex('sessions').where({ ip_address: '10.0.0.1' })) as SessionRow[];
+  const rows = (await ctx.db.knex('sessions').where({ ip_address: '10.0.0.1' })) as SessionRow[];
   return rows
     .filter((row) => statuses.includes(sessionStatus(ctx, row)))
     .sort((one, other) => sign * (one[column].getTime() - other[column].getTime() || (one.id < other.id ? -1 : 1)))

@@ -31,7 +31,7 @@ const jwks = async () =>
 /** The payload of the newest event of the type. */
 async function lastEvent(type: string): Promise<Document> {
   const ctx = await service.context();
-  const row = (await ctx.knex('events').where({ event_type: type }).orderBy('id', 'desc').first('body')) as { body: string } | undefined;
+  const row = (await ctx.db.knex('events').where({ event_type: type }).orderBy('id', 'desc').first('body')) as { body: string } | undefined;
   return JSON.parse(row?.body ?? '{}') as Document;
 }
 
@@ -57,7 +57,7 @@ test('users: created, updated, given roles, reset: each event with its data, nev
   await patch({ password: 'a new long passphrase' });
   expect((await lastEvent('user.password_reset'))['data']).toMatchObject({ id: user['id'], initiated_by: 'admin', sessions_revoked: true });
   expect((await lastEvent('user.updated'))['event_id']).toBe(before);
-  const { all } = { all: JSON.stringify(await (await service.context()).knex('events').select('body')) };
+  const { all } = { all: JSON.stringify(await (await service.context()).db.knex('events').select('body')) };
   expect(all).not.toMatch(/passphrase|argon2/);
 });
 
@@ -188,8 +188,8 @@ test('connections: the secret is sealed and never shown; what does not fit toget
     login_url: `${service.url}/auth/sso/${connection['id']}`,
   });
   const ctx = await service.context();
-  const row = await ctx.knex('connections').where({ id: connection['id'] }).first();
-  expect(ctx.sealer.open(row.provider_client_secret_sealed, `connections/${connection['id']}`)).toBe('the providers secret');
+  const row = await ctx.db.knex('connections').where({ id: connection['id'] }).first();
+  expect(ctx.crypto.sealer.open(row.provider_client_secret_sealed, `connections/${connection['id']}`)).toBe('the providers secret');
   const tested = await api.post(`/connections/${connection['id']}/test`);
   expect([tested.status, tested.body['meta'].login_url.startsWith(`${service.url}/auth/sso/${connection['id']}`)]).toEqual([202, true]);
   const patch = (attributes: Document) =>

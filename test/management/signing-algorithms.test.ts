@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rotationPass } from '../../src/jobs/key-rotation.js';
 import { signerFor } from '../../src/domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../src/domain/tokens/formats/jwt.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password } from '../support/data.js';
+import { addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { manage, managementToken, startManagedService, type Api, type Document } from '../support/management.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import type { TestService } from '../support/service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const day = 86_400_000;
 const all = ['RS256', 'ES256', 'PS256', 'EdDSA'];
@@ -65,8 +65,7 @@ describe.each(all)('signed with %s', (algorithm) => {
     });
     await addGrant(ctx, client, resource);
     const user = await addUser(ctx);
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     const tokens = (await redeem(service.url, client, await authorizeCode(browser, client))).body;
     const keys = createRemoteJWKSet(new URL('/.well-known/jwks.json', service.url));
     const options = { issuer: service.url, algorithms: [algorithm], clockTolerance: 60, currentDate: service.clock.now() };
@@ -105,7 +104,7 @@ describe.each(all)('signed with %s', (algorithm) => {
       exp: now + 60,
     };
     for (const other of all.filter((one) => one !== algorithm)) {
-      const [, body, tail] = (await signJwt(signer, 'at+jwt', claims)).split('.') as [string, string, string];
+      const [, body, tail] = (await signJwt(ctx, signer, 'at+jwt', claims)).split('.') as [string, string, string];
       const head = Buffer.from(JSON.stringify({ alg: other, typ: 'at+jwt', kid: signer.kid })).toString('base64url');
       expect((await oauthPost(service.url, '/oauth/introspect', client, { token: `${head}.${body}.${tail}` })).body).toEqual({
         active: false,
@@ -118,8 +117,7 @@ test('a certified library takes an ID token of EdDSA when it is told to (OIDC Re
   const ctx = await service.context();
   const client = await addClient(ctx, { id_token_signed_response_alg: 'EdDSA' });
   const user = await addUser(ctx);
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const tokens = (await redeem(service.url, client, await authorizeCode(browser, client))).body;
   const issuer = new URL(service.url);
   const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, { [oauth.allowInsecureRequests]: true }));
@@ -149,13 +147,13 @@ test('an algorithm that is in use does not go; unused it does, and what it signe
   expect([refused.status, firstError(refused)['code']]).toEqual([409, 'signing_algorithm_in_use']);
   expect(await primaries()).toEqual([...all].sort());
 
-  await ctx.knex('clients').update({ id_token_signed_response_alg: 'RS256', userinfo_signed_response_alg: null });
+  await ctx.db.knex('clients').update({ id_token_signed_response_alg: 'RS256', userinfo_signed_response_alg: null });
   const resource = await addResource(ctx, { identifier: 'https://last.example', token_format: 'jwt', signing_alg: 'ES256' });
   const client = await addClient(ctx, { grant_types: ['client_credentials'] });
   await addGrant(ctx, client, resource);
   const token = (await tokenRequest(service.url, client, { grant_type: 'client_credentials', resource: resource.identifier })).body
     .access_token;
-  await ctx.knex('api_resources').update({ signing_alg: 'RS256' });
+  await ctx.db.knex('api_resources').update({ signing_alg: 'RS256' });
   expect((await setAlgorithms(['RS256'])).status).toBe(200);
   expect(await primaries()).toEqual(['RS256']);
   expect((await oauthPost(service.url, '/oauth/introspect', client, { token })).body['active']).toBe(true);

@@ -2,8 +2,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import type { Proof } from '../../src/domain/sessions/proofs.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
+import type { SessionProof } from '../../src/domain/proofs/proofs.js';
 import { permit } from '../support/administrators.js';
 import { csrfOf, locationParameters, type Browser } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
@@ -38,7 +38,7 @@ beforeEach(() =>
 );
 
 const by = (...methods: Parameters<typeof proofsNow>[1][]) => signedInBy(service, administrator, proofsNow(ctx, ...methods));
-const aged = (proofs: readonly Proof[], seconds: number): Proof[] =>
+const aged = (proofs: readonly SessionProof[], seconds: number): SessionProof[] =>
   proofs.map((proof) => ({ ...proof, at: new Date(new Date(proof.at).getTime() - seconds * 1000).toISOString() }));
 const scope = managementPermissions.join(' ');
 const tokensOf = async (browser: Browser, extra: Record<string, string> = {}) =>
@@ -79,7 +79,7 @@ describe('the Management API', () => {
     await setEnvironment(service, { management_required_acr: 'phr' });
     expect(outcome(await write(await apiOf(await by('password', 'totp'))))).toEqual(challenge('phr'));
     const denied = { outcome: 'denied', actor_id: administrator.id, action: 'role.created' };
-    expect(await ctx.knex('audit_logs').where(denied).first('reason')).toEqual({ reason: 'insufficient_user_authentication' });
+    expect(await ctx.db.knex('audit_logs').where(denied).first('reason')).toEqual({ reason: 'insufficient_user_authentication' });
   });
 
   test.each(['required', 'required_for_management'] as const)('the policy %s demands class 2', async (second_factor_policy) => {
@@ -128,7 +128,7 @@ describe('the Management API', () => {
   test('one’s own sign-in methods take a fresh second factor where two-step is on (attack 25.644)', async () => {
     const own = await addUser(ctx);
     await permit(ctx, own.id, ...managementPermissions);
-    const of = (proofs: readonly Proof[]) => signedInBy(service, own, proofs);
+    const of = (proofs: readonly SessionProof[]) => signedInBy(service, own, proofs);
     const whole = proofsNow(ctx, 'password', 'totp');
     const attributes = { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
     const factor = (await machine.create('authenticators', 'authenticator', attributes, { user: link('user', own.id) }))['id'] as string;
@@ -171,10 +171,10 @@ describe('the dashboard', () => {
     const html = await asked.text();
     expect(asked.status).toBe(422);
     for (const value of Object.values(form)) expect(html).toContain(value);
-    expect(await ctx.knex('roles').where({ name: form.name })).toEqual([]);
+    expect(await ctx.db.knex('roles').where({ name: form.name })).toEqual([]);
     await proveMore(service, browser, proofsNow(ctx, 'totp'));
     expect((await browser.post('/dashboard/roles', { ...form, _csrf: await openForm(browser) })).status).toBe(303);
-    expect(await ctx.knex('roles').where({ name: form.name })).toHaveLength(1);
+    expect(await ctx.db.knex('roles').where({ name: form.name })).toHaveLength(1);
   });
 
   test('a confirmation lasts for confirmation_lifetime; reading is free', async () => {
@@ -205,7 +205,7 @@ describe('the dashboard', () => {
     const remembered = await by('password', 'device');
     const _csrf = await openForm(remembered);
     const session = { id: remembered.session_id };
-    await ctx
+    await ctx.db
       .knex('sessions')
       .where(session)
       .update({ proofs: JSON.stringify(proofsNow(ctx, 'password')) });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   service = await startManagedService();
   api = await manage(service.url);
   const ctx = await service.context();
-  await ctx.knex.raw(
+  await ctx.db.knex.raw(
     `insert into users (environment_id, id, email, email_key, last_name, email_verified, status, last_login_at, created_at, updated_at)
      select ?, uuid_v7(at), 'p' || n || '@example.com', 'p' || n || '@example.com', case when n % 4 > 0 then 'Last' || n * 7 % 10 end, n % 3 > 0,
        case when n % 5 = 0 then 'blocked' else 'active' end, case when n % 2 = 0 then at - n * interval '1 hour' end, at, at + n * 31 % 50 * interval '1 day'
@@ -32,12 +32,14 @@ const keys: Readonly<Record<string, (row: UserRow) => string | number>> = {
 const compared = (one: string | number, other: string | number) => (one === other ? 0 : one < other ? -1 : 1);
 
 const before = new Date(Date.now() - 50 * 86_400_000);
-const startsWith = (row: UserRow, text: string) => row.email_key.startsWith(text) || (row.last_name ?? '').toLowerCase().startsWith(text);
+const holds = (row: UserRow, text: string) => `${row.email_key} ${row.last_name ?? ''}`.toLowerCase().includes(text);
 
 const filters: Readonly<Record<string, (row: UserRow) => boolean>> = {
   'filter[status]=blocked': (row) => row.status === 'blocked',
   'filter[status]=blocked&filter[email_verified]=false': (row) => row.status === 'blocked' && !row.email_verified,
-  'filter[search]=P1': (row) => startsWith(row, 'p1'),
+  'filter[search]=P1': (row) => row.email_key.startsWith('p1'),
+  'filter[search]=AST7+.com': (row) => holds(row, 'ast7'),
+  'filter[search]=example.com': () => true,
   [`filter[created_at][gte]=${before.toISOString()}`]: (row) => row.created_at >= before,
   [`filter[last_login_at][lt]=${before.toISOString()}`]: (row) => row.last_login_at !== null && row.last_login_at < before,
 };
@@ -47,7 +49,7 @@ async function expected(filter: string, sort: string): Promise<string[]> {
   const ctx = await service.context();
   const sign = sort.startsWith('-') ? -1 : 1;
   const key = keys[sort.replace('-', '')] as (row: UserRow) => string | number;
-  const rows = ((await ctx.knex('users')) as UserRow[]).filter(filters[filter] as (row: UserRow) => boolean);
+  const rows = ((await ctx.db.knex('users')) as UserRow[]).filter(filters[filter] as (row: UserRow) => boolean);
   return rows.sort((one, other) => sign * (compared(key(one), key(other)) || compared(one.id, other.id))).map(({ id }) => id);
 }
 

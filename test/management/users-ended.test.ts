@@ -98,7 +98,7 @@ test('a refused deletion ends no session', async () => {
   for (const refused of [await api.delete(`/users/${person.user.id}`), await api.patch(`/users/${person.user.id}/block`)])
     expect([refused.status, refused.body['errors'][0].code]).toEqual([409, 'last_administrator']);
   expect((await person.browser.get('/login')).status).toBe(303);
-  expect(await ctx.knex('backchannel_logouts').where({ user_id: person.user.id })).toEqual([]);
+  expect(await ctx.db.knex('backchannel_logouts').where({ user_id: person.user.id })).toEqual([]);
 });
 
 test('every exchange of this file is as the OpenAPI document says', async () => {

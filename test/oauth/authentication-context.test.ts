@@ -2,10 +2,11 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
-import { Browser, locationParameters, signedIn } from '../support/browser.js';
+import { Browser, locationParameters } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let client: TestClient;

@@ -4,9 +4,10 @@ import { addresseeChecks } from '../../src/oauth/authorize/addressee.js';
 import { interactionChecks } from '../../src/oauth/authorize/interaction.js';
 import { requestChecks } from '../../src/oauth/authorize/validate.js';
 import type { Browser } from '../support/browser.js';
-import { locationParameters, signedIn } from '../support/browser.js';
+import { locationParameters } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let client: TestClient;

@@ -2,10 +2,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import type { Browser } from '../support/browser.js';
-import { locationParameters, pkcePair, signedIn } from '../support/browser.js';
+import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let client: TestClient;

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectPage400 } from '../support/authorize.js';
 import type { Browser } from '../support/browser.js';
-import { locationParameters, signedIn } from '../support/browser.js';
+import { locationParameters } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startTestService({ ALLOW_PRIVATE_NETWORK: 'off' }));
 let client: TestClient;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const ctx = await service.context();
   const user = await addUser(ctx);
   client = await addClient(ctx);
-  await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ dynamic_registration_enabled: true });
+  await service.deps.db.knex('environments').where({ id: ctx.environment.id }).update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   browser = await signedIn(service, user);
 });
@@ -95,12 +96,12 @@ describe('where an answer may go', () => {
       'javascript:alert(1)', 'data:text/html,x', 'blob:https://app.example/1', 'https://*.app.example/cb', 'https://app.example/cb#x', 'https://user@app.example/cb',
       'http://app.example/cb', 'https://app.example/cb?code=1', 'https://app.example/cb?state=1', '/cb', 'https:app.example', 'com.example:/cb', 'https://app.example/c b',
     ]; // prettier-ignore
-    const before = await service.deps.knex('clients').count('* as count');
+    const before = await service.deps.db.knex('clients').count('* as count');
     for (const uri of uris) {
       const response = await registration([uri]);
       expect([uri, response.status, ((await response.json()) as { error: string }).error]).toEqual([uri, 400, 'invalid_redirect_uri']);
     }
-    expect(await service.deps.knex('clients').count('* as count')).toEqual(before);
+    expect(await service.deps.db.knex('clients').count('* as count')).toEqual(before);
   });
 
   test('another or no redirect_uri is refused at the token endpoint (attack 2.37)', async () => {
@@ -144,12 +145,12 @@ describe('a redirect URI that is not registered', () => {
 
   async function pageOf(kind: string, redirect_uri = sent): Promise<string> {
     const ctx = await service.context();
-    await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ kind });
+    await service.deps.db.knex('environments').where({ id: ctx.environment.id }).update({ kind });
     service.deps.cache.clear();
     return page400(redirect_uri);
   }
   afterAll(async () => {
-    await service.deps
+    await service.deps.db
       .knex('environments')
       .where({ id: (await service.context()).environment.id })
       .update({ kind: 'development' });

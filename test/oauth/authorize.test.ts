@@ -4,11 +4,12 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectPage400, expectRedirectError, sideEffects } from '../support/authorize.js';
-import { Browser, csrfOf, locationParameters, signedIn } from '../support/browser.js';
+import { Browser, csrfOf, locationParameters } from '../support/browser.js';
 import { addClient, addEnvironment, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
 import { startRelyingParty } from '../support/relying-party.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let client: TestClient;

@@ -6,14 +6,15 @@ import type { Context } from '../../src/domain/context.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { addRolePermissions, addUserRoles, insertRole, removeUserRoles } from '../../src/db/tables/roles.js';
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
-import type { ClaimMapping, ClaimPlace, ClientRow } from '../../src/db/tables/clients.js';
+import type { ClaimMapping, ClaimTarget, ClientRow } from '../../src/db/tables/clients.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { allowCode, authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
 import { setEnvironment } from '../support/factors.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let ctx: Context;
@@ -30,8 +31,7 @@ beforeEach(async () => {
   const now = ctx.clock.now();
   role = (await insertRole(ctx.scope, { id: uuidv7(now.getTime()), name: `Weavers ${user.id}`, created_at: now, updated_at: now })).id;
   await addUserRoles(ctx.scope, user.id, [role]);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const tokensOf = async (client: TestClient, parameters: Record<string, string> = {}) =>
@@ -42,8 +42,8 @@ const introspect = async (token: string, as: TestClient) => (await oauthPost(ser
 const refresh = async (client: TestClient, refresh_token = '', fields: Record<string, string> = {}) =>
   (await tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token, ...fields })).body;
 
-const from = (claim: string, source: string, ...places: ClaimPlace[]): ClaimMapping => ({ claim, source, in: places });
-const constant = (claim: string, value: string | string[], ...places: ClaimPlace[]): ClaimMapping => ({ claim, value, in: places });
+const from = (claim: string, source: string, ...places: ClaimTarget[]): ClaimMapping => ({ claim, source, in: places });
+const constant = (claim: string, value: string | string[], ...places: ClaimTarget[]): ClaimMapping => ({ claim, value, in: places });
 
 /** An API of its own, on which the person holds `read` through the role. */
 async function heldResource(row: Partial<ApiResourceRow> = {}): Promise<ApiResourceRow> {

@@ -1,6 +1,6 @@
 // Clients that don't prove who they are: one entry for each address, client and minute, and nothing of what strangers claim.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { statementObserver } from '../../src/db/scope.js';
+import { observeStatements } from '../support/statements.js';
 import type { Context } from '../../src/domain/context.js';
 import { addClient, type TestClient } from '../support/data.js';
 import { auditRows, eventLines, marks, origin } from '../support/security-events.js';
@@ -55,7 +55,7 @@ describe('client.authentication_failed', () => {
     const rows = (await auditRows(service, 'client.authentication_failed')).filter(({ reason }) => reason === 'unknown_client');
     expect(rows).toMatchObject([{ target_id: null, count: 150 }]);
     expect(service.log.join('\n')).not.toContain('invented-');
-    expect(JSON.stringify(await ctx.knex('audit_logs'))).not.toContain('invented-');
+    expect(JSON.stringify(await ctx.db.knex('audit_logs'))).not.toContain('invented-');
     expect((await asked('/oauth/token', {})).status).toBe(401);
     expect((await auditRows(service, 'client.authentication_failed')).map(({ reason }) => reason)).toContain('no_credentials');
   });
@@ -63,11 +63,11 @@ describe('client.authentication_failed', () => {
   test('a refusal costs no statement beyond the look-up of the client', async () => {
     await asked('/oauth/token', basic(client.id, 'wrong'));
     const seen: string[] = [];
-    statementObserver.observe = (text) => void seen.push(text);
+    const stop = observeStatements((text) => void seen.push(text));
     try {
       await asked('/oauth/token', basic(client.id, 'wrong'));
     } finally {
-      statementObserver.observe = null;
+      stop();
     }
     expect(seen.filter((text) => text.includes('audit_logs'))).toEqual([]);
   });

@@ -5,10 +5,12 @@ import { transaction } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { authorizeGet, authorizeQuery, expectRedirectError, sideEffects } from '../support/authorize.js';
-import { Browser, csrfOf, locationParameters } from '../support/browser.js';
-import { addClient, addResource, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { csrfOf, locationParameters } from '../support/browser.js';
+import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let client: TestClient;
@@ -22,8 +24,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   const ctx = await service.context();
   [client, user] = [await addClient(ctx, { first_party: false, policy_uri: 'https://app.example/privacy' }), await addUser(ctx)];
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const ask = (extra: Record<string, string | undefined> = {}) =>
@@ -44,7 +45,7 @@ test('the page names application, scopes in words, person, destination and polic
   for (const text of [
     'Acme Notes',
     'See your email address',
-    'while you are away',
+    'when you’re offline',
     user.email,
     'app.example',
     'https://app.example/privacy',
@@ -65,7 +66,7 @@ test('an application on the device goes by its name, with its address in small p
       redirect_uris: [uri],
     });
     const html = await (await authorizeGet(browser, authorizeQuery(native, { redirect_uri: uri, scope: 'openid' }))).text();
-    expect(html).toMatch(/go on to <strong[^>]*>Cursor<\/strong>/);
+    expect(html).toMatch(/continue to <strong[^>]*>Cursor<\/strong>/);
     expect(html).toContain(`<p class="small-print">Address of the application: ${address}</p>`);
   }
   expect(await (await ask()).text()).not.toContain('Address of the application');
@@ -75,7 +76,7 @@ test('scopes that read the same are told apart by their names, others are not bu
   const ctx = await service.context();
   const identifier = 'https://api.example/orders';
   const resource = await addResource(ctx, { identifier, name: 'Orders' }, ['orders:read', 'orders:administrate', 'orders:export']);
-  const described = service.deps.knex('permissions').where({ api_resource_id: resource.id });
+  const described = service.deps.db.knex('permissions').where({ api_resource_id: resource.id });
   await described.clone().update({ description: 'Your orders' });
   await described.clone().where({ name: 'orders:export' }).update({ description: 'Take your orders along' });
   const html = await (await ask({ scope: 'openid orders:read orders:administrate orders:export', resource: identifier })).text();
@@ -131,7 +132,7 @@ test('a resource and its permissions are asked for separately', async () => {
   await answer(await ask({ scope: 'openid read' }), 'allow');
   const page = await ask({ scope: 'openid read', resource: 'https://api.example/notes' });
   const html = await page.clone().text();
-  expect(html).toContain('Act for you at Notes');
+  expect(html).toContain('Act on your behalf at Notes');
   await answer(page, 'allow');
   expect(codeOf(await ask({ scope: 'openid read', resource: 'https://api.example/notes' }))).toMatch(/^ac_/);
   expect(await isPage(await ask({ scope: 'openid write', resource: 'https://api.example/notes' }))).toBe(true);
@@ -153,8 +154,7 @@ test('the form is refused without its token, from another session, altered, or w
   const page = await ask();
   const before = await sideEffects(service);
   expect((await answer(page.clone(), 'allow', { _csrf: '' })).status).toBe(403);
-  const other = new Browser(service.url);
-  await other.login((await addUser(await service.context())).email, password);
+  const other = await signedIn(service, await addUser(await service.context()));
   expect((await answer(page.clone(), 'allow', {}, other)).status).toBe(403);
   expect((await answer(page.clone(), 'allow', { request: 'AAAA' })).status).toBe(400);
   expect((await answer(page.clone(), 'perhaps')).status).toBe(400);
@@ -176,14 +176,16 @@ test('the answer to consent goes on with the whole request: state, nonce, PKCE, 
 
 test("a token of an application that isn't first-party shows no permission beyond what was allowed", async () => {
   const ctx = await service.context();
-  const held = await service.deps.knex('permissions').whereIn('name', ['read', 'write']);
+  const held = await service.deps.db.knex('permissions').whereIn('name', ['read', 'write']);
   const role = uuidv7(ctx.clock.now().getTime());
   const stamp = { environment_id: ctx.environment.id, created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
-  await service.deps.knex('roles').insert({ ...stamp, id: role, name: role });
+  await service.deps.db.knex('roles').insert({ ...stamp, id: role, name: role });
   for (const permission of held as { id: string }[]) {
-    await service.deps.knex('role_permissions').insert({ environment_id: ctx.environment.id, role_id: role, permission_id: permission.id });
+    await service.deps.db
+      .knex('role_permissions')
+      .insert({ environment_id: ctx.environment.id, role_id: role, permission_id: permission.id });
   }
-  await service.deps.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role });
+  await service.deps.db.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role });
   const extra = { scope: 'openid read', resource: 'https://api.example/notes' };
   await answer(await ask(extra), 'allow');
   const tokens = await redeem(service.url, client, await authorizeCode(browser, client, extra));

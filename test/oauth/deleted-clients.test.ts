@@ -1,20 +1,20 @@
 // Clients that are deleted, and ids that are never used again; what ends when a client's tokens are revoked; names of clients that are names of APIs.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ensureMachineClient } from '../../src/domain/environments/bootstrap.js';
+import { ensureMachineClient } from '../../src/domain/configuration/bootstrap.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
 import { useRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { digest } from '../../src/lib/digest.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
-import { Browser } from '../support/browser.js';
+import type { Browser } from '../support/browser.js';
 import { startDocumentServer, type DocumentServer } from '../support/client-documents.js';
 import { apply, problemsOf } from '../support/configuration.js';
-import { addClient, addGrant, addMachine, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addGrant, addMachine, addResource, addUser, type TestClient } from '../support/data.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';
 import { allowCode, authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
-import { setEnvironment } from '../support/signed-in.js';
+import { setEnvironment, signedIn } from '../support/signed-in.js';
 
 let documents: DocumentServer;
 const service = sharedService(async () => {
@@ -28,8 +28,7 @@ const introspector = shared(() => addClient(ctx));
 let browser: Browser;
 beforeAll(async () => {
   const user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 beforeEach(() => setEnvironment(service, { client_id_metadata_documents: 'open' }));
 
@@ -57,11 +56,11 @@ describe('a client that was let in by its metadata document', () => {
     expect((await oauthPost(service.url, '/oauth/par', client, { response_type: 'code', client_id: client.id })).body.error).toBe(
       'invalid_client',
     );
-    expect(await ctx.knex('clients').where({ id: client.id })).toEqual([]);
+    expect(await ctx.db.knex('clients').where({ id: client.id })).toEqual([]);
 
     const made = await api.create('clients', 'client', { client_id_metadata_uri: client.id });
     expect(made['attributes']).toMatchObject({ verified: true, tokens_not_before: expect.any(String) });
-    expect((await ask(client)).html).toContain('Let Notes Helper use your account?');
+    expect((await ask(client)).html).toContain('Allow Notes Helper to access your account?');
     expect(await introspect(body.access_token)).toEqual({ active: false });
     service.clock.advance(1);
     const again = await redeem(service.url, client, await allowCode(browser, client, { scope: 'openid' }));
@@ -87,7 +86,7 @@ describe('a client_id that was deleted is never used again (attack 9.947)', () =
     expect((await remove(gone.id)).status).toBe(204);
     const wanted = { client_id: gone.id, client_secret: randomBytes(32).toString('hex'), name: 'Management client' };
     await expect(ensureMachineClient(ctx, wanted)).rejects.toThrow('is never used again');
-    expect(await ctx.knex('clients').where({ id: gone.id })).toEqual([]);
+    expect(await ctx.db.knex('clients').where({ id: gone.id })).toEqual([]);
 
     await setEnvironment(service, { client_registration_policy: 'open' });
     const registered = await fetch(`${service.url}/oauth/register`, {
@@ -108,7 +107,7 @@ describe('a client_id that was deleted is never used again (attack 9.947)', () =
 describe('an identifier of an API resource is no id of a client (attack 8.948)', () => {
   test.each(['https://both.example/app', 'https://BOTH.example:443/app/'])('an API named %s as a client is: 422', async (identifier) => {
     const id = 'https://both.example/app';
-    if (!(await ctx.knex('clients').where({ id }).first())) await addClient(ctx, { id });
+    if (!(await ctx.db.knex('clients').where({ id }).first())) await addClient(ctx, { id });
     const body = { data: { type: 'api_resource', attributes: { identifier, name: 'Both' } } };
     expect(errorsOf(await api.post('/api_resources', body))).toEqual([422, 'reserved_name /data/attributes/identifier']);
   });
@@ -134,7 +133,7 @@ describe('an identifier of an API resource is no id of a client (attack 8.948)',
     const field = (name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1] ?? '';
     const answer = await browser.post('/oauth/consent', { _csrf: field('_csrf'), request: field('request'), decision: 'allow' });
     expect(answer.status).toBe(400);
-    expect(await ctx.knex('clients').where({ id: client.id })).toEqual([]);
+    expect(await ctx.db.knex('clients').where({ id: client.id })).toEqual([]);
   });
 });
 
@@ -162,7 +161,7 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
     const waiting = await code();
     const target = await addResource(ctx, { identifier: `https://api.example/${randomUUID()}` });
     await addGrant(ctx, client, target, ['read'], 'user', { token_exchange: 'delegation' });
-    await ctx
+    await ctx.db
       .knex('clients')
       .where({ id: client.id })
       .update({ grant_types: [...client.grant_types, tokenExchangeGrantType] });
@@ -190,7 +189,7 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
   });
 
   test('a client of the Management API: its token is refused there', async () => {
-    const resource = await ctx.knex('api_resources').where({ is_system: true, environment_id: ctx.environment.id }).first();
+    const resource = await ctx.db.knex('api_resources').where({ is_system: true, environment_id: ctx.environment.id }).first();
     const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
     await addGrant(ctx, machine, resource, ['roles:read']);
     const { access_token } = (await tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource: resource.identifier }))
@@ -214,7 +213,7 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
       }); // prettier-ignore
     expect(await use()).not.toBeNull();
     service.clock.advance(1);
-    await ctx.knex('clients').where({ id: client.id }).update({ tokens_not_before: service.clock.now() });
+    await ctx.db.knex('clients').where({ id: client.id }).update({ tokens_not_before: service.clock.now() });
     expect(await use()).toBeNull();
   });
 });
@@ -223,13 +222,12 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
 test('a client of a metadata document that was removed because nobody used it may come again', async () => {
   const client = documents.publish(fresh());
   await allowCode(browser, client, { scope: 'openid' });
-  await ctx.knex('consents').where({ client_id: client.id }).delete();
+  await ctx.db.knex('consents').where({ client_id: client.id }).delete();
   service.clock.advance(2 * 86_400_000);
   await unusedClientPass(service.deps);
-  expect(await ctx.knex('clients').where({ id: client.id })).toEqual([]);
-  browser = new Browser(service.url);
-  await browser.login((await addUser(ctx)).email, password);
-  expect((await ask(client)).html).toContain('Let Notes Helper use your account?');
+  expect(await ctx.db.knex('clients').where({ id: client.id })).toEqual([]);
+  browser = await signedIn(service, await addUser(ctx));
+  expect((await ask(client)).html).toContain('Allow Notes Helper to access your account?');
 });
 
 describe('no client has the issuer or an endpoint of this service as its id (attack 8.1069)', () => {
@@ -265,7 +263,7 @@ describe('no client has the issuer or an endpoint of this service as its id (att
       expect([path, pushed.status, await pushed.json()]).toEqual([path, 401, expect.objectContaining({ error: 'invalid_client' })]);
       const registering = { data: { type: 'client', attributes: { client_id_metadata_uri: id } } };
       expect(errorsOf(await admin.post('/clients', registering))).toEqual([422, 'invalid_url /data/attributes/client_id_metadata_uri']);
-      expect(await ctx.knex('clients').where({ id })).toEqual([]);
+      expect(await ctx.db.knex('clients').where({ id })).toEqual([]);
     }
   });
 });

@@ -7,12 +7,13 @@ import { waitingDeviceCode } from '../../src/domain/device-codes/device-codes.js
 import { endSessions } from '../../src/domain/sessions/sessions.js';
 import { withdrawConsent } from '../../src/domain/grants/consents.js';
 import { transaction } from '../../src/domain/context.js';
-import { addClient, addEnvironment, addResource, addUser, password, type TestClient } from '../support/data.js';
-import { Browser } from '../support/browser.js';
+import { addClient, addEnvironment, addResource, addUser, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
 import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey } from '../support/dpop.js';
 import { claimsOf, oauthPost, tokenRequest } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const grants = [deviceCode, 'refresh_token'];
@@ -29,8 +30,7 @@ beforeAll(async () => {
   user = await addUser(ctx);
 });
 beforeEach(async () => {
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const start = (client = tv, fields?: Record<string, string>) => startDevice(service.url, client, fields);
@@ -68,7 +68,7 @@ describe('the start', () => {
 
   test('stores neither code: a digest, and a keyed one of the short code', async () => {
     const { device_code, user_code } = await start();
-    const rows = JSON.stringify(await service.deps.knex('device_codes'));
+    const rows = JSON.stringify(await service.deps.db.knex('device_codes'));
     for (const secret of [device_code, user_code, user_code.replace('-', '')]) expect(rows).not.toContain(secret);
   });
 
@@ -81,7 +81,7 @@ describe('the start', () => {
   });
 
   test('a client that registers itself doesn’t get the grant type, and is told so by what is left (attack 28.491)', async () => {
-    await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
+    await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true });
     service.deps.cache.clear();
     const register = async (grant_types: string[]) =>
       fetch(`${service.url}/oauth/register`, {
@@ -292,7 +292,7 @@ describe('what it gets', () => {
     await browser.submit('/account', {}, `/account/applications/${confidential.id}/revoke`);
     expect(await userinfo(access_token)).toBe(401);
     expect((await refresh(refresh_token as string, confidential)).body.error).toBe('invalid_grant');
-    const live = await service.deps.knex('sessions').where({ device_client_id: confidential.id }).whereNull('revoked_at');
+    const live = await service.deps.db.knex('sessions').where({ device_client_id: confidential.id }).whereNull('revoked_at');
     expect(live).toEqual([]);
   });
 
@@ -327,7 +327,7 @@ describe('what it gets', () => {
       name: 'tokens',
       url: 'http://127.0.0.1:9/never',
       events: ['token.issued'],
-      secret_sealed: ctx.sealer.seal('whsec_AAAA', `webhooks/${id}`),
+      secret_sealed: ctx.crypto.sealer.seal('whsec_AAAA', `webhooks/${id}`),
       secret_hint: 'AAAA',
       created_at: now,
       updated_at: now,

@@ -9,7 +9,7 @@ import { mailTo } from '../support/mailbox.js';
 import { claimsOf } from '../support/oauth.js';
 import { auditRows, lastRow } from '../support/security-events.js';
 import { sharedService } from '../support/shared-service.js';
-import { addUserWith, proofsNow, proveMore, setEnvironment, signedInBy } from '../support/signed-in.js';
+import { addUserWith, proofsNow, proveMore, setEnvironment, signedInBy, signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let tv: TestClient;
@@ -22,9 +22,8 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   user = await addUser(await service.context());
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
-  await service.deps.knex('user_code_guesses').delete();
+  browser = await signedIn(service, user);
+  await service.deps.db.knex('user_code_guesses').delete();
 });
 
 const start = (fields?: Record<string, string>) => startDevice(service.url, tv, fields);
@@ -33,7 +32,7 @@ const page = async (user_code: string, by = browser) => (await typeUserCode(by, 
 const answer = (fields: Record<string, string>, by = browser, headers: Record<string, string> = {}) =>
   by.post('/device/answer', fields, headers);
 const answered = async () =>
-  Number((await service.deps.knex('device_codes').whereNotNull('answered_at').count('* as count'))[0]?.['count']);
+  Number((await service.deps.db.knex('device_codes').whereNotNull('answered_at').count('* as count'))[0]?.['count']);
 
 describe('the code', () => {
   test('is typed after the sign-in, which the code of a link survives', async () => {
@@ -56,7 +55,7 @@ describe('the code', () => {
     const { user_code } = await start();
     const letters = user_code.replace('-', '').toLowerCase();
     for (const typed of [letters, `${letters.slice(0, 3)} ${letters.slice(3)} `, `${letters.slice(0, 4)}–${letters.slice(4)}`])
-      expect(await page(typed)).toContain('Let Acme TV use your account?');
+      expect(await page(typed)).toContain('Allow Acme TV to access your account?');
   });
 
   test('that is wrong, missing or answered before is refused with the field filled in', async () => {
@@ -66,10 +65,10 @@ describe('the code', () => {
       const refused = await typeUserCode(browser, typed);
       expect(refused.status).toBe(422);
       const html = await refused.text();
-      expect(html).toContain('This code is not right, or no longer valid.');
+      expect(html).toContain('That code is incorrect or has expired.');
       expect(html).toContain(`value="${typed}"`);
     }
-    expect(await (await typeUserCode(browser, ' ')).text()).toContain('Enter the code that the device shows.');
+    expect(await (await typeUserCode(browser, ' ')).text()).toContain('Enter the code shown on the device.');
   });
 
   test('in a link fills the field, no more, also for a client of one’s own that was allowed before: the page asks each time (attack 28.490)', async () => {
@@ -79,7 +78,7 @@ describe('the code', () => {
     expect(html).toContain(`value="${user_code}"`);
     expect(html).not.toContain('Acme TV');
     expect(await errorOf(device_code)).toBe('authorization_pending');
-    expect(await page(user_code)).toContain('Let Acme TV use your account?');
+    expect(await page(user_code)).toContain('Allow Acme TV to access your account?');
   });
 
   test('what a link holds is text on the page', async () => {
@@ -106,8 +105,7 @@ describe('guesses', () => {
 
   test('another session at the address has no more, a session elsewhere has its own (attack 28.483)', async () => {
     for (let tries = 0; tries < 10; tries++) await wrong();
-    const other = new Browser(service.url);
-    await other.login((await addUser(await service.context())).email, password);
+    const other = await signedIn(service, await addUser(await service.context()));
     expect((await wrong(other)).status).toBe(429);
     const html = await (await other.get('/device')).text();
     const headers = {
@@ -154,7 +152,7 @@ describe('the page that asks', () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const far = await fromAddress('127.0.0.7', `${service.url}/oauth/device_authorization`, { method: 'POST', body, headers });
     const html = await page((JSON.parse(far.text) as { user_code: string }).user_code);
-    expect(html).toContain('asks from another network than the one you are on');
+    expect(html).toContain('comes from a different network than yours');
     expect(html).toContain('127.0.0.7, another network');
   });
 
@@ -190,8 +188,7 @@ describe('the page that asks', () => {
   test('a question belongs to the session that typed the code, and can’t be altered (attack 28.489)', async () => {
     const { user_code, device_code } = await start();
     const { question } = questionOf(await page(user_code));
-    const thief = new Browser(service.url);
-    await thief.login((await addUser(await service.context())).email, password);
+    const thief = await signedIn(service, await addUser(await service.context()));
     const _csrf = csrfOf(await (await thief.get('/device')).text());
     const own = csrfOf(await (await browser.get('/device')).text());
     const altered = `${question.slice(0, -2)}${question.endsWith('AA') ? 'BB' : 'AA'}`;
@@ -204,7 +201,7 @@ describe('the page that asks', () => {
     const { user_code, device_code } = await start();
     const fields = questionOf(await page(user_code));
     const sessions = async () =>
-      Number((await service.deps.knex('sessions').where({ user_id: user.id }).count('* as count'))[0]?.['count']);
+      Number((await service.deps.db.knex('sessions').where({ user_id: user.id }).count('* as count'))[0]?.['count']);
     const before = await sessions();
     const decisions = ['allow', 'deny', 'allow', 'deny', 'allow'];
     const answers = await Promise.all(decisions.map((decision) => answer({ ...fields, decision })));
@@ -253,7 +250,7 @@ describe('the page that asks', () => {
   test('a no is recorded, and sends no mail', async () => {
     const { user_code } = await start();
     const html = await (await answerDevice(browser, user_code, 'deny')).text();
-    expect(html).toContain('The device was not connected');
+    expect(html).toContain('The device wasn’t connected');
     expect((await mailTo(service.url, user.email)).filter(({ text }) => text.includes('a device'))).toEqual([]);
     expect(await lastRow(service, 'device.denied')).toMatchObject({ actor_id: user.id, target_id: tv.id });
   });
@@ -293,8 +290,7 @@ describe('what a sign-in has to be', () => {
     expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('/logout?return_to=%2Fdevice')]);
     const never = await typeUserCode(browser, (await startDevice(service.url, strong)).user_code);
     expect([never.status, await never.text()]).toEqual([403, expect.stringContaining('unmet_authentication_requirements')]);
-    const again = new Browser(service.url);
-    await again.login(user.email, password);
+    const again = await signedIn(service, user);
     expect((await answerDevice(again, late.user_code)).status).toBe(200);
   });
 

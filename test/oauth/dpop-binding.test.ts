@@ -2,12 +2,14 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
-import { Browser, locationParameters } from '../support/browser.js';
-import { addClient, addResource, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { locationParameters } from '../support/browser.js';
+import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { managementClient } from '../support/management.js';
 import { authorizeCode, claimsOf, oauthPost, type CodeGrant, type TokenAnswer } from '../support/oauth.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 let confidential: TestClient;
@@ -36,8 +38,7 @@ beforeAll(async () => {
   userinfoUrl = `${service.url}/oauth/userinfo`;
 });
 beforeEach(async () => {
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const at = (by: TestClient, fields: Record<string, string>, dpop: string | null): Promise<TokenAnswer> =>
@@ -132,7 +133,7 @@ describe.each(formats)('an access token bound to a key (%s)', (format) => {
   });
 
   test('proofs of strangers, and with tokens that are none, are not kept (attack 27.480)', async () => {
-    const count = async () => Number((await service.deps.knex('dpop_proofs').count('* as count'))[0]?.['count']);
+    const count = async () => Number((await service.deps.db.knex('dpop_proofs').count('* as count'))[0]?.['count']);
     const before = await count();
     await resource(userinfoUrl, token, 'DPoP', other);
     await resource(userinfoUrl, bearer, 'DPoP', key);

@@ -35,7 +35,7 @@ afterAll(() => replica?.stop());
 const ask = (dpop: string | null, at = service.url, by: TestClient = client): Promise<TokenAnswer> =>
   oauthPost(at, '/oauth/token', by, { grant_type: 'client_credentials', resource: api.identifier }, dpop === null ? {} : { dpop });
 const portOf = (one: TestService) => `http://127.0.0.1:${one.config.port}`;
-const stored = async () => Number((await service.deps.knex('dpop_proofs').count('* as count'))[0]?.['count']);
+const stored = async () => Number((await service.deps.db.knex('dpop_proofs').count('* as count'))[0]?.['count']);
 
 /** 400 with a nonce for the next proof, and nothing given. */
 function expectRefused(answer: TokenAnswer, error = 'invalid_dpop_proof', says = /./): void {
@@ -178,12 +178,12 @@ describe('a proof is good once', () => {
       created_at: now,
       updated_at: now,
     };
-    const secret_sealed = ctx.sealer.seal('whsec_AAAA', `webhooks/${id}`);
-    await ctx.knex('webhooks').insert({ environment_id: ctx.environment.id, ...hook, secret_sealed });
+    const secret_sealed = ctx.crypto.sealer.seal('whsec_AAAA', `webhooks/${id}`);
+    await ctx.db.knex('webhooks').insert({ environment_id: ctx.environment.id, ...hook, secret_sealed });
     ctx.cache.invalidate(ctx.environment.id, 'webhooks');
     expect(await tokens(opaque)).toEqual(once);
     expect(await tokens(api)).toEqual(once);
-    await ctx.knex('webhooks').where({ id }).delete();
+    await ctx.db.knex('webhooks').where({ id }).delete();
     ctx.cache.invalidate(ctx.environment.id, 'webhooks');
   });
 
@@ -231,7 +231,7 @@ describe('a nonce', () => {
   test('is compulsory where the environment demands it (attack 27.476)', async () => {
     const { id } = (await service.context()).environment;
     const demand = async (dpop_nonce: string) => {
-      await service.deps.knex('environments').where({ id }).update({ dpop_nonce });
+      await service.deps.db.knex('environments').where({ id }).update({ dpop_nonce });
       service.deps.cache.clear();
     };
     await demand('required');

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
-import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
-import { Browser } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { authorizeCode, oauthPost } from '../support/oauth.js';
 import { locate, needs } from '../support/programs.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const redisServer = locate('redis-server');
 const test = needs('redis-server');
@@ -47,7 +47,7 @@ afterAll(async () => {
 const ask = (dpop: string | null, at = service.url) =>
   oauthPost(at, '/oauth/token', client, { grant_type: 'client_credentials', resource: api.identifier }, dpop === null ? {} : { dpop });
 const proof = () => key.proof({ htu: `${service.url}/oauth/token` });
-const stored = async () => Number((await service.deps.knex('dpop_proofs').count('* as count'))[0]?.['count']);
+const stored = async () => Number((await service.deps.db.knex('dpop_proofs').count('* as count'))[0]?.['count']);
 
 test('a proof is good once, at either replica, and no table knows of it (attack 27.461)', async () => {
   const one = await proof();
@@ -60,8 +60,7 @@ test('a proof is good once, at either replica, and no table knows of it (attack 
 
 test('a code outlives a proof that was used before, and userinfo takes each proof once (attack 27.461) (attack 27.473)', async () => {
   const user = await addUser(await service.context());
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const { code, redirect_uri, verifier } = await authorizeCode(browser, client);
   const fields = { grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier };
   const used = await proof();

@@ -8,11 +8,11 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { signedIn } from '../support/browser.js';
 import { addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { authorizeCode, claimsOf, oauthPost, type TokenAnswer } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 
 const service = sharedService();
@@ -162,19 +162,19 @@ test('events tell how the tokens were got', async () => {
     created_at: now,
     updated_at: now,
   };
-  const secret_sealed = ctx.sealer.seal('whsec_x', `webhooks/${hook.id}`);
-  await ctx.knex('webhooks').insert({ environment_id: ctx.environment.id, ...hook, secret_sealed });
+  const secret_sealed = ctx.crypto.sealer.seal('whsec_x', `webhooks/${hook.id}`);
+  await ctx.db.knex('webhooks').insert({ environment_id: ctx.environment.id, ...hook, secret_sealed });
   ctx.cache.clear();
   for (const format of ['jwt', 'opaque']) {
     expect((await workload(await proof(), format)).status).toBe(200);
     expect((await exchange(caller, await subjectToken(null), await proof(), { resource: identifierOf(format) })).status).toBe(200);
   }
-  const rows = (await ctx.knex('events').where({ event_type: 'token.issued' })) as { body: string }[];
+  const rows = (await ctx.db.knex('events').where({ event_type: 'token.issued' })) as { body: string }[];
   const told = rows.map(({ body }) => (JSON.parse(body) as { data: { grant_type: string; token_format: string } }).data);
   for (const grant of [jwtBearerGrantType, tokenExchangeGrantType])
     for (const format of ['jwt', 'opaque'])
       expect(told).toContainEqual(expect.objectContaining({ grant_type: grant, token_format: format }));
-  await ctx.knex('webhooks').where({ id: hook.id }).delete();
+  await ctx.db.knex('webhooks').where({ id: hook.id }).delete();
   ctx.cache.clear();
 });
 

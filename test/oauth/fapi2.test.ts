@@ -9,12 +9,14 @@ import type { UserRow } from '../../src/db/tables/users.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { expectPage400 } from '../support/authorize.js';
-import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { csrfOf, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { createProofKey } from '../support/dpop.js';
 import { assertionType, Fapi2Client, signWithEs256 } from '../support/fapi2.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, type TokenAnswer } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { createClientKey, unsignedJwt } from '../support/signed-jwt.js';
 import { startWorkloadIssuer } from '../support/workload-issuer.js';
 
@@ -34,8 +36,7 @@ beforeAll(async () => {
   weak = await addResource(ctx, { identifier: 'https://api.example/weak' });
 });
 beforeEach(async () => {
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const errorOf = ({ status, body }: TokenAnswer) => [status, body.error];
@@ -371,7 +372,7 @@ describe('access tokens', () => {
     ]);
     const waiting = await bank.code(browser, resource);
     const sign = async (signing_alg: string, token_format = 'jwt') => {
-      await ctx.knex('api_resources').where({ id: strong.id }).update({ signing_alg, token_format });
+      await ctx.db.knex('api_resources').where({ id: strong.id }).update({ signing_alg, token_format });
       ctx.cache.invalidate(ctx.environment.id, 'api_resources');
     };
     const machine = await Fapi2Client.add(service, { application_type: 'machine', grant_types: ['client_credentials'] });
@@ -419,7 +420,7 @@ describe('for services', () => {
         expect.stringContaining('its own keys only'),
       ]);
       // The same token proves it once it has no profile: nothing else was in the way.
-      await ctx.knex('clients').where({ id: client.id }).update({ profile: null, dpop_bound_access_tokens: false });
+      await ctx.db.knex('clients').where({ id: client.id }).update({ profile: null, dpop_bound_access_tokens: false });
       ctx.cache.invalidate(ctx.environment.id, 'clients');
       expect((await send()).status).toBe(200);
     } finally {
@@ -473,8 +474,7 @@ describe('refresh tokens', () => {
   });
 
   test('take a proof, and belong to their client (attack 32.667)', async () => {
-    browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    browser = await signedIn(service, user);
     const { refresh_token: token = '' } = (await bank.redeem(await bank.code(browser))).body;
     expect(errorOf(await bank.refresh(token, { proof: null }))).toEqual([400, 'invalid_dpop_proof']);
     expect(errorOf(await (await Fapi2Client.add(service)).refresh(token))).toEqual([400, 'invalid_grant']);
@@ -493,11 +493,10 @@ describe('refresh tokens', () => {
     const ctx = await service.context();
     const own = await Fapi2Client.add(service);
     const set = async (profile: 'fapi2' | null) => {
-      await ctx.knex('clients').where({ id: own.client.id }).update({ profile });
+      await ctx.db.knex('clients').where({ id: own.client.id }).update({ profile });
       ctx.cache.invalidate(ctx.environment.id, 'clients');
     };
-    browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    browser = await signedIn(service, user);
     const { refresh_token: old = '' } = (await own.redeem(await own.code(browser))).body;
     await set(null);
     service.clock.advance((await idle()) * 0.8);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { updateUser } from '../../src/db/tables/users.js';
-import { signedIn } from '../support/browser.js';
 import { addMachine, addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
@@ -189,14 +189,14 @@ describe('revocation', () => {
 
   test('when the store fails, revocation is 503 and the token stays as it was (attack 6.88)', async () => {
     const { access_token } = await tokens();
-    await ctx.knex.raw('alter table access_tokens rename to access_tokens_away');
+    await ctx.db.knex.raw('alter table access_tokens rename to access_tokens_away');
     try {
       // A missing table stands for a store that fails in the middle; lost connections are told from it by their codes (503).
       const answer = await revoke(access_token);
       expect(answer.status).toBeGreaterThanOrEqual(500);
       expect(JSON.stringify(answer.body)).not.toMatch(/access_tokens|relation/);
     } finally {
-      await ctx.knex.raw('alter table access_tokens_away rename to access_tokens');
+      await ctx.db.knex.raw('alter table access_tokens_away rename to access_tokens');
     }
     expect((await introspect(access_token)).body['active']).toBe(true);
   });

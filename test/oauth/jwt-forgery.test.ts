@@ -6,10 +6,10 @@ import type { Context } from '../../src/domain/context.js';
 import { keyRing, signerFor, type Signer } from '../../src/domain/signing-keys/signing-keys.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 let ctx: Context;
@@ -22,8 +22,7 @@ beforeAll(async () => {
   ctx = await service.context();
   client = await addClient(ctx, { access_token_format: 'jwt' });
   user = await addUser(ctx);
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   good = (await redeem(service.url, client, await authorizeCode(browser, client))).body.access_token;
   signer = await signerFor(ctx, 'RS256');
 });

@@ -9,6 +9,7 @@ import { addClient, addUser, password, type TestClient } from '../support/data.j
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
 import { startRelyingParty, type RelyingParty } from '../support/relying-party.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const postLogout = 'https://app.example/bye';
 
@@ -32,8 +33,7 @@ beforeEach(async () => {
   const backchannel_logout_uri = `${party.origin}/${ctx.clock.now().getTime()}`;
   client = await addClient(ctx, { post_logout_redirect_uris: [postLogout], backchannel_logout_uri });
   user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
   id_token = (await redeem(service.url, client, await authorizeCode(browser, client))).body.id_token as string;
   party.answer = () => ({});
 });
@@ -42,12 +42,12 @@ const logout = (parameters: Record<string, string>, by = browser) => by.get(`/oa
 const isSignedIn = async (by = browser) => (await by.get('/login')).status === 303;
 const pathOf = (of: TestClient) => new URL(of.backchannel_logout_uri ?? '').pathname;
 const rowOf = async () =>
-  (await service.deps.knex('backchannel_logouts').where({ client_id: client.id }).first()) as Record<string, unknown>;
-const changeRow = (change: object) => service.deps.knex('backchannel_logouts').where({ client_id: client.id }).update(change);
+  (await service.deps.db.knex('backchannel_logouts').where({ client_id: client.id }).first()) as Record<string, unknown>;
+const changeRow = (change: object) => service.deps.db.knex('backchannel_logouts').where({ client_id: client.id }).update(change);
 /** Milliseconds until the next attempt, by the database's clock. */
 async function dueInMs(): Promise<number> {
-  const query = service.deps.knex('backchannel_logouts').where({ client_id: client.id });
-  const rows = await query.select(service.deps.knex.raw('extract(epoch from next_attempt_at - now())::float8 * 1000 as ms'));
+  const query = service.deps.db.knex('backchannel_logouts').where({ client_id: client.id });
+  const rows = await query.select(service.deps.db.knex.raw('extract(epoch from next_attempt_at - now())::float8 * 1000 as ms'));
   return (rows as unknown as { ms: number }[])[0]?.ms ?? Number.NaN;
 }
 const arrivals = () => party.arrived.filter((request) => request.path === pathOf(client));
@@ -87,8 +87,7 @@ test('no: still signed in', async () => {
 });
 
 test("somebody else's ID token asks first", async () => {
-  const other = new Browser(service.url);
-  await other.login((await addUser(await service.context())).email, password);
+  const other = await signedIn(service, await addUser(await service.context()));
   const page = await logout({ id_token_hint: id_token, post_logout_redirect_uri: postLogout }, other);
   expect([page.status, await isSignedIn(other)]).toEqual([200, true]);
 });
@@ -107,26 +106,26 @@ test('an address of another client, or of a disabled one, is not gone to', async
   const other = await addClient(await service.context(), { post_logout_redirect_uris: ['https://other.example/bye'] });
   const answer = await logout({ id_token_hint: id_token, post_logout_redirect_uri: 'https://other.example/bye' });
   expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
-  expect(await answer.text()).toMatch(/isn(&#39;|')t registered/);
+  expect(await answer.text()).toMatch(/isn’t registered/);
   const known = await logout({ client_id: other.id, post_logout_redirect_uri: 'https://other.example/bye' });
-  expect([known.status, /isn(&#39;|')t registered/.test(await known.text())]).toEqual([200, false]);
+  expect([known.status, /isn’t registered/.test(await known.text())]).toEqual([200, false]);
 });
 
 test('why it doesn’t lead back is said where nothing shows that the request is the application’s (specification 5.9.3)', async () => {
-  const unproven = /could not show that this sign-out came from it, so you stay here/;
+  const unproven = /couldn’t confirm that it started this sign-out, so you’re still here/;
   const unusable = { id_token_hint: `${id_token.slice(0, -4)}AAAA`, client_id: client.id, post_logout_redirect_uri: postLogout };
   // Signed in, the person is asked first.
   expect(await (await confirm(await logout(unusable), 'logout')).text()).toMatch(unproven);
   expect(await (await logout(unusable)).text()).toMatch(unproven);
   expect(await (await logout({ client_id: client.id, post_logout_redirect_uri: postLogout })).text()).toMatch(unproven);
   // Without an address nobody wonders.
-  expect(await (await logout({ id_token_hint: unusable.id_token_hint })).text()).not.toMatch(/so you stay here/);
+  expect(await (await logout({ id_token_hint: unusable.id_token_hint })).text()).not.toMatch(/so you’re still here/);
 });
 
 test('the page after a confirmed logout says that the address is not registered (specification 5.9.3)', async () => {
   const page = await logout({ client_id: client.id, post_logout_redirect_uri: `${postLogout}?more` });
   const answer = await confirm(page, 'logout');
-  expect([answer.status, /isn(&#39;|')t registered/.test(await answer.text())]).toEqual([200, true]);
+  expect([answer.status, /isn’t registered/.test(await answer.text())]).toEqual([200, true]);
 });
 
 test('the confirmation is refused without its token or altered, and harmless after the session has ended', async () => {
@@ -162,8 +161,7 @@ test('every client of the session that listens gets its own logout token, once',
 
 test('wherever a session ends: by a changed password, or by another person who signs in here', async () => {
   const fields = { current_password: password, password: 'another horse battery staple' };
-  const elsewhere = new Browser(service.url);
-  await elsewhere.login(user.email, password);
+  const elsewhere = await signedIn(service, user);
   await elsewhere.submit('/account', fields, '/account/password');
   await party.next((request) => request.path === pathOf(client));
   expect([arrivals().length, await isSignedIn(), await isSignedIn(elsewhere)]).toEqual([1, false, true]);
@@ -186,7 +184,7 @@ test('a refusal is tried again after 5, 20, 60 and 180 s, then given up; the tok
     await expect.poll(async () => (await rowOf())['attempt_count']).toBe(attempts + 1);
     expect((await rowOf())['status']).toBe('pending');
     expect(Math.abs((await dueInMs()) - waitMs)).toBeLessThan(4_000);
-    await changeRow({ next_attempt_at: service.deps.knex.raw('now()') });
+    await changeRow({ next_attempt_at: service.deps.db.knex.raw('now()') });
     await sendBackchannelLogouts(service.deps);
   }
   await expect.poll(async () => (await rowOf())['status']).toBe('failed');
@@ -201,11 +199,11 @@ test('a redirect is not followed, a closed port is tried again, a claim that lap
   await browser.submit('/logout', {});
   await expect.poll(async () => (await rowOf())['last_response_status']).toBe(302);
   expect(party.arrived.some((request) => request.path === '/elsewhere')).toBe(false);
-  const now = service.deps.knex.raw('now()');
+  const now = service.deps.db.knex.raw('now()');
   await changeRow({ logout_uri: 'http://127.0.0.1:9', next_attempt_at: now });
   await sendBackchannelLogouts(service.deps);
   await expect.poll(async () => (await rowOf())['last_error']).toBe('blocked_address');
-  const leased_until = service.deps.knex.raw("now() + interval '30 seconds'");
+  const leased_until = service.deps.db.knex.raw("now() + interval '30 seconds'");
   await changeRow({ logout_uri: client.backchannel_logout_uri, next_attempt_at: now, leased_until });
   party.answer = () => ({});
   await sendBackchannelLogouts(service.deps);
@@ -220,12 +218,13 @@ test('a private address is not asked where private networks are closed', async (
   const ctx = await closed.context();
   const one = await addClient(ctx, { backchannel_logout_uri: `${party.origin}/closed` });
   const person = await addUser(ctx);
-  const theirs = new Browser(closed.url);
-  await theirs.login(person.email, password);
+  const theirs = await signedIn(closed, person);
   await redeem(closed.url, one, await authorizeCode(theirs, one));
   await theirs.submit('/logout', {});
   await expect
-    .poll(async () => ((await closed.deps.knex('backchannel_logouts').first()) as Record<string, unknown> | undefined)?.['attempt_count'])
+    .poll(
+      async () => ((await closed.deps.db.knex('backchannel_logouts').first()) as Record<string, unknown> | undefined)?.['attempt_count'],
+    )
     .toBe(1);
   expect(party.arrived.some((request) => request.path === '/closed')).toBe(false);
   await closed.stop();

@@ -2,11 +2,13 @@
 import { decodeProtectedHeader } from 'jose';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { Browser, locationParameters } from '../support/browser.js';
-import { addUser, password } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { locationParameters } from '../support/browser.js';
+import { addUser } from '../support/data.js';
 import { Fapi2Client, signWithEs256 } from '../support/fapi2.js';
 import { claimsOf, type TokenAnswer } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { unsignedJwt } from '../support/signed-jwt.js';
 
 const service = sharedService();
@@ -22,8 +24,7 @@ beforeAll(async () => {
   user = await addUser(await service.context());
 });
 beforeEach(async () => {
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const errorOf = ({ status, body }: TokenAnswer) => [status, body.error];

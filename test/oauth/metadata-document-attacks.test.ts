@@ -78,7 +78,7 @@ describe('a service that may not reach private networks', () => {
     const texts = new Set<string>();
     for (const url of urls) {
       const html = await expectPage400(closed, () => authorizeGet(person, at(url)));
-      texts.add(/can not be identified: ([^.]+)\./.exec(html)?.[1] ?? html);
+      texts.add(/can’t be identified: ([^.]+)\./.exec(html)?.[1] ?? html);
     }
     expect([...texts]).toEqual(['document could not be reached']);
     for (let i = 0; i < 2; i++)
@@ -218,7 +218,7 @@ describe('a document', () => {
     const html = await expectPage400(service, () =>
       authorizeGet(browser, authorizeQuery({ ...client, redirect_uris: ['https://evil.example/cb'] }, challenge)),
     );
-    expect(html).toContain('not registered');
+    expect(html).toContain('isn’t registered');
   });
 
   test.each([
@@ -232,7 +232,7 @@ describe('a document', () => {
       tos_uri: 'https://client.example/tos',
     });
     const html = await (await authorizeGet(browser, authorizeQuery(client, challenge))).text();
-    expect(html).toContain(`Let ${shown} use your account?`);
+    expect(html).toContain(`Allow ${shown} to access your account?`);
     expect(html).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]|<script>alert|bank\.svg|\/tos/);
   });
 
@@ -243,7 +243,7 @@ describe('a document', () => {
       const location = (await authorizeGet(browser, authorizeQuery(client, { ...challenge, resource }))).headers.get('location') ?? '';
       expect(new URL(location).searchParams.get('error')).toBe('invalid_target');
     }
-    await service.deps.knex('clients').where({ id: client.id }).delete();
+    await service.deps.db.knex('clients').where({ id: client.id }).delete();
     await setEnvironment(service, { client_id_metadata_hosts: ['client.example'] });
     const location =
       (await authorizeGet(browser, authorizeQuery(client, { ...challenge, resource: `${service.url}/api` }))).headers.get('location') ?? '';
@@ -256,8 +256,8 @@ describe('a document', () => {
     const ctx = await service.context();
     await addClient(ctx, { id: url, name: 'Of an administrator', redirect_uris: ['https://own.example/cb'] });
     documents.publish(url, { client_name: 'Somebody else' });
-    expect(await refusal(url)).toContain('not registered');
-    expect((await service.deps.knex('clients').where({ id: url }).first()).name).toBe('Of an administrator');
+    expect(await refusal(url)).toContain('isn’t registered');
+    expect((await service.deps.db.knex('clients').where({ id: url }).first()).name).toBe('Of an administrator');
     expect(documents.requests.some((one) => one.target.endsWith(new URL(url).pathname))).toBe(false);
   });
 

@@ -5,13 +5,13 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
-import { Browser, pkcePair } from '../support/browser.js';
+import { type Browser, pkcePair } from '../support/browser.js';
 import { json, startDocumentServer, describing, type DocumentServer } from '../support/client-documents.js';
-import { addClient, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
 import { allowCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { startManagedService } from '../support/management.js';
 import { sharedService } from '../support/shared-service.js';
-import { setEnvironment } from '../support/signed-in.js';
+import { setEnvironment, signedIn } from '../support/signed-in.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
 let documents: DocumentServer;
@@ -30,15 +30,14 @@ beforeAll(async () => {
 beforeEach(async () => {
   await setEnvironment(service, { client_id_metadata_documents: 'open', client_id_metadata_hosts: [] });
   const user = await addUser(await service.context());
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 let count = 0;
 /** An address that no test has used. */
 const fresh = (host?: string) => documents.url(`/clients/${++count}.json`, host);
 const rowOf = async (client: Pick<TestClient, 'id'>): Promise<ClientRow | undefined> =>
-  service.deps.knex('clients').where({ id: client.id }).first() as Promise<ClientRow | undefined>;
+  service.deps.db.knex('clients').where({ id: client.id }).first() as Promise<ClientRow | undefined>;
 const fetches = (client: Pick<TestClient, 'id'>) => documents.requests.filter(({ target }) => target.endsWith(new URL(client.id).pathname));
 const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' };
 const ask = (client: TestClient, extra: Record<string, string> = {}) =>
@@ -53,7 +52,7 @@ describe('a client that is known by its document', () => {
   test('signs somebody in and gets tokens, without registering; its row comes with the first consent', async () => {
     const client = documents.publish(fresh());
     const html = await (await ask(client)).text();
-    expect(html).toContain('Let Notes Helper use your account?');
+    expect(html).toContain('Allow Notes Helper to access your account?');
     expect(html).toContain('Not verified');
     expect(html).toContain(`It comes from ${new URL(client.id).host}.`);
     expect(await rowOf(client)).toBeUndefined();
@@ -67,7 +66,7 @@ describe('a client that is known by its document', () => {
     expect(told.body).toMatchObject({ active: true, client_id: client.id });
     expect((await refresh(client, body.refresh_token)).status).toBe(200);
     expect(fetches(client)).toHaveLength(1);
-    const [event] = await service.deps.knex('audit_logs').where({ action: 'consent.given' }).orderBy('occurred_at', 'desc').limit(1);
+    const [event] = await service.deps.db.knex('audit_logs').where({ action: 'consent.given' }).orderBy('occurred_at', 'desc').limit(1);
     expect(JSON.stringify(event.targets ?? event)).toContain(client.id);
   });
 
@@ -106,7 +105,7 @@ describe('a client that is known by its document', () => {
       expect(await isActive()).toBe(true);
       ({ body } = await refresh(client, body.refresh_token));
     }
-    await service.deps.knex('clients').where({ id: client.id }).update({ verified: true });
+    await service.deps.db.knex('clients').where({ id: client.id }).update({ verified: true });
     await setEnvironment(service, { client_id_metadata_documents: 'off' });
     expect([(await refresh(client, body.refresh_token)).status, await isActive()]).toEqual([200, true]);
   });
@@ -119,7 +118,7 @@ describe('a client that is known by its document', () => {
     expect(await discovery()).not.toHaveProperty('client_id_metadata_document_supported');
     const client = documents.publish(fresh());
     const refused = await ask(client);
-    expect([refused.status, (await refused.text()).includes('is not known')]).toEqual([400, true]);
+    expect([refused.status, (await refused.text()).includes('don’t recognize')]).toEqual([400, true]);
     expect(fetches(client)).toHaveLength(0);
   });
 
@@ -174,7 +173,7 @@ describe('a document', () => {
   ])('with Cache-Control %j serves at least %d and at most %d minutes', async (control, before, after) => {
     const client = documents.publish(fresh(), {}, control === undefined ? {} : { 'cache-control': control });
     await ask(client);
-    const { fresh_until, read_at } = service.deps.metadataDocuments.known(client.id) as { fresh_until: Date; read_at: Date };
+    const { fresh_until, read_at } = service.deps.net.metadataDocuments.known(client.id) as { fresh_until: Date; read_at: Date };
     const lives = (fresh_until.getTime() - read_at.getTime()) / 60_000;
     expect(lives).toBeGreaterThan(before);
     expect(lives).toBeLessThan(after);
@@ -222,7 +221,7 @@ describe('a document', () => {
     expect((await ask(client)).status).toBe(303);
     documents.publish(client.id, members);
     minutes(6);
-    expect(await (await ask(client)).text()).toContain('use your account?');
+    expect(await (await ask(client)).text()).toContain('access your account?');
     await allowCode(browser, client, { scope: 'openid' });
     expect((await ask(client)).status).toBe(303);
     expect((await ask(client, { resource: api.identifier, scope: 'openid read' })).status).toBe(200);
@@ -277,7 +276,7 @@ describe('a client of a document', () => {
   test('that was disabled stays so, whatever its document says', async () => {
     const client = documents.publish(fresh());
     const { body } = await tokens(client);
-    await service.deps.knex('clients').where({ id: client.id }).update({ status: 'disabled' });
+    await service.deps.db.knex('clients').where({ id: client.id }).update({ status: 'disabled' });
     documents.publish(client.id, { client_name: 'Notes Helper 2' });
     minutes(6);
     const before = documents.requests.length;
@@ -289,14 +288,13 @@ describe('a client of a document', () => {
   test('that nobody uses any more is removed, and comes anew', async () => {
     const client = documents.publish(fresh());
     await tokens(client);
-    await service.deps.knex('consents').where({ client_id: client.id }).delete();
-    await service.deps.knex('refresh_tokens').where({ client_id: client.id }).delete();
+    await service.deps.db.knex('consents').where({ client_id: client.id }).delete();
+    await service.deps.db.knex('refresh_tokens').where({ client_id: client.id }).delete();
     service.clock.advance(31 * 86_400_000);
     await unusedClientPass(service.deps);
     expect(await rowOf(client)).toBeUndefined();
     const user = await addUser(await service.context());
-    browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    browser = await signedIn(service, user);
     expect((await tokens(client)).status).toBe(200);
   });
 
@@ -351,7 +349,7 @@ describe('a client of a document', () => {
   ])('that somebody vouched for and that takes %s is verified: %o %s (attack 30.787)', async (_what, members, verified) => {
     const client = documents.publish(fresh());
     await allowCode(browser, client, { scope: 'openid' });
-    await service.deps.knex('clients').where({ id: client.id }).update({ verified: true });
+    await service.deps.db.knex('clients').where({ id: client.id }).update({ verified: true });
     service.deps.cache.clear();
     const after = documents.publish(client.id, members);
     minutes(6);
@@ -364,7 +362,7 @@ describe('a client of a document', () => {
   test('that somebody vouched for and that becomes somebody else is not let in once more where documents are off, and stays verified where its host is listed (attack 30.787)', async () => {
     const client = documents.publish(fresh());
     await allowCode(browser, client, { scope: 'openid' });
-    await service.deps.knex('clients').where({ id: client.id }).update({ verified: true });
+    await service.deps.db.knex('clients').where({ id: client.id }).update({ verified: true });
     await setEnvironment(service, { client_id_metadata_documents: 'off' });
     expect((await ask(client)).status).toBe(303);
     const after = documents.publish(client.id, { client_name: 'Your Bank' });
@@ -373,7 +371,7 @@ describe('a client of a document', () => {
     await setEnvironment(service, { client_id_metadata_documents: 'allow_list', client_id_metadata_hosts: ['client.example'] });
     const listed = documents.publish(fresh());
     await allowCode(browser, listed, { scope: 'openid' });
-    await service.deps.knex('clients').where({ id: listed.id }).update({ verified: true, verified_by_host: false });
+    await service.deps.db.knex('clients').where({ id: listed.id }).update({ verified: true, verified_by_host: false });
     documents.publish(listed.id, { client_name: 'Your Bank' });
     minutes(6);
     expect(await (await ask(listed)).text()).not.toContain('Not verified');
@@ -392,7 +390,7 @@ describe('a client of a document', () => {
   test('is another one in another environment', async () => {
     const client = documents.publish(fresh());
     await tokens(client);
-    const rows = await service.deps.knex('clients').where({ id: client.id });
+    const rows = await service.deps.db.knex('clients').where({ id: client.id });
     expect(rows).toHaveLength(1);
     await setEnvironment(service, { client_id_metadata_documents: 'off' });
     expect((await ask(client)).status).toBe(400);

@@ -26,7 +26,7 @@ async function machine(row: Parameters<typeof addClient>[1]): Promise<TestClient
     secret_digest: null,
     ...row,
   });
-  const [api] = await service.deps.knex('api_resources').where({ identifier: resource });
+  const [api] = await service.deps.db.knex('api_resources').where({ identifier: resource });
   await addGrant(ctx, added, api as never);
   return added;
 }
@@ -108,7 +108,7 @@ describe('refused', () => {
     await request(await keys.RS256.sign(claims()));
     service.clock.advance(120_000);
     await janitorPass(service.deps);
-    expect(await service.deps.knex('client_assertions').where('expires_at', '<', service.clock.now())).toEqual([]);
+    expect(await service.deps.db.knex('client_assertions').where('expires_at', '<', service.clock.now())).toEqual([]);
   });
 
   test.each<[string, () => Record<string, unknown>]>([

@@ -8,6 +8,7 @@ import { authorizeGet, expectPage400, expectRedirectError } from '../support/aut
 import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
 import { oauthPost, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { createClientKey, unsignedJwt, type ClientKey } from '../support/signed-jwt.js';
 
 const service = sharedService();
@@ -23,8 +24,7 @@ beforeAll(async () => {
   user = await addUser(ctx);
 });
 beforeEach(async () => {
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const { verifier, challenge } = pkcePair();
@@ -210,11 +210,11 @@ test('where it is demanded, by the client or the environment, a plain request is
   await expectRedirectError(service, strict, 'invalid_request', () => plain(strict), 'pushed');
   expect((await push({ redirect_uri: 'https://strict.example/cb' }, strict)).status).toBe(201);
   expect(locationParameters(await plain(client)).has('code')).toBe(true);
-  await ctx.knex('environments').where({ id: ctx.environment.id }).update({ require_pushed_authorization_requests: true });
+  await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ require_pushed_authorization_requests: true });
   service.deps.cache.clear();
   await expectRedirectError(service, client, 'invalid_request', () => plain(client), 'pushed');
   expect(locationParameters(await open(await pushed())).has('code')).toBe(true);
-  await ctx.knex('environments').where({ id: ctx.environment.id }).update({ require_pushed_authorization_requests: false });
+  await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ require_pushed_authorization_requests: false });
   service.deps.cache.clear();
 });
 
@@ -231,7 +231,7 @@ test('nothing that a client proves itself with is stored with the request (attac
   const posted = { ...client, token_endpoint_auth_method: 'none' } as TestClient;
   const answer = await push({ client_id: client.id, client_secret, grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion, state: 'proven' }, posted); // prettier-ignore
   expect(answer.status).toBe(201);
-  const rows = (await service.deps.knex('pushed_requests').select('parameters')) as { parameters: Record<string, string> }[];
+  const rows = (await service.deps.db.knex('pushed_requests').select('parameters')) as { parameters: Record<string, string> }[];
   const stored = rows.find(({ parameters }) => parameters['state'] === 'proven');
   expect(Object.keys(stored?.parameters ?? {}).sort()).toEqual(['client_id', ...Object.keys(fields())].sort());
 });

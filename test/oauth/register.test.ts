@@ -2,20 +2,20 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findClient, updateClient } from '../../src/db/tables/clients.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password } from '../support/data.js';
+import { addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { authorizeGet } from '../support/authorize.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { startRelyingParty } from '../support/relying-party.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
 const service = sharedService(() => startTestService({ ALLOW_PRIVATE_NETWORK: 'off' }));
 const redirect_uris = ['https://app.example/cb'];
 
 beforeAll(async () => {
-  await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
+  await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
 });
 
@@ -36,11 +36,11 @@ async function send(method: string, address: string, body?: unknown, token?: str
 const register = (metadata: unknown) => send('POST', '/oauth/register', metadata);
 
 async function expectRefused(metadata: unknown, error = 'invalid_client_metadata'): Promise<void> {
-  const before = await service.deps.knex('clients').count('* as count');
+  const before = await service.deps.db.knex('clients').count('* as count');
   const { status, headers, body } = await register(metadata);
   expect([status, body['error'], headers.get('cache-control')]).toEqual([400, error, 'no-store']);
   expect(body['error_description']).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
-  expect(await service.deps.knex('clients').count('* as count')).toEqual(before);
+  expect(await service.deps.db.knex('clients').count('* as count')).toEqual(before);
 }
 
 describe('registering', () => {
@@ -61,8 +61,7 @@ describe('registering', () => {
     expect(body['client_secret']).toMatch(/^cs_[\w-]{43}$/);
     expect(body).not.toHaveProperty('unheard_of');
     const user = await addUser(await service.context());
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: String(body['client_id']),
@@ -91,20 +90,20 @@ describe('registering', () => {
       updated_at: at,
     } as never);
     const { body } = await register({ redirect_uris, client_name: 'Told' });
-    const rows = (await service.deps.knex('webhook_deliveries').where({ webhook_id: id })) as { event_type: string; payload: string }[];
+    const rows = (await service.deps.db.knex('webhook_deliveries').where({ webhook_id: id })) as { event_type: string; payload: string }[];
     expect(rows.map((row) => row.event_type)).toEqual(['client.registered']);
     expect(JSON.parse(rows[0]?.payload ?? '{}')).toMatchObject({
       event: 'client.registered',
       data: { client_id: body['client_id'], name: 'Told', first_party: false },
     });
     expect(rows[0]?.payload).not.toContain(String(body['client_secret']));
-    await service.deps.knex('webhooks').where({ id }).delete();
+    await service.deps.db.knex('webhooks').where({ id }).delete();
   });
 
   test('a public client gets no secret, has to use PKCE, and its origins may call the token endpoint', async () => {
     const { body } = await register({ redirect_uris, token_endpoint_auth_method: 'none' });
     expect(body).not.toHaveProperty('client_secret');
-    const [row] = await service.deps.knex('clients').where({ id: body['client_id'] });
+    const [row] = await service.deps.db.knex('clients').where({ id: body['client_id'] });
     expect(row).toMatchObject({ require_pkce: true, allowed_origins: ['https://app.example'], application_type: 'spa' });
   });
 
@@ -197,10 +196,10 @@ describe('refused', () => {
   });
 
   test('off by default: 404 for every method', async () => {
-    await service.deps.knex('environments').update({ dynamic_registration_enabled: false });
+    await service.deps.db.knex('environments').update({ dynamic_registration_enabled: false });
     service.deps.cache.clear();
     expect([(await register({ redirect_uris })).status, (await send('GET', '/oauth/register/x')).status]).toEqual([404, 404]);
-    await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
+    await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true });
     service.deps.cache.clear();
   });
 });

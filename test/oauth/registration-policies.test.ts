@@ -3,23 +3,20 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
-import { updateEnvironment, type EnvironmentRow } from '../../src/db/tables/environments.js';
+import type { EnvironmentRow } from '../../src/db/tables/environments.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
-import { addClient, addResource, addUser, password } from '../support/data.js';
-import { Browser } from '../support/browser.js';
+import { addClient, addResource, addUser } from '../support/data.js';
 import { allowCode, oauthPost, redeem } from '../support/oauth.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';
 import { sharedService } from '../support/shared-service.js';
+import { setEnvironment, signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startManagedService());
 const redirect_uris = ['https://app.example/cb'];
 let api: Api;
 
-const settings = async (row: Partial<EnvironmentRow>) => {
-  const ctx = await service.context();
-  await updateEnvironment(ctx.scope, ctx.environment.id, row);
-  service.deps.cache.clear();
-};
+/** Drops what was cached of it: what `clear` leaves for a busy database to fall back on would be the document of before. */
+const settings = (row: Partial<EnvironmentRow>) => setEnvironment(service, row);
 beforeAll(async () => {
   api = await manage(service.url);
 });
@@ -32,7 +29,7 @@ async function register(metadata: object, token?: string): Promise<Answer> {
   const answer = await fetch(new URL('/oauth/register', service.url), { method: 'POST', headers, body: JSON.stringify(metadata) });
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Document };
 }
-const rowOf = async (answer: Answer): Promise<ClientRow> => service.deps.knex('clients').where({ id: answer.body['client_id'] }).first();
+const rowOf = async (answer: Answer): Promise<ClientRow> => service.deps.db.knex('clients').where({ id: answer.body['client_id'] }).first();
 
 async function token(attributes: object = {}): Promise<string> {
   const data = { type: 'registration_token', attributes: { name: 'Partner', ...attributes } };
@@ -142,13 +139,13 @@ describe('an initial access token', () => {
   test('is not spent by what is refused, and works no more once it is deleted or has expired', async () => {
     const one = await token({ max_uses: null, expires_at: new Date(service.clock.now().getTime() + 60_000).toISOString() });
     expect((await register({}, one)).status).toBe(400);
-    const [row] = await service.deps.knex('registration_tokens').orderBy('created_at', 'desc').limit(1);
+    const [row] = await service.deps.db.knex('registration_tokens').orderBy('created_at', 'desc').limit(1);
     expect(row.use_count).toBe(0);
     expect((await register({ redirect_uris }, one)).status).toBe(201);
     service.clock.advance(61_000);
     expect((await register({ redirect_uris }, one)).status).toBe(401);
     const other = await token({ max_uses: null });
-    const [last] = await service.deps.knex('registration_tokens').orderBy('created_at', 'desc').limit(1);
+    const [last] = await service.deps.db.knex('registration_tokens').orderBy('created_at', 'desc').limit(1);
     await api.request('DELETE', `/registration_tokens/${last.id}`);
     expect((await register({ redirect_uris }, other)).status).toBe(401);
   });
@@ -267,8 +264,8 @@ describe('clean-up', () => {
     service.clock.advance(120_000);
     await unusedClientPass(service.deps);
     expect([await remains(answer), await remains(verified)]).toEqual([false, true]);
-    expect(await service.deps.knex('clients').where({ id: own.id })).toHaveLength(1);
-    const entry = await service.deps
+    expect(await service.deps.db.knex('clients').where({ id: own.id })).toHaveLength(1);
+    const entry = await service.deps.db
       .knex('audit_logs')
       .where({ action: 'client.removed_unused', target_id: answer.body['client_id'] })
       .first();
@@ -288,8 +285,8 @@ describe('clean-up', () => {
       await giveConsent(tx, question);
       const cleaning = unusedClientPass(service.deps);
       const waits = async () =>
-        (await service.deps.knex.raw(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from clients%'`)).rows
-          .length;
+        (await service.deps.db.knex.raw(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from clients%'`))
+          .rows.length;
       await expect.poll(waits, { timeout: 5_000 }).toBeGreaterThan(0);
       return { cleaning };
     });
@@ -301,16 +298,15 @@ describe('clean-up', () => {
     const answer = await register({ redirect_uris, grant_types: ['authorization_code', 'refresh_token'] });
     const ctx = await service.context();
     const user = await addUser(ctx);
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     const client = { ...(await rowOf(answer)), client_secret: answer.body['client_secret'] as string };
     expect((await redeem(service.url, client, await allowCode(browser, client, { scope: 'openid' }))).status).toBe(200);
-    await service.deps.knex('clients').where({ id: client.id }).update({ last_used_at: service.clock.now() });
+    await service.deps.db.knex('clients').where({ id: client.id }).update({ last_used_at: service.clock.now() });
     service.clock.advance(40 * day);
     await unusedClientPass(service.deps);
     expect(await remains(answer)).toBe(true);
-    await service.deps.knex('consents').where({ client_id: client.id }).delete();
-    await service.deps.knex('refresh_tokens').where({ client_id: client.id }).delete();
+    await service.deps.db.knex('consents').where({ client_id: client.id }).delete();
+    await service.deps.db.knex('refresh_tokens').where({ client_id: client.id }).delete();
     await settings({ unused_client_lifetime: null });
     await unusedClientPass(service.deps);
     expect(await remains(answer)).toBe(true);

@@ -5,7 +5,7 @@ import express from 'express';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { updateEnvironment } from '../../src/db/tables/environments.js';
 import { transaction } from '../../src/domain/context.js';
-import { createForwardedNotes } from '../../src/domain/diagnostics/forwarded-notes.js';
+import { createForwardedNotes } from '../../src/domain/notes/forwarded.js';
 import { createServer } from '../../src/http/server.js';
 import { rememberedDocuments } from '../../src/oauth/remembered-documents.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -37,7 +37,7 @@ let url: string;
 beforeAll(async () => {
   const app = express();
   app.set('trust proxy', false);
-  alone = createServer(app, undefined, rememberedDocuments({ ...service.deps, forwarded }));
+  alone = createServer(app, undefined, rememberedDocuments({ ...service.deps, notes: { ...service.deps.notes, forwarded } }));
   await new Promise<void>((resolve) => alone.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(alone.address() as AddressInfo).port}`;
 });

@@ -6,6 +6,7 @@ import { Browser, locationParameters } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { claimsOf, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { createClientKey, unsignedJwt, type ClientKey } from '../support/signed-jwt.js';
 
 const service = sharedService();
@@ -20,8 +21,7 @@ beforeAll(async () => {
   const redirect_uris = ['https://app.example/cb', 'https://app.example/inside'];
   client = await addClient(ctx, { redirect_uris, jwks: { keys: Object.values(keys).map((key) => key.jwk) } });
   user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const ask = (request: string, extra: Record<string, string | undefined> = {}, by = browser) =>

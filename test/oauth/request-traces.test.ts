@@ -5,14 +5,16 @@ import { flushRequestTraces } from '../../src/domain/request-traces/request-trac
 import { janitorPass } from '../../src/jobs/janitor.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { randomToken } from '../../src/lib/random.js';
-import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { csrfOf, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { Api, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import type {} from '../support/service.js';
 import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { findTrace } from '../support/request-traces.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 let ctx: Context;
@@ -27,8 +29,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   [client, user] = [await addClient(ctx), await addUser(ctx)];
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const only = async (...permissions: string[]) =>
@@ -98,11 +99,11 @@ test('a scope that is left out of a request that goes on', async () => {
 });
 
 test('what goes well leaves no trace', async () => {
-  const before = (await service.deps.knex('request_traces').count())[0];
+  const before = (await service.deps.db.knex('request_traces').count())[0];
   const grant = await authorizeCode(browser, client);
   expect((await redeem(service.url, client, grant)).status).toBe(200);
   await flushRequestTraces(service.deps);
-  expect((await service.deps.knex('request_traces').count())[0]).toEqual(before);
+  expect((await service.deps.db.knex('request_traces').count())[0]).toEqual(before);
 });
 
 test('a refusal at the token endpoint is told from the authorization on, joined by the code', async () => {
@@ -152,7 +153,7 @@ test('tokens that say less than was granted leave a trace: the client is let in 
   const resource = await addResource(ctx, { identifier: 'https://less.example', user_access: 'granted' });
   await addGrant(ctx, client, resource, ['read', 'write'], 'user');
   const let_in = async (scopes: string[]) => {
-    await service.deps.knex('client_grants').where({ client_id: client.id, subject_type: 'user' }).update({ scopes });
+    await service.deps.db.knex('client_grants').where({ client_id: client.id, subject_type: 'user' }).update({ scopes });
     ctx.cache.invalidate(ctx.environment.id, 'client_grants');
   };
   const wanted = { scope: 'openid read write offline_access', resource: resource.identifier };
@@ -183,15 +184,15 @@ test('tokens that say less than was granted leave a trace: the client is let in 
   expect([less.status, (await api.get(`/request_traces/${less.headers.get('x-request-id')}`)).status]).toEqual([200, 404]);
   const held = await addResource(ctx, { identifier: 'https://held.example', user_scopes: 'held' });
   const [role] = [await api.create('roles', 'role', { name: 'Holder' })];
-  const [permission] = await service.deps.knex('permissions').where({ api_resource_id: held.id, name: 'read' });
-  await service.deps.knex('role_permissions').insert({ environment_id: ctx.environment.id, role_id: role['id'], permission_id: (permission as { id: string }).id }); // prettier-ignore
-  await service.deps.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role['id'] });
+  const [permission] = await service.deps.db.knex('permissions').where({ api_resource_id: held.id, name: 'read' });
+  await service.deps.db.knex('role_permissions').insert({ environment_id: ctx.environment.id, role_id: role['id'], permission_id: (permission as { id: string }).id }); // prettier-ignore
+  await service.deps.db.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role['id'] });
   const holding = await redeem(
     service.url,
     client,
     await authorizeCode(browser, client, { scope: 'openid read', resource: held.identifier }),
   );
-  await service.deps.knex('user_roles').where({ user_id: user.id }).delete();
+  await service.deps.db.knex('user_roles').where({ user_id: user.id }).delete();
   const unheld = await tokenRequest(service.url, client, {
     grant_type: 'refresh_token',
     refresh_token: holding.body.refresh_token as string,
@@ -213,7 +214,7 @@ test('a code that is used twice, one that came too late, and one that nobody iss
   await redeem(service.url, client, grant);
   expect((await traceOf(await redeem(service.url, client, grant)))['rule']).toBe('code_reused');
   const late = await authorizeCode(browser, client);
-  await service.deps
+  await service.deps.db
     .knex('authorization_codes')
     .whereNull('redeemed_at')
     .update({ expires_at: new Date(0) });
@@ -302,7 +303,7 @@ test('no code, verifier, secret or token is kept, wherever it came (attack 37.75
   await authorize({ scope: `openid ${refresh} ${verifier}` });
   await authorize({ client_id: refresh });
   await flushRequestTraces(service.deps);
-  const { rows } = await service.deps.knex.raw<{ rows: { text: string }[] }>('select t::text as text from request_traces t');
+  const { rows } = await service.deps.db.knex.raw<{ rows: { text: string }[] }>('select t::text as text from request_traces t');
   const dump = rows.map(({ text }) => text).join('\n');
   expect(kept.filter((one) => dump.includes(one))).toEqual([]);
 });
@@ -331,7 +332,7 @@ test('a trace is its environment’s own, whatever the request id (attack 37.756
 });
 
 test('while the database is away traces wait, and the request is answered as ever', async () => {
-  const { knex } = service.deps;
+  const { knex } = service.deps.db;
   await knex.raw('alter table request_traces rename to request_traces_away');
   const answer = await authorize({ redirect_uri: 'https://app.example/wrong' }).finally(async () => {
     // Beside the loop, which may be trying just now.
@@ -344,12 +345,12 @@ test('while the database is away traces wait, and the request is answered as eve
 test('nothing is kept for longer than seven days', async () => {
   const answer = await authorize({ redirect_uri: 'https://app.example/wrong' });
   await traceOf(answer);
-  const [row] = (await service.deps.knex('request_traces').where({ id: answer.headers.get('x-request-id') })) as {
+  const [row] = (await service.deps.db.knex('request_traces').where({ id: answer.headers.get('x-request-id') })) as {
     occurred_at: Date;
     expires_at: Date;
   }[];
   expect((row?.expires_at.getTime() ?? 0) - (row?.occurred_at.getTime() ?? 0)).toBe(7 * 86_400_000);
   service.clock.advance(7 * 86_400_000 + 1_000);
   expect((await janitorPass(service.deps))['request_traces']).toBeGreaterThan(0);
-  expect(await service.deps.knex('request_traces').where({ id: answer.headers.get('x-request-id') })).toEqual([]);
+  expect(await service.deps.db.knex('request_traces').where({ id: answer.headers.get('x-request-id') })).toEqual([]);
 });

@@ -2,12 +2,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { canonicalResource } from '../../src/lib/resource-identifier.js';
 import { findApiResourceByCanonical, updateApiResource, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
-import { addEnvironment, addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
-import { Browser, locationParameters } from '../support/browser.js';
+import { addEnvironment, addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { locationParameters } from '../support/browser.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { expectRedirectError, authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startManagedService());
 let api: Api;
@@ -22,8 +24,7 @@ beforeAll(async () => {
   client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
   await addGrant(ctx, client, notes);
   const user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(new URL(path, service.url), { headers });
@@ -78,7 +79,7 @@ describe('metadata', () => {
       const answer = await get(path);
       expect(await answer.json()).toMatchObject({ resource: `${service.url}/api`, authorization_servers: [service.url] });
     }
-    const [system] = await service.deps.knex('api_resources').where({ is_system: true });
+    const [system] = await service.deps.db.knex('api_resources').where({ is_system: true });
     expect((await get(`/oauth/resources/${system.id}/metadata`)).status).toBe(404);
   });
 

@@ -25,7 +25,7 @@ const rowsOf = async (action: string) =>
 
 /** The grant without its happy end: everything the trace must not hold. */
 async function expectSecret(...values: readonly string[]): Promise<void> {
-  const written = JSON.stringify(await service.deps.knex('audit_logs')) + service.log.join();
+  const written = JSON.stringify(await service.deps.db.knex('audit_logs')) + service.log.join();
   for (const value of values) expect(written).not.toContain(value);
 }
 

@@ -3,11 +3,13 @@ import { decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { csrfOf, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { authorizeCode, claimsOf, oauthPost, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const insecure = { [oauth.allowInsecureRequests]: true };
@@ -19,12 +21,11 @@ let as: oauth.AuthorizationServer;
 
 beforeAll(async () => {
   const ctx = await service.context();
-  await ctx.knex('environments').update({ signing_algorithms: ['RS256'] });
+  await ctx.db.knex('environments').update({ signing_algorithms: ['RS256'] });
   client = await addClient(ctx, { redirect_uris: ['https://app.example/cb'] });
   signing = await addClient(ctx, { redirect_uris: ['https://signing.example/cb'], authorization_signed_response_alg: 'RS256' });
   user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
   const issuer = new URL(service.url);
   as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
 });

@@ -4,8 +4,8 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
-import { emailStepProof, type Proof } from '../../src/domain/sessions/proofs.js';
-import { startSignIn } from '../../src/domain/sign-ins/sign-ins.js';
+import { emailStepProof, type SessionProof } from '../../src/domain/proofs/proofs.js';
+import { startSignIn } from '../../src/domain/sessions/half-sign-ins.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { Browser, locationParameters } from '../support/browser.js';
 import { addClient, addResource, type TestClient } from '../support/data.js';
@@ -38,7 +38,7 @@ const ask = (browser: Browser, extra: Asked = {}, from = client) => authorizeGet
 const by = (user: UserRow, ...methods: Parameters<typeof proofsNow>[1][]) => signedInBy(service, user, proofsNow(ctx, ...methods));
 /** A session of class 1 in which two-step is no matter: the browser is remembered. */
 const remembered = (user: UserRow) => by(user, 'password', 'device');
-const aged = (proofs: readonly Proof[], seconds: number): Proof[] =>
+const aged = (proofs: readonly SessionProof[], seconds: number): SessionProof[] =>
   proofs.map((proof) => ({ ...proof, at: new Date(new Date(proof.at).getTime() - seconds * 1000).toISOString() }));
 
 const essential = (...values: string[]) => JSON.stringify({ id_token: { acr: { essential: true, values } } });
@@ -51,7 +51,7 @@ function sentTo(response: Response): string {
 }
 
 /** The pending request goes on, whole, once more is proven. */
-async function goesOn(browser: Browser & { session_id: string }, response: Response, added: Proof[]): Promise<Response> {
+async function goesOn(browser: Browser & { session_id: string }, response: Response, added: SessionProof[]): Promise<Response> {
   const return_to = locationParameters(response).get('return_to') ?? '';
   await proveMore(service, browser, added);
   return browser.get(return_to);

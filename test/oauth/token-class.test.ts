@@ -4,7 +4,7 @@ import { updateApiResource, type ApiResourceRow } from '../../src/db/tables/api_
 import { updateClient, type ClientRow } from '../../src/db/tables/clients.js';
 import { updateUser } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
-import type { Proof } from '../../src/domain/sessions/proofs.js';
+import type { SessionProof } from '../../src/domain/proofs/proofs.js';
 import { permit } from '../support/administrators.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
@@ -24,9 +24,9 @@ beforeAll(async () => {
 });
 beforeEach(() => setEnvironment(service, { second_factor_policy: 'optional', second_factor_grace_lifetime: 0 }));
 
-const earlier = (proofs: readonly Proof[], seconds: number): Proof[] =>
+const earlier = (proofs: readonly SessionProof[], seconds: number): SessionProof[] =>
   proofs.map((proof) => ({ ...proof, at: new Date(new Date(proof.at).getTime() - seconds * 1000).toISOString() }));
-const epoch = (proof: Proof | undefined) => Math.floor(new Date(proof?.at ?? 0).getTime() / 1000);
+const epoch = (proof: SessionProof | undefined) => Math.floor(new Date(proof?.at ?? 0).getTime() / 1000);
 const kinds = ['passkey', 'recovery_codes', 'totp'] as const;
 const person = (...of: ('passkey' | 'recovery_codes' | 'totp')[]) => addUserWith(ctx, of);
 const tokensOf = async (browser: Browser, extra: Record<string, string> = {}, from = client) =>
@@ -73,8 +73,8 @@ describe('the class that a token states', () => {
     const [totp] = earlier(proofsNow(ctx, 'totp'), 60);
     const [passkey] = proofsNow(ctx, 'passkey');
     const user = await person(...kinds);
-    const times = async (proofs: (Proof | undefined)[], extra = {}) =>
-      claimsOf((await tokensOf(await signedInBy(service, user, proofs as Proof[]), extra)).id_token as string)['auth_time'];
+    const times = async (proofs: (SessionProof | undefined)[], extra = {}) =>
+      claimsOf((await tokensOf(await signedInBy(service, user, proofs as SessionProof[]), extra)).id_token as string)['auth_time'];
     expect(await times([pwd, totp])).toBe(epoch(pwd));
     expect(await times([pwd, totp, passkey])).toBe(epoch(passkey));
     expect(await times([pwd, totp, passkey], { acr_values: '2' })).toBe(epoch(pwd));
@@ -193,7 +193,7 @@ describe('a refresh', () => {
       for (const methods of [['password'], ['password', 'totp']] as const) {
         const browser = await signedInBy(service, await person('recovery_codes'), proofsNow(ctx, ...methods));
         bodies.push(await tokensOf(browser, offline));
-        await ctx.knex('sessions').where({ id: browser.session_id }).delete();
+        await ctx.db.knex('sessions').where({ id: browser.session_id }).delete();
       }
       expect(await Promise.all(bodies.map(refused))).toEqual([null, null]);
       await setEnvironment(service, { second_factor_policy: 'required' });

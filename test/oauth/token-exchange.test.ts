@@ -10,11 +10,11 @@ import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
-import { signedIn } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { auditRows } from '../support/security-events.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
@@ -328,7 +328,7 @@ describe('refusals', () => {
     const { access_token } = await tokensOf(user, orders);
     const bare = await addResource(ctx, { identifier: 'https://bare.example' });
     await addGrant(ctx, service_client, bare, ['read']);
-    const system = await ctx.knex<ApiResourceRow>('api_resources').where({ is_system: true }).first();
+    const system = await ctx.db.knex<ApiResourceRow>('api_resources').where({ is_system: true }).first();
     await addGrant(ctx, service_client, system as ApiResourceRow, ['users:read'], 'user', { token_exchange: 'impersonation' });
     for (const resource of ['https://nowhere.example', bare.identifier, `${service.url}/api`])
       expect((await exchange(access_token, { resource })).body.error).toBe('invalid_target');

@@ -3,11 +3,11 @@ import { updateClient } from '../../src/db/tables/clients.js';
 import { revokeSessions } from '../../src/db/tables/sessions.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import type { Browser } from '../support/browser.js';
-import { signedIn } from '../support/browser.js';
 import { addMachine, addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, basic, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
@@ -413,7 +413,7 @@ describe('refresh tokens', () => {
   test('a session lifetime that became shorter ends the refresh tokens of older sessions, unless offline_access was granted (attack 13.145)', async () => {
     const bound = await redeem(service.url, client, await authorizeCode(browser, client));
     const offline = await redeem(service.url, client, await authorizeCode(browser, client, { scope: 'openid offline_access' }));
-    const environments = () => ctx.knex('environments').where({ id: ctx.environment.id });
+    const environments = () => ctx.db.knex('environments').where({ id: ctx.environment.id });
     const isActive = async () => (await introspect(bound.body.refresh_token ?? '')).active;
     service.clock.advance(301_000);
     expect(await isActive()).toBe(true);

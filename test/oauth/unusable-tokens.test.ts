@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { signerFor } from '../../src/domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../src/domain/tokens/formats/jwt.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import { signedIn } from '../support/browser.js';
 import { addMachine, addClient, addEnvironment, addResource, addUser } from '../support/data.js';
 import { managementToken } from '../support/management.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
@@ -62,7 +62,7 @@ test('userinfo says who issued a token of another environment or service, and wh
   const theirs = second.environment.issuer;
   const own = await machineToken();
   const claims = JSON.parse(Buffer.from(own.split('.')[1] as string, 'base64url').toString()) as object;
-  const token = await signJwt(await signerFor(second, 'RS256'), 'at+jwt', { ...claims, iss: theirs });
+  const token = await signJwt(second, await signerFor(second, 'RS256'), 'at+jwt', { ...claims, iss: theirs });
   expect(await reasonAtUserinfo(token)).toBe(`this token was issued by ${theirs}, and this is ${service.url}`);
   expect(await reasonAtUserinfo(forged(own, {}, { iss: 'https://a.example/"\\\r\nX: 1' }))).toContain('https://a.example/????X:?1');
   expect(await reasonAtUserinfo(forged(own, { kid: 'other' }, {}))).toContain('signed by a key that');

@@ -55,12 +55,12 @@ describe('what it reaches', () => {
     expect(
       (await redeem(service.url, client, await allowCode(browser, client, { resource: closed.identifier, scope: 'read' }))).status,
     ).toBe(200);
-    expect(await service.deps.knex('audit_logs').where({ action: 'client.verified', target_id: client.id })).toHaveLength(1);
+    expect(await service.deps.db.knex('audit_logs').where({ action: 'client.verified', target_id: client.id })).toHaveLength(1);
   });
 
   test('the Management API never, in any spelling, nor with a grant (attack 30.554)', async () => {
     const client = await arrive({ registration_token_digest: null });
-    const [system] = (await service.deps.knex('api_resources').where({ is_system: true })) as [ApiResourceRow];
+    const [system] = (await service.deps.db.knex('api_resources').where({ is_system: true })) as [ApiResourceRow];
     await addGrant(await service.context(), client, system, ['users:read'], 'user');
     for (const resource of [`${service.url}/api`, `${service.url}/api/`, `${service.url.replace('http', 'HTTP')}/api`])
       await expectRedirectError(service, client, 'invalid_target', () => authorizeGet(browser, authorizeQuery(client, { resource })));
@@ -71,7 +71,7 @@ describe('what it reaches', () => {
 
   test('what it was granted counts for who vouches for it: that takes all of it, clients:write alone does not do (attack 30.900)', async () => {
     const ctx = await service.context();
-    const [system] = (await service.deps.knex('api_resources').where({ is_system: true })) as [ApiResourceRow];
+    const [system] = (await service.deps.db.knex('api_resources').where({ is_system: true })) as [ApiResourceRow];
     const granted = await arrive({ grant_types: ['client_credentials'] });
     await addGrant(ctx, granted, system, ['users:write'], 'client');
     const plain = await arrive();
@@ -81,7 +81,7 @@ describe('what it reaches', () => {
       403,
       { code: 'scope_escalation', meta: { required: ['users:write'] } },
     ]);
-    expect(await service.deps.knex('clients').where({ id: granted.id }).first('verified')).toEqual({ verified: false });
+    expect(await service.deps.db.knex('clients').where({ id: granted.id }).first('verified')).toEqual({ verified: false });
     expect((await clientsAlone.patch(`/clients/${plain.id}/verify`)).status).toBe(200);
     const holder = await manage(service.url, 'clients:read clients:write users:write');
     expect((await holder.patch(`/clients/${granted.id}/verify`)).body['data'].attributes.verified).toBe(true);
@@ -146,7 +146,7 @@ describe('its consent page', () => {
     ['\u2066\u2069', 'An application'],
   ])('shows a name as text, short and in one direction: %j (attack 30.555)', async (name, shown) => {
     const html = await page(await arrive({ name: name.replaceAll('\0', '') }));
-    expect(html).toContain(`Let ${shown} use your account?`);
+    expect(html).toContain(`Allow ${shown} to access your account?`);
     expect(html).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]|<b>Bank/);
   });
 
@@ -186,7 +186,7 @@ describe('its consent page', () => {
         authorizeGet(browser, authorizeQuery(client, { ...challenge, prompt: 'none' })),
       );
       // The person finds it, and can end it.
-      expect(await service.deps.knex('consents').where({ client_id: client.id })).toMatchObject([{ scopes: [] }]);
+      expect(await service.deps.db.knex('consents').where({ client_id: client.id })).toMatchObject([{ scopes: [] }]);
     }
   });
 
@@ -209,7 +209,7 @@ describe('the page that asks for a device', () => {
 
   test('says that nobody vouches for the application, without logo and links, Cancel first', async () => {
     const html = await asked(await arriveOnDevice({ name: 'Your\u202e Bank', logo_uri: 'https://evil.example/bank.svg' }));
-    expect(html).toContain('Let Your Bank use your account?');
+    expect(html).toContain('Allow Your Bank to access your account?');
     expect(html).toContain('Not verified');
     expect(html).toMatch(/registered itself on \d{1,2} \w+ \d{4}/);
     expect(html).not.toContain('evil.example');
@@ -228,12 +228,12 @@ describe('the page that asks for a device', () => {
   });
 });
 
-describe('the page Arrivals', () => {
+describe('the page of self-registered clients', () => {
   async function signedIn(): Promise<Browser> {
     const ctx = await service.context();
     const user = await addUser(ctx);
-    const [role] = await ctx.knex('roles').where({ name: 'administrator', environment_id: ctx.environment.id });
-    await ctx.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role.id });
+    const [role] = await ctx.db.knex('roles').where({ name: 'administrator', environment_id: ctx.environment.id });
+    await ctx.db.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role.id });
     const administrator = new Browser(service.url);
     await administrator.login(user.email, password);
     return administrator;
@@ -242,24 +242,24 @@ describe('the page Arrivals', () => {
   test('lets clients connect and stops that, lists who came, verifies and disables', async () => {
     const administrator = await signedIn();
     const [one, other] = [await arrive({ name: 'First\u202e comer' }), await arrive({ name: 'Second comer' })];
-    const read = async () => (await administrator.get('/dashboard/arrivals')).text();
+    const read = async () => (await administrator.get('/dashboard/self_registered_clients')).text();
     const html = await read();
     expect(html).toContain('First comer');
     const _csrf = csrfOf(html);
-    const policy = async () => (await service.deps.knex('environments').where({ is_default: true }).first()).client_registration_policy;
+    const policy = async () => (await service.deps.db.knex('environments').where({ is_default: true }).first()).client_registration_policy;
     expect(await policy()).toBe('off');
-    expect((await administrator.post('/dashboard/arrivals', { _csrf, connect: 'on' })).status).toBe(303);
+    expect((await administrator.post('/dashboard/self_registered_clients', { _csrf, connect: 'on' })).status).toBe(303);
     expect([await policy(), (await read()).includes('Stop letting MCP clients connect')]).toEqual(['open', true]);
-    await administrator.post('/dashboard/arrivals', { _csrf, connect: 'off' });
+    await administrator.post('/dashboard/self_registered_clients', { _csrf, connect: 'off' });
     expect(await policy()).toBe('off');
-    await administrator.post(`/dashboard/arrivals/${one.id}/verify`, { _csrf });
-    await administrator.post(`/dashboard/arrivals/${other.id}/disable`, { _csrf });
-    const rows = await service.deps.knex('clients').whereIn('id', [one.id, other.id]).orderBy('created_at').select('verified', 'status');
+    await administrator.post(`/dashboard/self_registered_clients/${one.id}/verify`, { _csrf });
+    await administrator.post(`/dashboard/self_registered_clients/${other.id}/disable`, { _csrf });
+    const rows = await service.deps.db.knex('clients').whereIn('id', [one.id, other.id]).orderBy('created_at').select('verified', 'status');
     expect(rows).toEqual([
       { verified: true, status: 'enabled' },
       { verified: false, status: 'disabled' },
     ]);
-    expect((await administrator.post(`/dashboard/arrivals/${one.id}/erase`, { _csrf })).status).toBe(404);
-    expect((await administrator.post(`/dashboard/arrivals/${one.id}/disable`, {})).status).toBe(403);
+    expect((await administrator.post(`/dashboard/self_registered_clients/${one.id}/erase`, { _csrf })).status).toBe(404);
+    expect((await administrator.post(`/dashboard/self_registered_clients/${one.id}/disable`, {})).status).toBe(403);
   });
 });

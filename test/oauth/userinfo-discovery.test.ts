@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { updateUser } from '../../src/db/tables/users.js';
-import { signedIn } from '../support/browser.js';
 import { addMachine, addClient, addResource, addUser } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);

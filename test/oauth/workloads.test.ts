@@ -125,7 +125,7 @@ describe('keys', () => {
     const trusted = await insertTrustedIssuer(ctx.scope, { ...stamp(), name: 'Dead', issuer: dead.url });
     const row = { client_id: pod.id, trusted_issuer_id: trusted.id, audience: aud(), claims: { sub: 'worker' } };
     await insertFederatedCredential(ctx.scope, { ...stamp(), ...row });
-    const error = async () => (await ctx.knex('trusted_issuers').where({ id: trusted.id }).first()).last_error as string | null;
+    const error = async () => (await ctx.db.knex('trusted_issuers').where({ id: trusted.id }).first()).last_error as string | null;
     dead.publish(null);
     const assertion = await dead.sign({ aud: aud(), sub: 'worker' });
     expect((await asGrant(assertion)).body).toMatchObject({

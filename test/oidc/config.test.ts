@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pass } from '../support/conformance/findings.js';
 import { startProvider, type Provider } from '../support/conformance/provider.js';
 import { runModule, type Run } from '../support/conformance/run.js';
+import { setEnvironment } from '../support/signed-in.js';
 import { grants } from '../../src/oauth/grants/index.js';
 
 /** Members that the certification suite's schema knows, and the one that the interface demands beside them. */
@@ -77,9 +78,7 @@ describe('over https', () => {
 
   test('the registration endpoint is listed only where it is switched on, and answers 404 elsewhere', async () => {
     const { service } = provider;
-    const staging = await service.context();
-    await service.deps.knex('environments').where({ id: staging.environment.id }).update({ dynamic_registration_enabled: false });
-    service.deps.cache.clear();
+    await setEnvironment(service, { dynamic_registration_enabled: false });
     try {
       const response = await provider.fetch(`${provider.origin}/.well-known/openid-configuration`);
       expect(await response.json()).not.toHaveProperty('registration_endpoint');
@@ -90,8 +89,7 @@ describe('over https', () => {
       });
       expect(refused.status).toBe(404);
     } finally {
-      await service.deps.knex('environments').where({ id: staging.environment.id }).update({ dynamic_registration_enabled: true });
-      service.deps.cache.clear();
+      await setEnvironment(service, { dynamic_registration_enabled: true });
     }
   });
 

@@ -19,7 +19,7 @@ async function logIn(run: Run, extra: Record<string, unknown> = {}): Promise<Log
 }
 
 /** What the page says then, which a reviewer looks for on the screenshot. */
-const unregistered = 'an address that isn&#39;t registered for it';
+const unregistered = 'an address that isn’t registered for it';
 
 const endSession = (run: Run, parameters: Record<string, string>) =>
   run.agent.visit(`${run.endpoint('end_session')}?${new URLSearchParams(parameters).toString()}`);

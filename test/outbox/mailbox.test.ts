@@ -1,4 +1,5 @@
 // Who may read captured mail: a program on this machine that uses the service's own address, and nobody else.
+import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -39,7 +40,7 @@ describe('DEV_MAILBOX=local', () => {
   test('answers a direct caller on this machine at the address of its environment', async () => {
     expect(await statusOf(service)).toBe(200);
     const second = await addEnvironment(service.deps, 'second');
-    await service.deps.knex('environments').where({ id: second.environment.id }).update({ kind: 'development' });
+    await service.deps.db.knex('environments').where({ id: second.environment.id }).update({ kind: 'development' });
     await expect.poll(() => statusOf(service, { host: `second.${service.config.baseHost}` })).toBe(200);
   });
 
@@ -104,7 +105,7 @@ describe('DEV_MAILBOX=local', () => {
     const relayed = { host: service.config.baseHost, 'x-forwarded-for': '192.0.2.1', 'x-request-id': 'same' };
     const ask = async (path: string) =>
       (await fromAddress('127.0.0.1', `http://127.0.0.1:${service.config.port}${path}`, { headers: relayed })).text;
-    expect(await ask('/dev/mailbox')).toBe(await ask('/dev/other'));
+    for (const path of ['/dev/mailbox', `/dev/mailbox/${randomUUID()}`]) expect(await ask(path)).toBe(await ask('/dev/other'));
     expect(await ask('/')).not.toContain('/dev/mailbox');
     expect(await (await fetch(service.url)).text()).toContain('/dev/mailbox');
   });
@@ -181,7 +182,7 @@ test('DEV_MAILBOX=off: nobody; on: every caller, while the rest holds', async ()
   expect(await statusOf(await beside({ DEV_MAILBOX: 'off' }))).toBe(404);
   const open = await beside({ DEV_MAILBOX: 'on' });
   expect(await statusOf(open, { 'x-forwarded-for': '192.0.2.1', host: 'identity-provider:3000' })).toBe(200);
-  await service.deps.knex('environments').update({ kind: 'staging' });
+  await service.deps.db.knex('environments').update({ kind: 'staging' });
   await expect.poll(() => statusOf(open)).toBe(404);
   await expect.poll(() => statusOf(service)).toBe(404);
 });

@@ -92,7 +92,7 @@ beforeAll(async () => {
   });
   const at = { id: randomUUID(), session_id: randomUUID(), user_id: user.id, created_at: new Date(), next_attempt_at: new Date() };
   const environment_id = ctx.environment.id;
-  await ctx
+  await ctx.db
     .knex('backchannel_logouts')
     .insert({ ...at, environment_id, client_id: 'shop', logout_uri: receiver.url, issuer: ctx.environment.issuer });
   await opened.close();

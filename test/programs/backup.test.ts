@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadInto } from '../../src/db/backup/load.js';
 import { listTables, ownTables } from '../../src/db/backup/tables.js';
 import { createKnex } from '../../src/db/connection/knex.js';
-import { migrationNames } from '../../src/db/migrations/migrate.js';
+import { migrate, migrateInTransaction, migrationNames } from '../../src/db/migrations/migrate.js';
 import { createSealer, type Sealer } from '../../src/lib/seal.js';
 import { readArchive, writeArchive, type Member } from '../../src/process/backup/archive.js';
 import { checkBackup, memberNames } from '../../src/process/backup/contents.js';
@@ -131,7 +131,7 @@ describe('a backup', () => {
     let over = false;
     const writing = (async () => {
       for (; !over;)
-        await ctx.knex.transaction(async (trx) => {
+        await ctx.db.knex.transaction(async (trx) => {
           const user = await addUser({ ...ctx, scope: { ...ctx.scope, knex: trx } }, { email: `moment-${randomUUID()}@example.com` });
           await trx('roles').insert({
             environment_id: ctx.environment.id,
@@ -268,13 +268,32 @@ const withManifest = (members: Member[], change: (manifest: Manifest) => Manifes
 
 test('of the last schema before the baseline can be restored and taken over, of an older one is refused', async () => {
   const earlier = earlierMigrations();
-  const of = (name: string, migrations: string[]) =>
-    changed(name, (members) => withManifest(members, (manifest) => ({ ...manifest, migrations }), secretKey));
-  const [target, same] = [await emptyDatabase(), await emptyDatabase()];
-  await restore(await of('earlier', earlier), target, true);
-  await restore(file, same, true);
-  expect(await tableContents(target)).toEqual(await tableContents(same));
-  await expect(checkBackup(await of('older', earlier.slice(0, -1)), createSealer(secretKey))).rejects.toThrow(
+  const [environment, at] = [randomUUID(), new Date()];
+  const stamps = { created_at: at, updated_at: at };
+  const [origin, target] = [await emptyDatabase(), await emptyDatabase()];
+  const knex = createKnex({ url: origin, poolMax: 2 });
+  await knex.transaction((trx) => migrateInTransaction(trx, ['0001_baseline']));
+  await knex('environments').insert({ ...stamps, id: environment, name: 'One', slug: 'one', kind: 'staging' });
+  await knex('users').insert({
+    ...stamps,
+    environment_id: environment,
+    id: randomUUID(),
+    email: 'a@example.com',
+    email_key: 'a@example.com',
+  });
+  await knex('knex_migrations').delete();
+  await knex('knex_migrations').insert(earlier.map((name) => ({ name, batch: 1, migration_time: knex.fn.now() })));
+  const path = join(directory, 'earlier');
+  await take(path, origin);
+  await restore(path, target, true);
+  const restored = createKnex({ url: target, poolMax: 2 });
+  for (const each of [knex, restored]) await migrate(each).finally(() => each.destroy());
+  const { knex_migrations: _, ...contents } = await tableContents(origin);
+  expect(await tableContents(target)).toMatchObject(contents);
+  const older = await changed('older', (members) =>
+    withManifest(members, (manifest) => ({ ...manifest, migrations: earlier.slice(0, -1) }), secretKey),
+  );
+  await expect(checkBackup(older, createSealer(secretKey))).rejects.toThrow(
     `Check out the last commit that has migrations/${earlier.at(-1)}.sql`,
   );
 });

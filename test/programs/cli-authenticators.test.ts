@@ -64,7 +64,7 @@ test('a file is checked, moved in once, listed, and somebody who lost it all is 
 
 test('the lines of docs/how-to/sign-in-methods.md are right', async () => {
   const ctx = await service.context();
-  await ctx.knex('users').whereIn('email_key', ['ada@example.com', 'grace@example.com']).delete();
+  await ctx.db.knex('users').whereIn('email_key', ['ada@example.com', 'grace@example.com']).delete();
   for (const email of ['ada@example.com', 'grace@example.com']) await addUser(ctx, { email });
   const guide = await readFile('docs/how-to/sign-in-methods.md', 'utf8');
   const lines = /```jsonl\n([\s\S]*?)\n```/.exec(guide)?.[1]?.replaceAll('id.example.com', new URL(ctx.environment.issuer).hostname) ?? '';

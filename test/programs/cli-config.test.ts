@@ -226,7 +226,7 @@ test('what a terminal would obey is shown as what it is (attack 33.699)', async 
   const api = await manage(service.url);
   const role = await api.create('roles', 'role', { name: 'evil' });
   // From when names could hold anything.
-  await service.deps
+  await service.deps.db
     .knex('roles')
     .where({ id: role['id'] as string })
     .update({ name: 'evil \u009b2J\u202e' });

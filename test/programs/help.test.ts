@@ -24,8 +24,8 @@ async function said(name: string, ...words: string[]) {
   return { status, stdout, stderr, names };
 }
 
-test('there are ten commands', () => {
-  expect(programs).toHaveLength(10);
+test('there are eleven commands', () => {
+  expect(programs).toHaveLength(11);
 });
 
 test.each(programs)('%s --help loads nothing of the service, nor what talks to a database', async (name) => {

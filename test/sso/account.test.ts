@@ -47,7 +47,7 @@ describe('connecting', () => {
     const [identity] = await listIdentities(ctx, user.id);
     expect(identity).toMatchObject({ subject: `sub of ${user.id}`, email: 'other@corp.example' });
     const mails = await mailTo(service.url, user.email);
-    expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('now signs you in')]);
+    expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('You can now sign in')]);
     expect((await loginThrough(new Browser(service.url), connection)).headers.get('location')).toBe('/account');
     const html = await (await browser.get('/account')).text();
     expect(html).not.toContain(`/auth/sso/${connection.id}/connect`);

@@ -81,17 +81,17 @@ describe('a connection that is limited to customer.example', () => {
     const user = await addUser(ctx, { email });
     expect(await answers()).toEqual(unknown);
     for (const changes of [{ email_verified: false }, { password_hash: null }, { status: 'blocked' }]) {
-      await ctx.knex('users').where({ id: user.id }).update(changes);
+      await ctx.db.knex('users').where({ id: user.id }).update(changes);
       expect(await answers()).toEqual(unknown);
     }
     for (const account_linking of ['never', 'verified_email'] as const) {
       await set(limited, { account_linking });
       expect(await answers()).toEqual(unknown);
     }
-    await ctx.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: false });
+    await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: false });
     service.deps.cache.clear();
     expect(await answers(`nobody-${uuidv7(1)}@bigbank.example`)).toEqual(unknown);
-    await ctx.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: true });
+    await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ registration_enabled: true });
     service.deps.cache.clear();
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   });
@@ -151,7 +151,7 @@ test.each<[string, Partial<ConnectionRow>]>([
   expect(first.headers.get('location')).toContain('/login/verify');
   await set(connection, change);
   const code = { method: 'totp', code: totpCode(secret, service.clock.now()) };
-  expect((await browser.postJson('/login/verify', code, { origin: service.url })).status).toBe(200);
+  expect((await browser.postJson('/login/verify', code, { origin: service.url })).status).toBe(410);
   expect(await listIdentities(ctx, user.id)).toEqual([]);
   await set(connection, { domains: [] });
 });

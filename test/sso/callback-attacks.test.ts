@@ -342,7 +342,7 @@ describe('linking', () => {
     expect(await findUser(ctx.scope, user.id)).toMatchObject({ first_name: 'Ada', login_count: 2 });
     // The second browser is told of by a mail of its own.
     const mails = (await mailTo(service.url, 'both@corp.example')).filter(({ subject }) => !subject.startsWith('New sign-in'));
-    expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('now signs you in')]);
+    expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('You can now sign in')]);
     expect(mails[0]?.text).toContain(`${service.url}/account`);
   });
 

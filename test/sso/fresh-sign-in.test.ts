@@ -4,7 +4,7 @@ import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findSession, type SessionRow } from '../../src/db/tables/sessions.js';
 import { table } from '../../src/db/scope.js';
 import type { Actor } from '../../src/domain/actor.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import type { Refusal } from '../../src/domain/refusal.js';
 import { requireRecentSignIn } from '../../src/domain/sessions/recent-sign-in.js';
@@ -252,7 +252,7 @@ test.each(['github', 'oauth2'] as const)(
       const refused = await browser.get(`/auth/sso/${plain.id}?${new URLSearchParams({ return_to })}`);
       const html = await refused.clone().text();
       expect([refused.status, await codeOf(refused)]).toEqual([403, 'sso_access_denied']);
-      expect(html).toContain('Hub has no way to say when you signed in there. Sign in another way.');
+      expect(html).toContain('Hub can’t tell us when you signed in there. Sign in another way.');
       expect(html).toContain('href="/login?return_to=');
     }
     expect((await browser.get(`/auth/sso/${plain.id}?prompt=login&return_to=%2Fdashboard`)).status).toBe(403);

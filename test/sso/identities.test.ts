@@ -83,7 +83,7 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await listEnabledConnections(scope)).toEqual([]);
   expect(await findIdentity(scope, connection.id, 'x')).toBeNull();
   expect(await listIdentitiesOfUser(scope, user.id)).toEqual([]);
-  expect(await updateIdentity(scope, identity.id, { email: 'eve@corp.example' })).toBeNull();
+  expect(await updateIdentity(scope, { id: identity.id }, { email: 'eve@corp.example' })).toBeNull();
   expect(await removeIdentity(scope, user.id, identity.id)).toBe(false);
   expect(await lockUser(scope, user.id)).toBeNull();
   const redeem = (from: typeof scope) => redeemSsoFlow(from, flow.state_digest, flow.browser_digest, ctx.clock.now());

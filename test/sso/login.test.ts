@@ -42,7 +42,7 @@ beforeAll(async () => {
   client = await addClient(ctx, { first_party: true });
   // Events are kept for those who asked for them.
   const now = ctx.clock.now();
-  const secret_sealed = ctx.sealer.seal('whsec_', 'webhooks/nowhere');
+  const secret_sealed = ctx.crypto.sealer.seal('whsec_', 'webhooks/nowhere');
   const times = { created_at: now, updated_at: now };
   await insertWebhook(ctx.scope, {
     id: uuidv7(now.getTime()),
@@ -332,7 +332,7 @@ test('a secret that this key does not open, or an endpoint that is no address: 5
 test('what came of asking the provider is counted by day and connection; a person who says no is nobody’s failure', async () => {
   const counts = async (label: string) => {
     await flushDailyStats(service.deps);
-    const rows = (await ctx.knex('daily_stats').where({ label }).orderBy('name')) as { name: string; count: string }[];
+    const rows = (await ctx.db.knex('daily_stats').where({ label }).orderBy('name')) as { name: string; count: string }[];
     return rows.map(({ name, count }) => `${name} ${count}`);
   };
   const own = await addConnection(ctx, { issuer: scripted.url });

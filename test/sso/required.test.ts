@@ -1,16 +1,17 @@
 // `required`: the addresses of a connection's domains sign in through it alone, and nothing else tells them from unknown ones.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listIdentities } from '../../src/domain/connections/identities.js';
-import { startPasswordReset } from '../../src/domain/passwords/reset.js';
+import { startPasswordReset } from '../../src/domain/credentials/password-reset.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { update } from '../../src/db/scope.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { Browser, csrfOf, signedIn } from '../support/browser.js';
+import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { codeOf, loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 

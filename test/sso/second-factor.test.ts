@@ -5,15 +5,16 @@ import { listIdentities, linkIdentity } from '../../src/domain/connections/ident
 import { acrOf } from '../../src/domain/sessions/authentication-context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findSession } from '../../src/db/tables/sessions.js';
-import { updateUser, type UserRow } from '../../src/db/tables/users.js';
+import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { digest } from '../../src/lib/digest.js';
 import { findSessionByToken } from '../../src/db/tables/sessions.js';
-import { providerTrust } from '../../src/sso/provider-trust.js';
+import { providerTrust } from '../../src/domain/sign-ins/provider-trust.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, password, type TestClient } from '../support/data.js';
 import { claimsOf, redeem } from '../support/oauth.js';
+import { addTwoStepUser, totpCode } from '../support/factors.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { addUserWith, setEnvironment } from '../support/signed-in.js';
 import { codeOf, loginThrough } from '../support/sso.js';
@@ -118,7 +119,7 @@ test.each(['asserted', 'provider'] as const)(
       expect([through, domain, (await comeIn({ ...user, email }, through, says)).to]).toEqual([through, domain, expected]);
     }
     for (const name of ['limited', 'any']) delete connections[name];
-    await ctx.knex('connections').whereRaw(`domains <> '{}'`).update({ domains: [] });
+    await ctx.db.knex('connections').whereRaw(`domains <> '{}'`).update({ domains: [] });
     ctx.cache.invalidate(ctx.environment.id, 'connections');
   },
 );
@@ -156,7 +157,7 @@ test('a provider’s phr, mfa and pop are kept for show, and are none of ours (a
 test('a session of before, whose provider said phr, is of class 1 (attack 25.592)', async () => {
   const { browser } = await comeIn(await linked(), 'own', { acr: 'phr', amr: ['mfa'] });
   const { id } = await sessionOf(browser);
-  await ctx.knex('sessions').where({ id }).update({ proofs: '[]', acr: 'phr' });
+  await ctx.db.knex('sessions').where({ id }).update({ proofs: '[]', acr: 'phr' });
   const before = await findSession(ctx.scope, id);
   expect(before && acrOf(before)).toBe('1');
   const required = await addClient(ctx, { required_acr: 'phr' });
@@ -180,6 +181,25 @@ test('provider: nothing is asked after it, and the class is 1', async () => {
     const { browser, to } = await comeIn(user, 'provider', { acr: 'phr', amr: ['mfa'] });
     expect([to, acrOf(await sessionOf(browser))]).toEqual(['/account', '1']);
   }
+});
+
+test('an account at a provider is used once the sign-in is whole, not before; the profile follows then (specification 4.12.10)', async () => {
+  const { id: connection_id } = (connections['synced'] = await addConnection(ctx, { issuer: upstream.url, profile_sync: 'on_login' }));
+  const { user, secret } = await addTwoStepUser(service, { first_name: 'Old' });
+  const identity = await linkIdentity(ctx, user.id, { connection_id, subject: user.id, email: null, claims: {}, generation: 1 });
+  upstream.claims = { sub: user.id, email: user.email, email_verified: true, given_name: 'New' };
+  const browser = new Browser(service.url);
+  const asked = await loginThrough(browser, connection('synced'));
+  expect(asked.headers.get('location')).toBe('/login/verify');
+  const kept = async () => {
+    const [account] = await listIdentities(ctx, user.id);
+    return [account?.last_login_at, account?.email, (await findUser(ctx.scope, user.id))?.first_name];
+  };
+  expect([identity.last_login_at, await kept()]).toEqual([null, [null, null, 'Old']]);
+  const code = totpCode(secret, service.clock.now());
+  expect((await browser.postJson('/login/verify', { method: 'totp', code })).status).toBe(200);
+  expect(await kept()).toEqual([expect.any(Date), user.email, 'New']);
+  delete connections['synced'];
 });
 
 describe('linking', () => {

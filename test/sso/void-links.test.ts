@@ -6,12 +6,13 @@ import { findConnection, updateConnection, type ConnectionRow } from '../../src/
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
-import { Browser, csrfOf, signedIn } from '../support/browser.js';
+import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
 import { manage, type Api } from '../support/management.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { signedIn } from '../support/signed-in.js';
 import { codeOf, loginThrough, throughProvider, startAt } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
@@ -64,7 +65,7 @@ describe('a connection that is led to another server', () => {
     const asked = await login(browser);
     const html = await asked.text();
     expect([asked.status, hasSession(browser)]).toEqual([200, false]);
-    expect(html).toContain('Since you connected Corp, its settings have changed or your email address was confirmed');
+    expect(html).toContain('Since you connected Corp, its settings changed or your email address was confirmed');
     const form = { _csrf: csrfOf(html), link: linkOf(html) };
     for (const wrong of [
       { email: user.email, password: 'wrong' },
@@ -80,7 +81,7 @@ describe('a connection that is led to another server', () => {
     expect(await listIdentities(ctx, user.id)).toMatchObject([{ proven: true, generation: 2 }]);
     expect((await login()).status).toBe(303);
     const subjects = (await mailTo(service.url, user.email)).map(({ subject }) => subject);
-    expect(subjects.filter((subject) => subject.includes('Corp now signs you in'))).toHaveLength(2);
+    expect(subjects.filter((subject) => subject.includes('with Corp'))).toHaveLength(2);
   });
 
   test('the page names nobody: it says what the provider says, not whose account it is', async () => {
@@ -114,7 +115,7 @@ describe('a connection that is led to another server', () => {
     const browser = new Browser(service.url);
     const answer = await login(browser);
     expect([answer.status, hasSession(browser)]).toEqual([200, false]);
-    expect(await answer.text()).toContain('There is already an account');
+    expect(await answer.text()).toContain('There’s already an account');
   });
 
   test('a form that was opened before the change proves nothing after it', async () => {
@@ -131,7 +132,7 @@ describe('a connection that is led to another server', () => {
     await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });
     const browser = await signedIn(service, user);
     const html = await (await browser.get('/account')).text();
-    expect(html).toContain('Connect again: Corp');
+    expect(html).toContain('Reconnect Corp');
     const leaving = await browser.post(`/auth/sso/${connection.id}/connect`, { _csrf: csrfOf(html) });
     const back = await throughProvider(new URL((leaving.headers.get('refresh') as string).replace('0; url=', '')));
     expect((await browser.get(back.pathname + back.search)).status).toBe(303);
@@ -171,7 +172,7 @@ test.each(identityDeciding)(
 );
 
 test('the last usable way in is none that is void', async () => {
-  await ctx.knex('users').where({ id: user.id }).update({ password_hash: null });
+  await ctx.db.knex('users').where({ id: user.id }).update({ password_hash: null });
   const other = await addConnection(ctx, { issuer: honest.url });
   expect((await loginThrough(new Browser(service.url), other)).status).toBe(303);
   await patch(narrow, connection.id, { issuer: evil.url, provider_client_secret: providerSecret });

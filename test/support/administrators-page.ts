@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import type { Context } from '../../src/domain/context.js';
 import { permit } from './administrators.js';
 import { axeViolations } from './axe.js';

@@ -3,9 +3,10 @@ import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { addRolePermissions, addUserRoles, insertRole } from '../../src/db/tables/roles.js';
 import type { Context } from '../../src/domain/context.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { signedIn, type Browser } from './browser.js';
+import { type Browser } from './browser.js';
 import { addUser } from './data.js';
 import type { TestService } from './service.js';
+import { signedIn } from './signed-in.js';
 
 /** Gives the user a role with exactly these Management permissions. */
 export async function permit(ctx: Context, user_id: string, ...names: string[]): Promise<void> {

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { password } from './data.js';
 
 /** A browser without a screen: keeps cookies, doesn't follow redirects, sends what a browser sends with a form. */
 export class Browser {
@@ -52,13 +51,6 @@ export class Browser {
   login(email: string, password: string, return_to = ''): Promise<Response> {
     return this.submit('/login', { email, password, return_to });
   }
-}
-
-/** A browser in which a user of `addUser` has signed in. */
-export async function signedIn(service: { readonly url: string }, user: { readonly email: string }): Promise<Browser> {
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
-  return browser;
 }
 
 /** The CSRF token of a page. */

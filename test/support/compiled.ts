@@ -14,7 +14,7 @@ declare module 'vitest' {
 }
 
 /** The project beside the compiled files: what they look for, by their place in it. */
-export const beside = ['data', 'docs', 'migrations', 'node_modules', 'package.json', 'public', 'views'];
+export const beside = ['data', 'docs', 'examples', 'migrations', 'node_modules', 'package.json', 'public', 'views'];
 
 /** A directory of this run; it is empty until a test wants a process. */
 export function setup(project: TestProject): () => void {
@@ -28,7 +28,7 @@ export function setup(project: TestProject): () => void {
  * compiled by the first test that asks: it starts in less than half the time. Scripts run the sources.
  */
 export async function programArguments(
-  name: 'main' | `programs/${'backup' | 'cli' | 'demo' | 'docs' | 'doctor' | 'migrate' | 'rekey' | 'restore' | 'sbom' | 'seed'}`,
+  name: 'main' | `programs/${'backup' | 'cli' | 'demo' | 'docs' | 'doctor' | 'migrate' | 'rekey' | 'restore' | 'sbom' | 'seed' | 'texts'}`,
 ): Promise<string[]> {
   if (process.env['VITEST'] === undefined) return ['--import', 'tsx', `src/${name}.ts`];
   return ['--enable-source-maps', join(await compiled(inject('compiled')), `${name}.js`)];

@@ -1,4 +1,4 @@
-import { providerSecretPlace } from '../../src/domain/connections/connections.js';
+import { providerSecretAad } from '../../src/domain/connections/connections.js';
 import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { insert } from '../../src/db/scope.js';
@@ -22,7 +22,7 @@ export async function addConnection(
     display_name: 'Example Corporation',
     strategy: 'oidc',
     provider_client_id: 'the-service',
-    provider_client_secret_sealed: secret === null ? null : ctx.sealer.seal(secret, providerSecretPlace(id)),
+    provider_client_secret_sealed: secret === null ? null : ctx.crypto.sealer.seal(secret, providerSecretAad(id)),
     issuer: 'https://id.corp.example',
     account_linking: 'verified_email',
     trusted: true,

@@ -1,7 +1,7 @@
 // The service as a process that kills itself at one point of a delivery: argv is the point.
 import { createLogger } from '../../src/platform/log/logger.js';
 import { readConfig } from '../../src/config.js';
-import { statementObserver } from '../../src/db/scope.js';
+import { observeStatements } from './statements.js';
 import { createGuardedFetch } from '../../src/platform/fetch/fetch.js';
 import { createDeps, prepareDatabase, startService } from '../../src/process/service.js';
 
@@ -21,8 +21,8 @@ const fetch: typeof guarded = {
 };
 const deps = createDeps(config, createLogger(config), { url, directUrl: url, secretKey: config.secretKey ?? '' }, { fetch });
 await prepareDatabase(deps, url);
-statementObserver.observe = (text) => {
+observeStatements((text) => {
   if (point === 'claiming' && text.includes('lease_due_deliveries')) die();
   if (point === 'recording' && text.includes('webhook_delivery_attempts')) setImmediate(die);
-};
+});
 await startService(deps, url);

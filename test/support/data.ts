@@ -4,7 +4,7 @@ import { insertClient, type ClientRow } from '../../src/db/tables/clients.js';
 import { insertEnvironment } from '../../src/db/tables/environments.js';
 import { insertPermission } from '../../src/db/tables/permissions.js';
 import { insertUser, type UserRow } from '../../src/db/tables/users.js';
-import { prepareEnvironment } from '../../src/domain/environments/bootstrap.js';
+import { prepareEnvironment } from '../../src/domain/configuration/bootstrap.js';
 import type { Context, Deps } from '../../src/domain/context.js';
 import { digest } from '../../src/lib/digest.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
@@ -19,7 +19,7 @@ export const password = 'correct horse battery staple';
 
 export async function addUser(ctx: Context, row: Partial<UserRow> = {}): Promise<UserRow> {
   const email = row.email ?? `user-${randomToken('').slice(0, 8).toLowerCase()}@example.com`;
-  const password_hash = await ctx.passwords.hash(password);
+  const password_hash = await ctx.crypto.passwords.hash(password);
   return insertUser(ctx.scope, {
     ...stamp(ctx),
     email,
@@ -93,6 +93,6 @@ export async function addMachine(ctx: Context, resource: ApiResourceRow, row: Pa
 
 /** A second environment, reached at `<slug>.localhost`. */
 export async function addEnvironment(deps: Deps, slug: string): Promise<Context> {
-  const row = await insertEnvironment(deps.knex, { ...stamp(deps), name: slug, slug, kind: 'staging' });
+  const row = await insertEnvironment(deps.db.knex, { ...stamp(deps), name: slug, slug, kind: 'staging' });
   return prepareEnvironment(deps, row.id);
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CheckId } from '../../src/domain/diagnostics/check-ids.js';
 import { diagnose, type Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
-import { openInstallation } from '../../src/process/look-at-installation.js';
+import { openInstallation } from '../../src/process/open-installation.js';
 import { exitCodeOf } from '../../src/programs/doctor/report.js';
 import { programArguments } from './compiled.js';
 

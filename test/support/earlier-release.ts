@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { earlier } from '../../src/db/migrations/baseline.js';
+import { earlierReleases } from '../../src/db/migrations/baseline.js';
 
 /** As many names as there were migrations before the baseline, ending with the last of them: a database knows no more of them. */
 export const earlierMigrations = (): string[] => [
-  ...Array.from({ length: earlier.count - 1 }, (_, i) => `${String(i + 1).padStart(4, '0')}_earlier`),
-  earlier.last,
+  ...Array.from({ length: earlierReleases.count - 1 }, (_, i) => `${String(i + 1).padStart(4, '0')}_earlier`),
+  earlierReleases.last,
 ];
 
 const git = (...words: string[]): string | null => {

@@ -10,7 +10,7 @@ export async function subscribe(service: TestService, events: string[]): Promise
   const now = ctx.clock.now();
   const id = uuidv7(now.getTime());
   const secret = Buffer.from('whsec_unused');
-  await ctx.knex('webhooks').insert({
+  await ctx.db.knex('webhooks').insert({
     environment_id: ctx.environment.id,
     id,
     name: 'Recorder',
@@ -25,6 +25,6 @@ export async function subscribe(service: TestService, events: string[]): Promise
 
 /** The stored events about the user, oldest first. */
 export async function eventsOf(service: TestService, user_id: string): Promise<StoredEvent[]> {
-  const rows = (await service.deps.knex('events').orderBy('id').select('body')) as { body: string }[];
+  const rows = (await service.deps.db.knex('events').orderBy('id').select('body')) as { body: string }[];
   return rows.map((row) => JSON.parse(row.body) as StoredEvent).filter((event) => event.data['id'] === user_id);
 }

@@ -6,11 +6,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
+import { sendFramedMail } from '../../src/http/pages/framed-mail.js';
 import { languageOf } from '../../src/http/pages/language.js';
 import { createPageRenderer, isForOperators } from '../../src/http/pages/pages.js';
 import { createAssets } from '../../src/http/pages/static.js';
 import { inLanguage } from './in-language.js';
-import { samplePages } from './sample-pages.js';
+import { messages, samplePages } from './sample-pages.js';
 
 export type Gallery = { url: string; names: string[]; close(): Promise<void> };
 
@@ -23,11 +24,12 @@ export async function startGallery(port = 0, designing = false): Promise<Gallery
   app.get('/', (_req, res) => {
     res.type('html').send(`<ul>${[...samplePages.keys()].map((name) => `<li><a href="/${name}">${name}</a>`).join('')}</ul>`);
   });
+  app.get('/dev/mailbox/:id', (req, res) => sendFramedMail(res, messages.find(({ id }) => id === req.params.id)?.html ?? ''));
   app.get('/*name', (req, res, next) => {
     const sample = samplePages.get(req.path.slice(1));
     if (!sample) return next();
     const model = isForOperators(sample.view) ? sample.model : inLanguage(languageOf(req), sample.model);
-    renderPage(res, sample.view, model, { formAction: ['https://notes.example'] });
+    renderPage(res, sample.view, model, { formAction: ['https://notes.example'], frames: 'holds' });
   });
   const server: Server = createServer(app);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));

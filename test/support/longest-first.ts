@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const order = ['slow', 'service', 'unit'];
+const order = ['slow', 'browser', 'service', 'unit'];
 
 /** The files that take longest come first, so that no worker is left alone with one of them at the end: those of `slow`, and in each project as usual. */
 export class LongestFirst extends BaseSequencer {

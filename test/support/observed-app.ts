@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../../src/app.js';
-import { statementObserver } from '../../src/db/scope.js';
 import type { Deps } from '../../src/domain/context.js';
+import { observeStatements } from './statements.js';
 
 /** The service at an address of its own, whose requests' statements are noted. */
 export type ObservedApp = {
@@ -20,8 +20,8 @@ export async function observeApp(deps: Deps): Promise<ObservedApp> {
   // The statements of the request that runs in this asynchronous context; background loops run in none.
   const request = new AsyncLocalStorage<string[]>();
   const observe = (text: string) => void request.getStore()?.push(text);
-  statementObserver.observe = observe;
-  deps.knex.on('query', ({ sql }: { sql: string }) => observe(sql));
+  const stopObserving = observeStatements(observe);
+  deps.db.knex.on('query', ({ sql }: { sql: string }) => observe(sql));
   const app = createApp(deps);
   const server = createServer((req, res) => request.run(statements, () => app.app(req, res)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,7 @@ export async function observeApp(deps: Deps): Promise<ObservedApp> {
       return taken;
     },
     async close() {
-      statementObserver.observe = null;
+      stopObserving();
       server.close();
       await app.close();
     },

@@ -9,7 +9,7 @@ export const queueOf = (
   timeoutMs: 10_000,
   retryBaseMs: 5000,
   recent: async () => ({ due: [], full: false }),
-  thorough: async () => [],
+  fullScan: async () => [],
   tidy: async () => undefined,
   nextDueIn: async () => null,
   claim: async () => [],

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
 import { programArguments } from './compiled.js';
+import { eventually } from './webhooks.js';
 
 /** How a program of ours ended, and what it said. */
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
@@ -12,7 +14,7 @@ export async function startProgram(
   name: Parameters<typeof programArguments>[0],
   args: readonly string[],
   environment: Environment,
-): Promise<{ readonly kill: (signal: NodeJS.Signals) => void; readonly ended: Promise<Ended> }> {
+): Promise<ReturnType<typeof started>> {
   return started([...(await programArguments(name)), ...args], environment);
 }
 
@@ -22,8 +24,19 @@ function started(words: readonly string[], environment: Environment) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const ended = Promise.all([text(child.stdout), text(child.stderr), exited]).then(([stdout, stderr, code]) => ({ code, stdout, stderr }));
-  return { kill: (signal: NodeJS.Signals) => void child.kill(signal), ended };
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk));
+  const ended: Promise<Ended> = Promise.all([text(child.stderr), exited, finished(child.stdout)]).then(([stderr, code]) => ({
+    code,
+    stdout: printed,
+    stderr,
+  }));
+  return {
+    kill: (signal: NodeJS.Signals) => void child.kill(signal),
+    ended,
+    /** Resolves once it has printed the text. */
+    prints: (some: string) => eventually(async () => printed.includes(some), 90_000, 50),
+  };
 }
 
 /** Runs a program to its end, beside whatever this process does. */

@@ -47,12 +47,6 @@ function guardStatements(): void {
   const guarded: Query = function (asked, ...rest) {
     const values = Array.isArray(rest[0]) ? rest[0] : undefined;
     const allowed = allowedBy(this, asked, values);
-    if (this.allowedRows === undefined ? allowed !== '' : allowed !== this.allowedRows) {
-      this.allowedRows = allowed;
-      query.call(this, `set idp.environments = '${allowed}'`, (error: Error | null) => {
-        if (error) this.allowedRows = null;
-      });
-    }
     const text = typeof asked === 'string' ? asked : (asked.text ?? asked.queries?.map((one) => one.text).join('; ') ?? '');
     const done = rest.at(-1);
     if (typeof done === 'function')
@@ -62,7 +56,16 @@ function guardStatements(): void {
         if (error || /^rollback/i.test(text)) this.allowedRows = null;
         (done as (...given: unknown[]) => void)(error, ...answer);
       };
-    return query.call(this, asked, ...rest);
+    const ask = () => query.call(this, asked, ...rest);
+    if (this.allowedRows === undefined ? allowed === '' : allowed === this.allowedRows) return ask();
+    this.allowedRows = allowed;
+    const isStream = typeof done !== 'function';
+    query.call(this, `set idp.environments = '${allowed}'`, (error: Error | null) => {
+      if (error) this.allowedRows = null;
+      if (!isStream) ask();
+    });
+    // The stream of a COPY is handed back at once, and waits behind the setting.
+    return isStream ? ask() : undefined;
   };
   Object.assign(pg.Client.prototype, { query: guarded });
 }

@@ -1,12 +1,12 @@
 import '../../src/oauth/device/page-models.js';
 import '../../src/account/recovery-codes-page.js';
 import '../../src/account/totp.js';
-import '../../src/http/auth/ask-to-confirm.js';
+import '../../src/http/confirmation/ask-to-confirm.js';
 import '../../src/account/sign-in/email-code.js';
 import '../../src/account/sign-in/enroll-page.js';
 import '../../src/account/sign-in/verify-page.js';
 import '../../src/sso/page-models.js';
-import { heldNames, ownNames } from '../../src/http/auth/confirmation.js';
+import { heldNames, ownNames } from '../../src/http/confirmation/confirmation.js';
 import { errorTexts } from '../../src/http/pages/error-texts.js';
 import { qrImage } from '../../src/http/pages/qr.js';
 import { builtInText } from '../../src/domain/mail/built-in.js';
@@ -196,6 +196,10 @@ const account = {
       open_url: null,
     },
   ],
+  sign_ins: [
+    { occurred_at: '2026-11-21T08:58:00.000Z', succeeded: true, count: 1, device: 'Chrome on macOS', ip_address: '203.0.113.5' },
+    { occurred_at: '2026-11-21T08:57:00.000Z', succeeded: false, count: 2, device: 'Chrome on macOS', ip_address: '203.0.113.5' },
+  ],
   own_applications: [
     { client_id: 'wiki', name: 'Wiki', logo_uri: null, open_url: 'https://wiki.example/sign-in?iss=https%3A%2F%2Fid.example' },
   ],
@@ -207,7 +211,7 @@ const approval = {
   user: ada,
   scopes: ['openid', 'profile', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
   user_code: 'WDJB-MJHT',
-  device: { ip_address: '203.0.113.7', same_network: true, asked_at: '2026-11-21T09:05:00.000Z' },
+  device: { ip_address: '203.0.113.7', same_network: true, requested_at: '2026-11-21T09:05:00.000Z' },
   action: '/device/answer',
   hidden: { question: 'sealed' },
 };
@@ -228,11 +232,12 @@ const request = { ip_address: '203.0.113.5', device: { name: 'Chrome', system: '
 const builtInMail = <Name extends keyof MailModels>(name: Name, model: MailModels[Name]) =>
   renderMail(name, model, builtInText(name, 'en'), 'en');
 const mailSender = { name: 'Default', support_email: null };
-const messages = [
+export const messages = [
   {
     id: 'm2',
     to: 'ada@example.com',
     created_at: '2026-11-21T09:05:00.000Z',
+    code: '482913',
     ...builtInMail('password_reset_code', {
       environment: mailSender,
       code: '482913',
@@ -245,6 +250,7 @@ const messages = [
     id: 'm1',
     to: 'grace@example.com',
     created_at: '2026-11-20T19:30:00.000Z',
+    code: '104285',
     ...builtInMail('register_code', { environment: mailSender, code: '104285', expires_in: 600, request }),
   },
 ];
@@ -310,7 +316,7 @@ const samples: Record<string, SamplePage> = {
       ...base('One more step', development),
       ...loginVerify,
       verify: { ...secondStep, method: 'recovery_code' },
-      errors: { code: 'This recovery code is not right, or it was used before. Each works once. 3 attempts are left.' },
+      errors: { code: 'That recovery code is incorrect or was already used. Each works once. 3 attempts are left.' },
     },
   },
   'login-verify-none': {
@@ -369,8 +375,8 @@ const samples: Record<string, SamplePage> = {
       ...base('This sign-in cannot continue'),
       status: 400,
       code: 'invalid_redirect_uri',
-      text: 'The application asked us to send you to an address that is not registered for it, so we did not.',
-      next_step: 'Go back to the application and start again.',
+      text: 'The application asked us to send you to an address that isn’t registered for it, so we stopped here.',
+      next_step: 'Go back to the application and try again.',
       next: null,
       details: [
         {
@@ -443,7 +449,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Your password is set'),
       tone: 'good',
-      text: ['You can sign in with it from now on.', 'All other sessions have been ended.'],
+      text: ['You can sign in with it from now on.', 'All other sessions ended.'],
       next: { href: '/login', label: 'Sign in' },
     },
   },
@@ -470,7 +476,7 @@ const samples: Record<string, SamplePage> = {
   'link-account-again': {
     view: 'account/link-account',
     model: {
-      ...base('Connect Example Corporation to your account again'),
+      ...base('Reconnect Example Corporation to your account'),
       action: '/auth/sso/link',
       hidden: { link: '019ab3c2' },
       email: 'ada@example.com',
@@ -539,7 +545,7 @@ const samples: Record<string, SamplePage> = {
   'fresh-sign-in': {
     view: 'account/confirm',
     model: {
-      ...base('Show that it is still you'),
+      ...base('Confirm your identity'),
       action: '/account/identities/i1/unlink',
       hidden: {},
       names: heldNames,
@@ -554,7 +560,7 @@ const samples: Record<string, SamplePage> = {
   'fresh-sign-in-elsewhere': {
     view: 'account/confirm',
     model: {
-      ...base('Show that it is still you'),
+      ...base('Confirm your identity'),
       action: '/auth/sso/c2/connect',
       hidden: {},
       names: heldNames,
@@ -568,7 +574,7 @@ const samples: Record<string, SamplePage> = {
   confirm: {
     view: 'account/confirm',
     model: {
-      ...base('Show that it is still you', withLogo),
+      ...base('Confirm your identity', withLogo),
       action: '/account/confirm',
       hidden: { return_to: '/dashboard/settings' },
       names: ownNames,
@@ -582,7 +588,7 @@ const samples: Record<string, SamplePage> = {
   'confirm-wrong': {
     view: 'account/confirm',
     model: {
-      ...base('Show that it is still you'),
+      ...base('Confirm your identity'),
       action: '/dashboard/clients/c1',
       hidden: { name: 'Acme Notes', _version: '2' },
       names: heldNames,
@@ -591,18 +597,18 @@ const samples: Record<string, SamplePage> = {
       connections: [{ id: 'c1', display_name: 'Google', strategy: 'google', href: '/auth/sso/c1?prompt=login&return_to=%2Faccount' }],
       passkey: null,
       held: true,
-      errors: { confirm_code: 'This code is not right. Enter the one that your app shows now.' },
+      errors: { confirm_code: 'That code is incorrect. Enter the one that your app shows now.' },
     },
   },
   totp: { view: 'account/totp', model: totpPage },
   'totp-wrong': {
     view: 'account/totp',
-    model: { ...totpPage, errors: { code: 'This code is not right. Enter the one that your app shows now.' } },
+    model: { ...totpPage, errors: { code: 'That code is incorrect. Enter the one that your app shows now.' } },
   },
   'recovery-codes': {
     view: 'account/recovery-codes',
     model: {
-      ...base('Keep your recovery codes'),
+      ...base('Save your recovery codes'),
       codes: [
         'BCDFG-HJKLM',
         'NPQRS-TVWXZ',
@@ -619,7 +625,7 @@ const samples: Record<string, SamplePage> = {
       account_url: 'https://id.acme.example/account',
       made_at: '2026-11-21T09:05:00.000Z',
       download: { href: 'data:text/plain;charset=utf-8,BCDFG-HJKLM', name: 'recovery-codes.txt' },
-      next: { href: '/account', label: 'I have kept them' },
+      next: { href: '/account', label: 'I’ve saved them' },
     },
   },
   'account-sign-in-methods': {
@@ -670,11 +676,11 @@ const samples: Record<string, SamplePage> = {
       values: { ...account.values, birthdate: '31.12.1815' },
     },
   },
-  consent: { view: 'oauth/consent', model: { ...base('Let Acme Notes use your account?'), ...consent } },
+  consent: { view: 'oauth/consent', model: { ...base('Allow Acme Notes to access your account?'), ...consent } },
   'consent-unverified': {
     view: 'oauth/consent',
     model: {
-      ...base('Let Notes Helper use your account?'),
+      ...base('Allow Notes Helper to access your account?'),
       ...consent,
       client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: true },
@@ -684,7 +690,7 @@ const samples: Record<string, SamplePage> = {
   'consent-native': {
     view: 'oauth/consent',
     model: {
-      ...base('Let Cursor use your account?'),
+      ...base('Allow Cursor to access your account?'),
       ...consent,
       client: { name: 'Cursor', logo_uri: null, policy_uri: null, tos_uri: null },
       destination: { name: 'Cursor', address: 'cursor:' },
@@ -698,7 +704,7 @@ const samples: Record<string, SamplePage> = {
   'consent-unverified-web': {
     view: 'oauth/consent',
     model: {
-      ...base('Let Notes Helper use your account?'),
+      ...base('Allow Notes Helper to access your account?'),
       ...consent,
       client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It comes from helper.example.', local: false },
@@ -707,7 +713,7 @@ const samples: Record<string, SamplePage> = {
   'consent-logo': {
     view: 'oauth/consent',
     model: {
-      ...base('Let Acme Notes use your account?', withLogo),
+      ...base('Allow Acme Notes to access your account?', withLogo),
       ...consent,
       client: { ...consent.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: null },
     },
@@ -720,14 +726,14 @@ const samples: Record<string, SamplePage> = {
       user: ada,
       action: '/device',
       values: { user_code: 'WDJB-MJHX' },
-      errors: { user_code: 'This code is not right, or no longer valid. Compare it with the device, or start there again.' },
+      errors: { user_code: 'That code is incorrect or has expired. Compare it with the device, or start again there.' },
     },
   },
-  'device-approval': { view: 'oauth/device-approval', model: { ...base('Let Acme TV use your account?'), ...approval } },
+  'device-approval': { view: 'oauth/device-approval', model: { ...base('Allow Acme TV to access your account?'), ...approval } },
   'device-approval-elsewhere': {
     view: 'oauth/device-approval',
     model: {
-      ...base('Let Acme TV use your account?', withLogo),
+      ...base('Allow Acme TV to access your account?', withLogo),
       ...approval,
       client: { ...approval.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: 'https://notes.example/privacy' },
       device: { ...approval.device, ip_address: '2001:db8:85a3::8a2e:370:7334', same_network: false },
@@ -736,7 +742,7 @@ const samples: Record<string, SamplePage> = {
   'device-approval-unverified': {
     view: 'oauth/device-approval',
     model: {
-      ...base('Let Notes Helper use your account?'),
+      ...base('Allow Notes Helper to access your account?'),
       ...approval,
       client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: false },
@@ -748,7 +754,7 @@ const samples: Record<string, SamplePage> = {
   },
   'logged-out': {
     view: 'oauth/logged-out',
-    model: { ...base('You are signed out'), client: notes, stays: null, next: { href: '/login', label: 'Sign in again' } },
+    model: { ...base('You’re signed out'), client: notes, stays: null, next: { href: '/login', label: 'Sign in again' } },
   },
   'form-post': {
     view: 'oauth/form-post',

@@ -15,7 +15,7 @@ export function eventLines(service: Pick<TestService, 'log'>, event?: SecurityEv
 /** The rows of the audit log of one action, oldest first; what waited to be written is written before. */
 export async function auditRows(service: Pick<TestService, 'deps'>, action: string): Promise<AuditLogRow[]> {
   await flushSecurityTrail(service.deps);
-  return (await service.deps.knex('audit_logs').where({ action }).orderBy(['occurred_at', 'id'])) as AuditLogRow[];
+  return (await service.deps.db.knex('audit_logs').where({ action }).orderBy(['occurred_at', 'id'])) as AuditLogRow[];
 }
 
 /** The newest of them, which there must be. */

@@ -1,19 +1,29 @@
 import { createServer } from 'node:net';
 import { randomBytes, randomInt } from 'node:crypto';
-import { pino } from 'pino';
 import { readConfig, type Config } from '../../src/config.js';
-import { defaultContext } from '../../src/domain/environments/bootstrap.js';
+import { defaultContext } from '../../src/domain/configuration/bootstrap.js';
 import { createContext, type Context, type Deps } from '../../src/domain/context.js';
 import { findEnvironmentById } from '../../src/domain/environments/environments.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 // What a process loads with the first request for it is compiled here first, which no request has the time to wait for.
-import '../../src/dashboard/router.js';
+import '../../src/dashboard/shell/router.js';
 import '../../src/management/reference/router.js';
 import '../../src/management/router.js';
 import '../../src/sso/router.js';
-import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/process/service.js';
+import {
+  createDeps,
+  prepareDatabase,
+  prepareMigrated,
+  startService,
+  type Overrides,
+  type RunningService,
+} from '../../src/process/service.js';
 import type { Clock } from '../../src/platform/clock.js';
-import { traced } from '../../src/platform/log/logger.js';
+import { ownRelease } from '../../src/domain/diagnostics/own-installation.js';
+import { createMetrics } from '../../src/platform/metrics/metrics.js';
+import { openTracer } from '../../src/platform/spans/start.js';
+import type { Tracer } from '../../src/platform/spans/tracer.js';
+import { traceableLog } from '../../src/platform/log/logger.js';
 import { createTestDatabase } from './database.js';
 import { keyPairsInTurn } from './key-pairs.js';
 
@@ -68,15 +78,16 @@ export async function freePort(): Promise<number> {
  * Hashes as the service does, for the least that argon2id takes. Tests about passwords themselves (what is stored, what it costs) hand in
  * `createPasswordHasher()` instead.
  */
-export const cheapPasswords = () => createPasswordHasher({ cost: { memoryCost: 8, timeCost: 1 } });
+export const cheapPasswords = (tracer: Tracer | null = null) => createPasswordHasher({ cost: { memoryCost: 8, timeCost: 1 }, tracer });
 
 /**
  * Starts a service with the settings of a fresh installation (rate limits off unless asked for, nobody outside asked about passwords, which are hashed cheaply, key pairs
- * from the worker's stock) on a cloned database, or on the given one (a second replica).
+ * from the worker's stock) on a database of its own, or on the given one (a second replica). What goes by the clock beside the requests (expiry, rotation, checks,
+ * reports) runs with `upkeep`, and on a given database.
  */
 export async function startTestService(
   environment: Record<string, string> = {},
-  options: { database?: { url: string; secretKey: string }; overrides?: Partial<Deps>; clock?: TestClock } = {},
+  options: { database?: { url: string; secretKey: string }; overrides?: Overrides; clock?: TestClock; upkeep?: boolean } = {},
 ): Promise<TestService> {
   const own = options.database ? null : await createTestDatabase();
   const databaseUrl = options.database?.url ?? (own as { url: string }).url;
@@ -86,19 +97,20 @@ export async function startTestService(
   const config = readConfig({ PORT: String(port), ...defaults, ...environment });
   const clock = options.clock ?? createTestClock();
   const log: string[] = [];
-  const logger = pino(
-    { level: config.logLevel, base: null, formatters: { log: traced } },
-    { write: (line: string) => void log.push(line) },
-  );
+  const logger = traceableLog({ level: config.logLevel }, { write: (line: string) => void log.push(line) });
   const storage = { url: databaseUrl, directUrl: databaseUrl, secretKey };
+  const { metrics = createMetrics() } = options.overrides ?? {};
+  const tracer = await openTracer(config, ownRelease(), { logger, metrics });
   const deps = createDeps(config, logger, storage, {
     clock,
-    passwords: cheapPasswords(),
+    metrics,
+    tracer,
+    passwords: cheapPasswords(tracer),
     ...(own && { newKeyPair: keyPairsInTurn() }),
     ...options.overrides,
   });
-  await prepareDatabase(deps, databaseUrl);
-  const running: RunningService = await startService(deps, databaseUrl);
+  await (own ? prepareMigrated(deps) : prepareDatabase(deps, databaseUrl));
+  const running: RunningService = await startService(deps, databaseUrl, { upkeep: options.upkeep ?? own === null });
   return {
     url: config.baseUrl,
     config,

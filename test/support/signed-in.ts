@@ -1,7 +1,7 @@
 import type { EnvironmentRow } from '../../src/db/tables/environments.js';
 import { updateUser, type UserChanges, type UserRow } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
-import { passkeyProof, proofNow, type Proof } from '../../src/domain/sessions/proofs.js';
+import { passkeyProof, proofNow, type SessionProof } from '../../src/domain/proofs/proofs.js';
 import { addProofs, startSession } from '../../src/domain/sessions/sessions.js';
 import { transaction } from '../../src/domain/context.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -13,7 +13,7 @@ import type { TestService } from './service.js';
 export const proofsNow = (
   ctx: Pick<Context, 'clock'>,
   ...methods: ('password' | 'email' | 'totp' | 'passkey' | 'recovery_code' | 'device')[]
-): Proof[] =>
+): SessionProof[] =>
   methods.map((method) =>
     method === 'passkey' ? passkeyProof(ctx.clock.now(), uuidv7(0), true) : proofNow(method, ctx.clock.now(), null),
   );
@@ -22,16 +22,24 @@ export const proofsNow = (
 export async function signedInBy(
   service: TestService,
   user: Pick<UserRow, 'id'>,
-  proofs: readonly Proof[],
+  proofs: readonly SessionProof[],
 ): Promise<Browser & { session_id: string }> {
-  const { session, token } = await startSession(await service.context(), { user_id: user.id, proofs, ip_address: null, user_agent: null });
+  const ctx = await service.context();
+  const { session, token } = await startSession(ctx, { user_id: user.id, proofs, ip_address: null, user_agent: null });
   const browser = new Browser(service.url);
-  browser.cookies.set('idp_session', token);
+  browser.cookies.set(ctx.environment.issuer.startsWith('https:') ? '__Host-session' : 'idp_session', token);
   return Object.assign(browser, { session_id: session.id });
 }
 
+/** The same by a password, as most are. Tests of signing in itself post the form. */
+export const signedIn = (service: TestService, user: Pick<UserRow, 'id'>) => signedInBy(service, user, proofsNow(service, 'password'));
+
 /** Proves more in a browser's session, as the pages of a further step do. */
-export async function proveMore(service: TestService, browser: Browser & { session_id: string }, added: readonly Proof[]): Promise<void> {
+export async function proveMore(
+  service: TestService,
+  browser: Browser & { session_id: string },
+  added: readonly SessionProof[],
+): Promise<void> {
   const added_to = await transaction(await service.context(), (tx) => addProofs(tx, browser.session_id, added));
   if (!added_to) throw new Error('the session has ended');
   browser.cookies.set('idp_session', added_to.token);
@@ -50,6 +58,6 @@ export async function addUserWith(ctx: Context, kinds: UserRow['authenticator_ki
 /** Changes settings of the service's environment. */
 export async function setEnvironment(service: TestService, changes: Partial<EnvironmentRow>): Promise<void> {
   const { environment } = await service.context();
-  await service.deps.knex('environments').where({ id: environment.id }).update(changes);
+  await service.deps.db.knex('environments').where({ id: environment.id }).update(changes);
   service.deps.cache.invalidate(environment.id, 'environments');
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
-import { defaultContext } from '../../src/domain/environments/bootstrap.js';
+import { defaultContext } from '../../src/domain/configuration/bootstrap.js';
 import type { Context } from '../../src/domain/context.js';
 import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 import { createDeps, prepareDatabase } from '../../src/process/service.js';
@@ -46,15 +46,15 @@ export async function openContext(
   secretKey: string,
   environment: Record<string, string> = {},
 ): Promise<{ ctx: Context; close(): Promise<void> }> {
-  const config = readConfig({ LOG_LEVEL: 'warn', LOG_FORMAT: 'json', ...environment });
+  const config = readConfig({ LOG_LEVEL: 'error', LOG_FORMAT: 'json', ...environment });
   const deps = createDeps(config, pino({ level: 'warn' }), { url, directUrl: url, secretKey }, { newKeyPair: keyPairsInTurn() });
   await prepareDatabase(deps, url);
   const ctx = await defaultContext(deps);
   return {
     ctx,
     async close() {
-      await deps.fetch.close();
-      await deps.knex.destroy();
+      await deps.net.fetch.close();
+      await deps.db.knex.destroy();
     },
   };
 }

@@ -1,5 +1,4 @@
-import { createHmac } from 'node:crypto';
-import { chmod, chown, cp, lchown, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, lchown, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -9,6 +8,7 @@ import { locateBinaries } from '../../src/db/postgres/embedded/binaries.js';
 import { superuser } from '../../src/db/postgres/embedded/cluster.js';
 import { freePort, launch, stopPostmaster, type OwnPostmaster } from '../../src/db/postgres/embedded/postmaster.js';
 import { chooseSystemUser, type SystemUser } from '../../src/db/postgres/embedded/system-user.js';
+import { superuserAddress } from './superuser.js';
 
 /** A PostgreSQL of its own and a standby that streams from it. */
 export type PrimaryWithStandby = {
@@ -53,12 +53,12 @@ export async function startPrimaryWithStandby(): Promise<PrimaryWithStandby> {
   await chmod(scratch, 0o755);
   const dataDir = join(scratch, 'primary');
   const primary = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'warn' }), settings });
-  const secret = (await readFile(join(dataDir, 'postgres-secret'), 'utf8')).trim();
-  const password = createHmac('sha256', secret).update(superuser).digest('base64url');
+  const primaryAddress = await superuserAddress(primary.url, dataDir);
+  const { password } = new URL(primaryAddress);
   const primaryPort = new URL(primary.url).port;
   const port = await freePort();
   const addresses = {
-    primary: `postgres://${superuser}:${password}@127.0.0.1:${primaryPort}/postgres`,
+    primary: primaryAddress,
     standby: `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`,
   };
   const user = await chooseSystemUser(join(dataDir, 'postgres'));

@@ -31,6 +31,6 @@ export async function stateOf(ctx: Context, ...more: readonly string[]): Promise
   const parts = [...tables, ...more].map(
     (name) => `(select coalesce(md5(string_agg(${text(name)}, '|' order by ${text(name)})), '') from ${name} t)`,
   );
-  const result = await ctx.knex.raw<{ rows: { state: string }[] }>(`select concat(${parts.join(', ')}) as state`);
+  const result = await ctx.db.knex.raw<{ rows: { state: string }[] }>(`select concat(${parts.join(', ')}) as state`);
   return result.rows[0]?.state ?? '';
 }

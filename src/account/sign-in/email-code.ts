@@ -1,10 +1,10 @@
 import type { NextFunction, Request, Response } from 'express';
-import { proveEmailSignIn, startEmailSignIn } from '../../domain/sign-ins/email-codes.js';
+import { startEmailSignIn } from '../../domain/sign-ins/email-codes.js';
 import { findPasscode } from '../../db/tables/passcodes.js';
 import { PageError } from '../../errors.js';
-import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
+import { browserSecret } from '../../http/auth/browser-secret.js';
 import { csrfToken } from '../../http/auth/csrf.js';
-import { takeFirstStep } from '../../http/auth/first-step.js';
+import { isTaken, takeStep } from '../../http/auth/sign-in.js';
 import { errorMessage } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { basePage, type FormPage, type PageClient } from '../../http/pages/pages.js';
@@ -14,9 +14,8 @@ import type { Web } from '../../http/web.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { isUuid } from '../../lib/random.js';
 import { bodyReturnTo, bodyText } from '../fields.js';
-import { pendingClient, pendingFormAction } from '../login.js';
-import { pageErrors, refusalError, refuseFields, type StepRefusal } from '../refusal.js';
-import { codeRefusal } from '../register-verify.js';
+import { pendingClient, pendingFormAction } from './login.js';
+import { emailCodeRefusal, pageErrors, refusalError, refuseFields, type StepRefusal } from '../refusal.js';
 import { answerStep } from './answer.js';
 import { pageClient } from '../../http/pages/shown-client.js';
 import { wordsOf, type Words } from '../../http/pages/words.js';
@@ -102,22 +101,22 @@ export function startCode(web: Web) {
   };
 }
 
-type Asked = { readonly id: string; readonly email: string; readonly expires_at: Date };
+type WaitingCode = { readonly id: string; readonly email: string; readonly expires_at: Date };
 
 /** The code that is under way; null for one that is spent, over, or unknown. */
-async function askedCode(req: Request, id: string): Promise<Asked | null> {
-  const asked = isUuid(id) ? await findPasscode(req.ctx.scope, 'sign_in', id) : null;
-  return asked && asked.consumed_at === null ? asked : null;
+async function waitingCode(req: Request, id: string): Promise<WaitingCode | null> {
+  const passcode = isUuid(id) ? await findPasscode(req.ctx.scope, 'sign_in', id) : null;
+  return passcode && passcode.consumed_at === null ? passcode : null;
 }
 
 async function renderCode(
   web: Web,
   req: Request,
   res: Response,
-  { asked, return_to, code, refusal }: { asked: Asked; return_to: string | null; code?: string; refusal?: StepRefusal },
+  { waiting, return_to, code, refusal }: { waiting: WaitingCode; return_to: string | null; code?: string; refusal?: StepRefusal },
 ): Promise<void> {
   const page = await frame(req, res, return_to, (client, { t }) => (client === null ? t('code.title') : t('code.title_for', { client })));
-  const { id: sign_in_id, email, expires_at } = asked;
+  const { id: sign_in_id, email, expires_at } = waiting;
   const model = { ...page, sign_in_id, email, expires_at: expires_at.toISOString(), values: { code } };
   const options = { status: refusal?.status ?? 200, formAction: pendingFormAction(req, return_to) };
   web.renderPage(res, 'account/login-code-verify', { ...model, errors: refusal && pageErrors(req, refusal) }, options);
@@ -128,9 +127,9 @@ export function codeVerifyPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
-    const asked = await askedCode(req, query.get('sign_in_id') ?? '');
-    if (!asked) return res.redirect(303, withReturnTo('/login/code', {}, return_to));
-    await renderCode(web, req, res, { asked, return_to });
+    const waiting = await waitingCode(req, query.get('sign_in_id') ?? '');
+    if (!waiting) return res.redirect(303, withReturnTo('/login/code', {}, return_to));
+    await renderCode(web, req, res, { waiting, return_to });
   };
 }
 
@@ -140,26 +139,17 @@ export function proveCode(web: Web) {
     const return_to = bodyReturnTo(req);
     const [sign_in_id, code] = [bodyText(req, 'sign_in_id'), bodyText(req, 'code').trim().slice(0, 64)];
     const missing = refuseFields({ sign_in_id: sign_in_id === '' ? ['required'] : [], code: code === '' ? ['required'] : [] });
-    const input = { sign_in_id, code, browser: browserSecretOf(req) ?? '', origin: originOf(req) };
-    const verdict = missing ? null : await proveEmailSignIn(req.ctx, input);
-    if (verdict?.outcome === 'proven') {
-      const { user, proof } = verdict;
-      return answerStep(req, res, await takeFirstStep(req, res, { user, proofs: [proof], method: 'email_code', return_to }));
-    }
-    if (verdict) {
-      req.ctx.metrics.logins.inc({ method: 'email_code', outcome: verdict.outcome });
-      req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
-    }
-    const refusal: StepRefusal =
-      verdict === null ? (missing as StepRefusal) : verdict.outcome === 'blocked' ? blocked : codeRefusal(verdict);
-    const asked = wantsJson(req) || refusal.status === 410 ? null : await askedCode(req, sign_in_id);
+    const reached = missing ? null : await takeStep(req, res, { method: 'email', sign_in_id, code }, { return_to });
+    if (reached && isTaken(reached)) return answerStep(req, res, reached, return_to);
+    const refusal = missing ?? (reached?.outcome === 'blocked' ? blocked : emailCodeRefusal(reached ?? { outcome: 'expired' }));
+    const waiting = wantsJson(req) || refusal.status === 410 ? null : await waitingCode(req, sign_in_id);
     if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
     if (!wantsJson(req) && refusal.status === 410) {
       const next = { href: withReturnTo('/login/code', {}, return_to), label: 'code.ask_for_new' } as const;
       throw new PageError(410, 'code_expired', errorMessage('code_expired'), {}, undefined, next);
     }
-    if (!asked || refusal === blocked) throw refusalError(refusal);
-    await renderCode(web, req, res, { asked, return_to, code, refusal });
+    if (!waiting || refusal === blocked) throw refusalError(refusal);
+    await renderCode(web, req, res, { waiting, return_to, code, refusal });
   };
 }
 

@@ -1,13 +1,13 @@
 import type { Request, Response } from 'express';
 import { enrollable } from '../../domain/authenticators/enrollable.js';
-import { graceEnd } from '../../domain/sign-ins/next-step.js';
+import { graceEnd } from '../../domain/authenticators/next-step.js';
 import type { Claimant } from '../../http/auth/claimant.js';
 import { csrfToken } from '../../http/auth/csrf.js';
 import { basePage, type FormPage, type PageClient, type PagePasskey } from '../../http/pages/pages.js';
 import { queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { bodyText } from '../fields.js';
-import { pendingClient, pendingFormAction } from '../login.js';
+import { pendingClient, pendingFormAction } from './login.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
 import { passkeyPart } from '../../http/auth/passkey-part.js';
 import { pageClient } from '../../http/pages/shown-client.js';
@@ -33,7 +33,7 @@ declare module '../../http/pages/page-models.js' {
 }
 
 /** What a session is to reach, where the query or the body says so; empty otherwise. */
-export const acrValuesOf = (req: Request): string => (queryOf(req).get('acr_values') ?? bodyText(req, 'acr_values')).slice(0, 64);
+export const requestedAcrValues = (req: Request): string => (queryOf(req).get('acr_values') ?? bodyText(req, 'acr_values')).slice(0, 64);
 
 /** The page on which a factor is enrolled before the sign-in goes on. */
 export async function renderEnroll(
@@ -44,7 +44,7 @@ export async function renderEnroll(
 ): Promise<void> {
   const { ctx } = req;
   const client = await pendingClient(req, return_to);
-  const acr_values = acrValuesOf(req);
+  const acr_values = requestedAcrValues(req);
   const can = enrollable(ctx.environment);
   web.renderPage(
     res,

@@ -1,4 +1,7 @@
+import { fullName } from '../../lib/languages/languages.js';
+import { languageOf } from '../../http/pages/language.js';
 import type { Request, RequestHandler, Response } from 'express';
+import { sessionOf } from '../../http/auth/browser-session.js';
 import { enrollable } from '../../domain/authenticators/enrollable.js';
 import {
   activateTotpOf,
@@ -11,27 +14,26 @@ import {
 } from '../../domain/authenticators/enrolment.js';
 import { creationOptions, verifyNewPasskey } from '../../domain/authenticators/passkey-registration.js';
 import { confirmationClass, isConfirmed } from '../../domain/sessions/confirmation.js';
-import type { Proof } from '../../domain/sessions/proofs.js';
-import { graceEnd, hasFactor } from '../../domain/sign-ins/next-step.js';
+import type { SessionProof } from '../../domain/proofs/proofs.js';
+import type { PresentedProof } from '../../domain/sign-ins/proof-methods.js';
+import { graceEnd, hasFactor } from '../../domain/authenticators/next-step.js';
 import { isPasskey, listAuthenticatorsOfUser } from '../../db/tables/authenticators.js';
 import { PageError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { isStepUp, type Claimant } from '../../http/auth/claimant.js';
-import { sessionOf } from '../../http/auth/proof-ways.js';
-import { signInExpired } from '../../http/auth/sign-in.js';
+import { isTaken, onwardPath, signInExpired, takeStep, type TakenStep } from '../../http/auth/sign-in.js';
 import { errorMessage } from '../../http/pages/error-texts.js';
 import { isLanguageSwitch } from '../../http/pages/language-switch.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
 import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
 import type { Web } from '../../http/web.js';
-import { bodyReturnTo, bodyText } from '../fields.js';
+import { bodyReturnTo, bodyText, credentialIn } from '../fields.js';
 import { showRecoveryCodes } from '../recovery-codes-page.js';
 import { refusalError, type StepRefusal } from '../refusal.js';
-import { pendingTotp, renderTotp, totpExpired, wrongTotpCode, type TotpPlace } from '../totp.js';
-import { answerStep, credentialIn, stepBody } from './answer.js';
-import { completeClaim } from './complete.js';
-import { acrValuesOf, renderEnroll } from './enroll-page.js';
+import { pendingTotp, renderTotp, totpExpired, wrongTotpCode, type TotpForm } from '../totp.js';
+import { answerStep, stepBody } from './answer.js';
+import { requestedAcrValues, renderEnroll } from './enroll-page.js';
 import { wordsOf } from '../../http/pages/words.js';
 import { message, type Message } from '../../lib/languages/messages.js';
 
@@ -54,7 +56,6 @@ function claimantOf(req: Request): Claimant {
   return req.claimant;
 }
 
-/** What the enrolment rests on. */
 function basisOf(req: Request): EnrolmentBasis {
   const { sign_in } = claimantOf(req);
   return sign_in ? { sign_in_id: sign_in.id } : { session_id: sessionOf(req).id };
@@ -64,7 +65,7 @@ function basisOf(req: Request): EnrolmentBasis {
 export const canEnroll =
   (kind: 'passkey' | 'totp'): RequestHandler =>
   (req, _res, next) => {
-    const can = enrollable(req.ctx.environment)[kind] && (kind === 'passkey' || acrValuesOf(req) !== 'phr');
+    const can = enrollable(req.ctx.environment)[kind] && (kind === 'passkey' || requestedAcrValues(req) !== 'phr');
     next(
       can ? undefined : new PageError(403, kind === 'passkey' ? 'passkeys_disabled' : 'totp_disabled', errorMessage('enrollment_disabled')),
     );
@@ -88,20 +89,30 @@ async function refuse(web: Web, req: Request, res: Response, refusal: StepRefusa
   await renderEnroll(web, req, res, { claimant: claimantOf(req), return_to: bodyReturnTo(req), refusal });
 }
 
+/** @throws {PageError} 410 when the half sign-in has ended meanwhile */
+async function take(req: Request, res: Response, proof: PresentedProof<'enrolled' | 'skip'>): Promise<TakenStep> {
+  const return_to = bodyReturnTo(req);
+  const reached = await takeStep(req, res, proof, { current: claimantOf(req).sign_in ?? sessionOf(req), return_to });
+  if (!isTaken(reached)) throw signInExpired(return_to);
+  return reached;
+}
+
 /** Goes on with the factor that was enrolled, which is a proof of having it. Recovery codes are shown this once. */
-async function goOn(web: Web, req: Request, res: Response, proof: Proof, codes: string[] | null): Promise<void> {
+async function goOn(web: Web, req: Request, res: Response, proof: SessionProof, codes: string[] | null): Promise<void> {
   const claimant = claimantOf(req);
-  const outcome = await completeClaim(req, res, claimant, [proof], { return_to: bodyReturnTo(req) });
-  if (codes === null) return answerStep(req, res, outcome);
-  const next = { href: outcome.redirect_to, label: wordsOf(req).t('recovery_codes.kept') };
-  showRecoveryCodes(web, req, res, { status: 200, codes, body: stepBody(outcome), next, email: claimant.user.email });
+  const return_to = bodyReturnTo(req);
+  const onward = await take(req, res, { method: 'enrolled', proof });
+  if (codes === null) return answerStep(req, res, onward, return_to);
+  const next = { href: onwardPath(onward, return_to), label: wordsOf(req).t('recovery_codes.kept') };
+  const body = await stepBody(req, onward, return_to);
+  showRecoveryCodes(web, req, res, { status: 200, codes, body, next, email: claimant.user.email });
 }
 
 /** POST /login/enroll/passkey/options: what `navigator.credentials.create` takes. */
 export async function enrollOptions(req: Request, res: Response): Promise<void> {
   const { user } = claimantOf(req);
   const exclude = (await listAuthenticatorsOfUser(req.ctx.scope, user.id)).filter(isPasskey);
-  const name = [user.first_name, user.last_name].filter(Boolean).join(' ') || user.email;
+  const name = fullName(languageOf(req), user) || user.email;
   const making = { purpose: 'enroll', browser: browserSecret(req, res), user: { id: user.id, email: user.email, name }, exclude } as const;
   res.set('Cache-Control', 'no-store').json(await creationOptions(req.ctx, making));
 }
@@ -140,8 +151,8 @@ export function enrollPasskey(web: Web) {
   };
 }
 
-const place = (req: Request, { user }: Claimant): TotpPlace => {
-  const [return_to, acr_values] = [bodyReturnTo(req) ?? '', acrValuesOf(req)];
+const enrolmentForm = (req: Request, { user }: Claimant): TotpForm => {
+  const [return_to, acr_values] = [bodyReturnTo(req) ?? '', requestedAcrValues(req)];
   const query = new URLSearchParams({ ...(return_to !== '' && { return_to }), ...(acr_values !== '' && { acr_values }) }).toString();
   return {
     action: '/login/enroll/totp/verify',
@@ -161,7 +172,7 @@ export function enrollTotp(web: Web) {
     const { authenticator_id, secret, otpauth_uri, expires_in } = started;
     if (!wantsJson(req)) {
       const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
-      return renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at }, undefined, place(req, claimant));
+      return renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at }, undefined, enrolmentForm(req, claimant));
     }
     res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
   };
@@ -175,7 +186,7 @@ export function enrollTotpVerify(web: Web) {
     const again = async (error?: Message) => {
       const pending = await pendingTotp(req, authenticator_id, claimant.user);
       if (!pending) return refuse(web, req, res, totpExpired);
-      await renderTotp(web, req, res, pending, error, place(req, claimant));
+      await renderTotp(web, req, res, pending, error, enrolmentForm(req, claimant));
     };
     if (isLanguageSwitch(req, res)) return again();
     const input = { authenticator_id, code, basis: basisOf(req) };
@@ -193,5 +204,5 @@ export async function skipEnrolment(req: Request, res: Response): Promise<void> 
   if (!claimant.sign_in || graceEnd(req.ctx, claimant.user) === null) {
     throw new PageError(403, 'factor_required', message('refusal.enroll_first'));
   }
-  answerStep(req, res, await completeClaim(req, res, claimant, [], { return_to: bodyReturnTo(req), skip: true }));
+  await answerStep(req, res, await take(req, res, { method: 'skip' }), bodyReturnTo(req));
 }

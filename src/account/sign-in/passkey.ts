@@ -1,16 +1,12 @@
 import type { NextFunction, Request, Response } from 'express';
-import { usePasskey } from '../../domain/authenticators/passkey-sign-in.js';
-import { requiredConnectionFor } from '../../domain/connections/connections.js';
 import { PageError } from '../../errors.js';
-import { browserSecretOf } from '../../http/auth/browser-secret.js';
-import { takeFirstStep } from '../../http/auth/first-step.js';
+import { isTaken, takeStep } from '../../http/auth/sign-in.js';
 import { errorMessage } from '../../http/pages/error-texts.js';
-import { originOf } from '../../http/pages/mail-origin.js';
 import { wantsJson } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
-import { bodyReturnTo } from '../fields.js';
-import { renderLogin } from '../login.js';
-import { answerStep, credentialIn } from './answer.js';
+import { bodyReturnTo, credentialIn } from '../fields.js';
+import { renderLogin } from './login.js';
+import { answerStep } from './answer.js';
 import { signInOptions } from '../../http/auth/passkey-part.js';
 import { wordsOf } from '../../http/pages/words.js';
 
@@ -20,7 +16,7 @@ export function passkeysOpen(req: Request, _res: Response, next: NextFunction): 
 }
 
 /** POST /login/passkey/options. */
-export async function passkeyOptions(req: Request, res: Response): Promise<void> {
+export async function passkeySignInOptions(req: Request, res: Response): Promise<void> {
   res.set('Cache-Control', 'no-store').json(await signInOptions(req, res));
 }
 
@@ -42,24 +38,9 @@ export function signInByPasskey(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const return_to = bodyReturnTo(req);
     const credential = credentialIn(req);
-    const verdict = await usePasskey(req.ctx, {
-      purpose: 'sign_in',
-      browser: browserSecretOf(req) ?? '',
-      user_id: null,
-      host: req.headers.host,
-      credential,
-      origin: originOf(req),
-    });
-    const proven = verdict.outcome === 'proven' ? verdict : null;
-    // An address that signs in through one connection alone does so, whatever else its account has.
-    const elsewhere = proven && (await requiredConnectionFor(req.ctx, proven.user.email)) !== null;
-    if (proven && !elsewhere) {
-      const step = { user: proven.user, proofs: [proven.proof], method: 'passkey', return_to } as const;
-      return answerStep(req, res, await takeFirstStep(req, res, step));
-    }
-    const outcome = verdict.outcome === 'proven' ? 'refused' : verdict.outcome;
-    req.ctx.metrics.logins.inc({ method: 'passkey', outcome });
-    req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
+    const reached = await takeStep(req, res, { method: 'passkey', credential }, { return_to });
+    if (isTaken(reached)) return answerStep(req, res, reached, return_to);
+    const { outcome } = reached;
     const { status, code } = refusals[outcome];
     if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
     const unknown_passkey = outcome === 'unknown' ? unknownId(credential) : null;

@@ -5,7 +5,7 @@ import { csrf } from '../../http/auth/csrf.js';
 import { formOrJson } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { limitAttempts, limitClaimant, limitCredential, limitEmail, limitMails, limitOptions } from '../limits.js';
-import { login, loginPage } from '../login.js';
+import { login, loginPage } from './login.js';
 import { step } from '../step.js';
 import { codePage, codeVerifyPage, emailCodesOpen, proveCode, startCode } from './email-code.js';
 import {
@@ -18,8 +18,8 @@ import {
   requireEnrolling,
   skipEnrolment,
 } from './enroll.js';
-import { passkeyOptions, passkeysOpen, signInByPasskey } from './passkey.js';
-import { verify, verifyByEmail, verifyOptions, verifyPage } from './verify.js';
+import { passkeySignInOptions, passkeysOpen, signInByPasskey } from './passkey.js';
+import { verifySecondStep, verifyByEmail, verifyOptions, secondStepPage } from './verify.js';
 
 /** The first step: by password, by passkey, by a code in the mail. All of them count in one window per address. */
 function firstSteps(router: Router, web: Web): void {
@@ -30,7 +30,9 @@ function firstSteps(router: Router, web: Web): void {
   });
   const byAddress = limitAttempts(web, 'login', web.deps.config.rateLimits.login, 'sign_in_id');
   const [perAddress] = byAddress as [RequestHandler];
-  step(router, '/login/passkey/options', { post: [formOrJson, limitOptions(web), passkeysOpen, browserSession, csrf, passkeyOptions] });
+  step(router, '/login/passkey/options', {
+    post: [formOrJson, limitOptions(web), passkeysOpen, browserSession, csrf, passkeySignInOptions],
+  });
   step(router, '/login/passkey', {
     post: [formOrJson, perAddress, limitCredential(web), passkeysOpen, browserSession, csrf, signInByPasskey(web)],
   });
@@ -48,7 +50,7 @@ function firstSteps(router: Router, web: Web): void {
 /** The second step, by whoever has taken the first one, or is asked for a higher class. */
 function secondSteps(router: Router, web: Web): void {
   const claimed = [formOrJson, ...limitClaimant(web), csrf];
-  step(router, '/login/verify', { get: [browserSession, findClaimant, verifyPage(web)], post: [...claimed, verify(web)] });
+  step(router, '/login/verify', { get: [browserSession, findClaimant, secondStepPage(web)], post: [...claimed, verifySecondStep(web)] });
   step(router, '/login/verify/passkey/options', {
     post: [formOrJson, limitOptions(web), browserSession, findClaimant, csrf, verifyOptions],
   });

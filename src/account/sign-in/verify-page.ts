@@ -1,13 +1,13 @@
 import type { Request, Response } from 'express';
 import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
-import { secondStepMethods, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
+import { secondStepMethods, type SecondStepMethod } from '../../domain/sign-ins/second-step.js';
 import { browserSecret } from '../../http/auth/browser-secret.js';
 import type { Claimant } from '../../http/auth/claimant.js';
 import { csrfToken } from '../../http/auth/csrf.js';
 import { basePage, type FormPage, type PageClient, type PagePasskey } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
-import { pendingClient, pendingFormAction } from '../login.js';
-import { acrValuesOf } from './enroll-page.js';
+import { pendingClient, pendingFormAction } from './login.js';
+import { requestedAcrValues } from './enroll-page.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
 import { passkeyPart } from '../../http/auth/passkey-part.js';
 import { pageClient } from '../../http/pages/shown-client.js';
@@ -26,7 +26,6 @@ export type VerifyPart = {
   readonly methods: readonly SecondStepMethod[];
   /** The one that is shown; null where there is none at all. */
   readonly method: SecondStepMethod | null;
-  /** Where the mail goes, or went. */
   readonly email: string;
   readonly sent: boolean;
   /** Days that this browser can be remembered; null: not at all. */
@@ -61,15 +60,15 @@ export type VerifyState = {
 };
 
 /** Whether the method leads to the class that a session is to reach: mail raises none. */
-const reachesAsked = (method: SecondStepMethod, asked: string): boolean =>
-  asked === 'phr' ? method === 'passkey' : asked !== '2' || method !== 'email';
+const reachesRequested = (method: SecondStepMethod, requested: string): boolean =>
+  requested === 'phr' ? method === 'passkey' : requested !== '2' || method !== 'email';
 
 async function verifyPart(req: Request, res: Response, state: VerifyState): Promise<VerifyPart> {
   const { claimant, return_to } = state;
   const { environment } = req.ctx;
-  const acr_values = acrValuesOf(req);
+  const acr_values = requestedAcrValues(req);
   const offered = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
-  const methods = offered.filter((method) => reachesAsked(method, acr_values));
+  const methods = offered.filter((method) => reachesRequested(method, acr_values));
   const method = state.method !== null && methods.includes(state.method) ? state.method : (methods[0] ?? null);
   const purpose = claimant.sign_in ? 'second_step' : 'confirm';
   const using = { purpose, browser: browserSecret(req, res), user_id: claimant.user.id } as const;
@@ -90,7 +89,7 @@ async function verifyPart(req: Request, res: Response, state: VerifyState): Prom
 }
 
 /** The page of the second step. */
-export async function renderVerify(web: Web, req: Request, res: Response, state: VerifyState): Promise<void> {
+export async function renderSecondStep(web: Web, req: Request, res: Response, state: VerifyState): Promise<void> {
   const { claimant, return_to, refusal } = state;
   const client = await pendingClient(req, return_to);
   web.renderPage(

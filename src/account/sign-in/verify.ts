@@ -1,38 +1,30 @@
 import type { Request, Response } from 'express';
 import {
-  attemptSecondStep,
   secondStepMethodNames,
   secondStepMethods,
   type SecondStepAnswer,
   type SecondStepMethod,
-  type SecondStepVerdict,
-} from '../../domain/authenticators/second-step.js';
+  type SecondStepRefusal,
+} from '../../domain/sign-ins/second-step.js';
 import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
 import { sendSecondStepCode } from '../../domain/sign-ins/email-codes.js';
 import { PageError, RateLimitedError } from '../../errors.js';
-import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
-import { findHalfSignIn } from '../../domain/sign-ins/sign-ins.js';
+import { sessionOf } from '../../http/auth/browser-session.js';
+import { browserSecret } from '../../http/auth/browser-secret.js';
+import { findHalfSignIn } from '../../domain/sessions/half-sign-ins.js';
 import { signInTokenOf, type Claimant } from '../../http/auth/claimant.js';
-import { signInExpired } from '../../http/auth/sign-in.js';
+import { isTaken, signInExpired, takeStep } from '../../http/auth/sign-in.js';
 import { errorMessage } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
 import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
 import type { Web } from '../../http/web.js';
-import { bodyReturnTo, bodyText } from '../fields.js';
+import { bodyReturnTo, bodyText, credentialIn } from '../fields.js';
 import { refusalError, refuseFields, type StepRefusal } from '../refusal.js';
-import { answerStep, credentialIn } from './answer.js';
-import { completeClaim } from './complete.js';
-import { acrValuesOf } from './enroll-page.js';
-import { renderVerify } from './verify-page.js';
+import { answerStep } from './answer.js';
+import { requestedAcrValues } from './enroll-page.js';
+import { renderSecondStep } from './verify-page.js';
 import { message, type Message } from '../../lib/languages/messages.js';
-
-/** What codes are bound to, and tries are counted by. */
-function boundOf(req: Request, { sign_in, proofs }: Claimant) {
-  if (sign_in) return sign_in;
-  if (!req.session) throw new Error('a claimant is half signed in, or signed in');
-  return { session_id: req.session.id, proofs };
-}
 
 /** Whoever has to prove a factor here; null for everybody else. Needs `findClaimant` before. */
 const verifying = (req: Request): Claimant | null =>
@@ -41,17 +33,17 @@ const verifying = (req: Request): Claimant | null =>
 const isMethod = (value: string): value is SecondStepMethod => (secondStepMethodNames as readonly string[]).includes(value);
 
 /** GET /login/verify: the second step, by the method of the query or the one used last. Strangers go to the sign-in page. */
-export function verifyPage(web: Web) {
+export function secondStepPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
     const claimant = verifying(req);
     if (!claimant) return res.redirect(303, withReturnTo(req.claimant ? '/login/enroll' : '/login', {}, return_to));
-    const asked = query.get('method') ?? '';
-    await renderVerify(web, req, res, {
+    const requested = query.get('method') ?? '';
+    await renderSecondStep(web, req, res, {
       claimant,
       return_to,
-      method: isMethod(asked) ? asked : null,
+      method: isMethod(requested) ? requested : null,
       sent: query.get('sent') === '1',
     });
   };
@@ -73,8 +65,8 @@ export async function verifyByEmail(req: Request, res: Response): Promise<void> 
   if (!claimant) throw signInExpired(return_to);
   const methods = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
   if (!methods.includes('email')) throw new PageError(403, 'email_code_disabled', errorMessage('email_code_disabled'));
-  const sent = await sendSecondStepCode(req.ctx, claimant.user, boundOf(req, claimant), originOf(req));
-  const acr_values = acrValuesOf(req);
+  const sent = await sendSecondStepCode(req.ctx, claimant.user, claimant.sign_in ?? sessionOf(req), originOf(req));
+  const acr_values = requestedAcrValues(req);
   const fields = { method: 'email', sent: '1', ...(acr_values !== '' && { acr_values }) };
   if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/verify', fields, return_to));
   if (sent.outcome === 'too_soon') throw new RateLimitedError(sent.retry_after);
@@ -95,7 +87,6 @@ function answerIn(req: Request): SecondStepAnswer | StepRefusal {
   return known && refusal === null ? { method, code } : (refusal as StepRefusal);
 }
 
-/** What a person is told of a wrong code. */
 const wrongTexts: Readonly<Record<SecondStepMethod, Message>> = {
   totp: message('refusal.app_code_wrong'),
   email: errorMessage('invalid_code'),
@@ -107,7 +98,7 @@ const withAttempts = (first: Message, count: number): Message =>
   message('common.sentences', { first, second: message('refusal.attempts_left', { count }) });
 
 /** Why a second step wasn't taken; `gone`: the half sign-in has ended. */
-function refusalOf(method: SecondStepMethod, verdict: Exclude<SecondStepVerdict, { outcome: 'proven' }>, gone: boolean): StepRefusal {
+function refusalOf(method: SecondStepMethod, verdict: SecondStepRefusal, gone: boolean): StepRefusal {
   switch (verdict.outcome) {
     case 'wrong': {
       const { attempts_left } = verdict;
@@ -134,17 +125,8 @@ function refusalOf(method: SecondStepMethod, verdict: Exclude<SecondStepVerdict,
   }
 }
 
-function count(req: Request, method: SecondStepMethod, verdict: SecondStepVerdict): void {
-  const { metrics, environment } = req.ctx;
-  metrics.logins.inc({
-    method: method === 'email' ? 'email_code' : method,
-    outcome: verdict.outcome === 'proven' ? 'ok' : verdict.outcome,
-  });
-  if (verdict.outcome !== 'proven') metrics.daily.add(environment.id, 'logins', 'failed');
-}
-
 /** POST /login/verify: the second step. One right answer completes the sign-in; five wrong ones end it. */
-export function verify(web: Web) {
+export function verifySecondStep(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const return_to = bodyReturnTo(req);
     const claimant = verifying(req);
@@ -155,21 +137,15 @@ export function verify(web: Web) {
       if (retry_after !== undefined) res.set('Retry-After', String(retry_after));
       if (refusal.code === 'sign_in_expired') throw signInExpired(return_to);
       if (wantsJson(req)) throw refusalError(rest);
-      const asked = bodyText(req, 'method');
-      await renderVerify(web, req, res, { claimant, return_to, method: isMethod(asked) ? asked : null, sent: true, refusal });
+      const requested = bodyText(req, 'method');
+      await renderSecondStep(web, req, res, { claimant, return_to, method: isMethod(requested) ? requested : null, sent: true, refusal });
     };
     if ('status' in answer) return refuse(answer);
-    const presented = { browser: browserSecretOf(req) ?? '', host: req.headers.host, origin: originOf(req) };
-    const { user } = claimant;
-    const purpose = claimant.sign_in ? 'second_step' : 'confirm';
-    const verdict = await attemptSecondStep(req.ctx, { user, purpose, bound: boundOf(req, claimant), answer, ...presented });
-    count(req, answer.method, verdict);
-    if (verdict.outcome !== 'proven') {
-      const gone = claimant.sign_in !== null && !(await findHalfSignIn(req.ctx, signInTokenOf(req) ?? ''));
-      if (gone && !wantsJson(req)) throw signInExpired(return_to);
-      return refuse(refusalOf(answer.method, verdict, gone));
-    }
-    const remember_device = ['on', 'true'].includes(String((req.body as Record<string, unknown>)['remember_device']));
-    answerStep(req, res, await completeClaim(req, res, claimant, [verdict.proof], { return_to, remember_device }));
+    const remember = ['on', 'true'].includes(String((req.body as Record<string, unknown>)['remember_device']));
+    const reached = await takeStep(req, res, answer, { current: claimant.sign_in ?? sessionOf(req), return_to, remember });
+    if (isTaken(reached)) return answerStep(req, res, reached, return_to);
+    const gone = claimant.sign_in !== null && !(await findHalfSignIn(req.ctx, signInTokenOf(req) ?? ''));
+    if (gone && !wantsJson(req)) throw signInExpired(return_to);
+    await refuse(refusalOf(answer.method, reached, gone));
   };
 }

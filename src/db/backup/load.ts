@@ -4,10 +4,10 @@ import type { Knex } from 'knex';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { createKnex } from '../connection/knex.js';
-import { migrateWithin, tryMigrationLock } from '../migrations/migrate.js';
+import { migrateInTransaction, tryMigrationLock } from '../migrations/migrate.js';
 import { BackupRefusal } from './refusal.js';
-import { connectionOf, copyTarget } from './snapshot.js';
-import { listAllTables, listTables, quoted, type SequenceState, type TableShape } from './tables.js';
+import { databaseConnectionOf, copyTarget } from './snapshot.js';
+import { listAllTables, listTables, quotedName, type SequenceState, type TableShape } from './tables.js';
 
 /** Some rows of a table in PostgreSQL's text form of COPY. Those of one table follow each other. */
 export type Rows = { readonly table: string; readonly data: Buffer };
@@ -19,7 +19,6 @@ export type Load = {
   readonly sequences: readonly SequenceState[];
   /** What this throws undoes everything. */
   readonly rows: AsyncIterable<Rows>;
-  /** Tables whose rows stay out. */
   readonly without: ReadonlySet<string>;
   /** Called before the commit; what it throws undoes everything. */
   finish(trx: Knex.Transaction): Promise<void>;
@@ -57,20 +56,19 @@ async function unbind(trx: Knex.Transaction, tables: readonly TableShape[]): Pro
     select conname as name, t.relname as table, pg_get_constraintdef(k.oid) as definition
     from pg_constraint k join pg_class t on t.oid = k.conrelid
     where k.contype = 'f' and k.connamespace = current_schema()::regnamespace order by 2, 1`);
-  for (const { name, table } of rows) await trx.raw(`alter table ${quoted(table)} drop constraint ${quoted(name)}`);
-  for (const { name } of tables) await trx.raw(`alter table ${quoted(name)} disable trigger user`);
+  for (const { name, table } of rows) await trx.raw(`alter table ${quotedName(table)} drop constraint ${quotedName(name)}`);
+  for (const { name } of tables) await trx.raw(`alter table ${quotedName(name)} disable trigger user`);
   // Migrations leave rows behind too.
-  await trx.raw(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')}`);
+  await trx.raw(`truncate ${tables.map(({ name }) => quotedName(name)).join(', ')}`);
   return rows;
 }
 
 async function bind(trx: Knex.Transaction, tables: readonly TableShape[], keys: readonly ForeignKey[]): Promise<void> {
   for (const { name, table, definition } of keys)
-    await trx.raw(`alter table ${quoted(table)} add constraint ${quoted(name)} ${definition.replaceAll('?', '\\?')}`);
-  for (const { name } of tables) await trx.raw(`alter table ${quoted(name)} enable trigger user`);
+    await trx.raw(`alter table ${quotedName(table)} add constraint ${quotedName(name)} ${definition.replaceAll('?', '\\?')}`);
+  for (const { name } of tables) await trx.raw(`alter table ${quotedName(name)} enable trigger user`);
 }
 
-/** A COPY that is under way. */
 function openCopy(connection: Client, table: TableShape) {
   const stream = connection.query(copyFrom(`copy ${copyTarget(table)} from stdin`));
   const done = finished(stream);
@@ -93,7 +91,7 @@ function openCopy(connection: Client, table: TableShape) {
 }
 
 async function copyRows(trx: Knex.Transaction, { tables, rows, without }: Load): Promise<void> {
-  const connection = await connectionOf(trx);
+  const connection = await databaseConnectionOf(trx);
   const shapes = new Map(tables.map((table) => [table.name, table]));
   let copy: ReturnType<typeof openCopy> | null = null;
   try {
@@ -128,7 +126,7 @@ export async function loadInto(url: string, load: Load): Promise<void> {
       if (!(await tryMigrationLock(trx)))
         throw new BackupRefusal('a service is being started on this database: stop it, and restore into an empty database.');
       await refuseUnlessEmpty(trx);
-      await migrateWithin(trx, load.migrations);
+      await migrateInTransaction(trx, load.migrations);
       await refuseOtherColumns(trx, load.tables);
       const keys = await unbind(trx, load.tables);
       await copyRows(trx, load);

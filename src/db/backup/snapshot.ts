@@ -5,7 +5,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import { createKnex } from '../connection/knex.js';
 import { appliedMigrations, migrationNames } from '../migrations/migrate.js';
 import { BackupRefusal } from './refusal.js';
-import { listSequences, listTables, quoted, type SequenceState, type TableShape } from './tables.js';
+import { listSequences, listTables, quotedName, type SequenceState, type TableShape } from './tables.js';
 
 /** The database as it was at one moment. */
 export type Snapshot = {
@@ -20,12 +20,10 @@ export type Snapshot = {
   sequences(): Promise<SequenceState[]>;
 };
 
-/** The connection of a transaction. */
-export const connectionOf = (trx: Knex.Transaction): Promise<Client> =>
+export const databaseConnectionOf = (trx: Knex.Transaction): Promise<Client> =>
   (trx.client as { acquireConnection(): Promise<Client> }).acquireConnection();
 
-/** The list of a table's columns, for COPY. */
-export const copyTarget = ({ name, columns }: TableShape): string => `${quoted(name)} (${columns.map(quoted).join(', ')})`;
+export const copyTarget = ({ name, columns }: TableShape): string => `${quotedName(name)} (${columns.map(quotedName).join(', ')})`;
 
 async function requireMigrations(knex: Knex): Promise<readonly string[]> {
   const applied = await appliedMigrations(knex);
@@ -53,7 +51,7 @@ export async function withSnapshot<T>(url: string, work: (snapshot: Snapshot) =>
     return await knex.transaction(
       async (trx) => {
         // Locks come before the first look, which is the snapshot's moment: nothing is altered between the two.
-        const names = tables.map(({ name }) => quoted(name)).join(', ');
+        const names = tables.map(({ name }) => quotedName(name)).join(', ');
         await trx.raw(`set local lock_timeout = '10s'; lock table ${names} in access share mode`);
         const migrations = await requireMigrations(trx);
         if (JSON.stringify(await listTables(trx)) !== JSON.stringify(tables))
@@ -65,7 +63,7 @@ export async function withSnapshot<T>(url: string, work: (snapshot: Snapshot) =>
           async copy(table) {
             // A large table takes its time, whatever was asked before.
             await trx.raw('set local statement_timeout = 0');
-            return (await connectionOf(trx)).query(copyTo(`copy ${copyTarget(table)} to stdout`));
+            return (await databaseConnectionOf(trx)).query(copyTo(`copy ${copyTarget(table)} to stdout`));
           },
           sequences: () => listSequences(trx, tables.map(({ name }) => name)), // prettier-ignore
         });

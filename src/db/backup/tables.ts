@@ -21,9 +21,8 @@ export async function ownTables(): Promise<ReadonlySet<string>> {
 }
 
 /** A name as SQL writes it. */
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** The service's tables as they are in the database, by name. */
 export async function listTables(knex: Knex): Promise<TableShape[]> {
   const own = await ownTables();
   const { rows } = await knex.raw<{ rows: { name: string; columns: string[] }[] }>(`
@@ -45,17 +44,15 @@ export async function listAllTables(knex: Knex): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** How many rows each of the tables has. */
 export async function countRows(knex: Knex, names: readonly string[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const name of names) {
-    const { rows } = await knex.raw<{ rows: { count: number }[] }>(`select count(*) as count from ${quoted(name)}`);
+    const { rows } = await knex.raw<{ rows: { count: number }[] }>(`select count(*) as count from ${quotedName(name)}`);
     counts.set(name, Number(rows[0]?.count));
   }
   return counts;
 }
 
-/** Where the sequences of the tables' columns stand. */
 export async function listSequences(knex: Knex, names: readonly string[]): Promise<SequenceState[]> {
   const { rows } = await knex.raw<{ rows: { name: string }[] }>(
     `select s.relname as name from pg_class s
@@ -66,7 +63,7 @@ export async function listSequences(knex: Knex, names: readonly string[]): Promi
   );
   const states: SequenceState[] = [];
   for (const { name } of rows) {
-    const found = await knex.raw<{ rows: Omit<SequenceState, 'name'>[] }>(`select last_value::text, is_called from ${quoted(name)}`);
+    const found = await knex.raw<{ rows: Omit<SequenceState, 'name'>[] }>(`select last_value::text, is_called from ${quotedName(name)}`);
     states.push({ name, ...(found.rows[0] as Omit<SequenceState, 'name'>) });
   }
   return states;

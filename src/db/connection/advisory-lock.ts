@@ -3,9 +3,6 @@ import type { Knex } from 'knex';
 
 const pauseMs = 100;
 
-/** For each pool, a promise that settles when the work under its latest lock has ended. */
-const turns = new WeakMap<Knex, Promise<unknown>>();
-
 /**
  * Runs `work` unless another process holds the named lock. The lock belongs to a transaction of its own (so it also works through a
  * transaction pooler, and ends with the connection of a killed process); `work` uses other connections, so a process holds one lock at a time,
@@ -13,11 +10,10 @@ const turns = new WeakMap<Knex, Promise<unknown>>();
  * @returns whether it ran.
  */
 export async function tryAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<boolean> {
-  const turn = (turns.get(knex) ?? Promise.resolve()).then(() => holdAdvisoryLock(knex, name, work));
-  turns.set(
-    knex,
-    turn.catch(() => undefined),
-  );
+  // Of the pool: settles when the work under its latest lock has ended.
+  const pool = knex.client as { advisoryTurn?: Promise<unknown> };
+  const turn = (pool.advisoryTurn ?? Promise.resolve()).then(() => holdAdvisoryLock(knex, name, work));
+  pool.advisoryTurn = turn.catch(() => undefined);
   return turn;
 }
 

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { noDeadline, type Deadline } from '../../lib/deadline.js';
-import { spans, type OpenSpan } from '../../platform/spans/tracer.js';
+import type { OpenSpan, Tracer } from '../../platform/spans/tracer.js';
 import { Outdated, Unavailable } from './failures.js';
 import type { PoolBulkhead, RunningStatement } from './pool-bulkhead.js';
 import type { SuspectConnections } from './suspect-connections.js';
-import { failureOf, type FailedCall } from './sqlstate.js';
-import { summaryOf } from './statements/summary.js';
+import { databaseFailureOf, type FailedCall } from './sqlstate.js';
+import { statementSummaryOf } from './statements/summary.js';
 
 /** What `pg` takes to connect, and beyond that how long a statement may take, in milliseconds, before this side gives it up. */
 export type ConnectionSettings = pg.ClientConfig & {
@@ -14,6 +14,7 @@ export type ConnectionSettings = pg.ClientConfig & {
   readonly bulkhead?: PoolBulkhead<DeadlineClient>;
   /** Of a pool's connections, and told when this one has had no answer for `statementLimitMs`. */
   readonly suspects?: SuspectConnections;
+  readonly tracer?: Tracer | null;
 };
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -44,6 +45,7 @@ export class DeadlineClient extends pg.Client {
   #hungUp = false;
   #environment_id: string | null = null;
   readonly #suspects: SuspectConnections | null;
+  readonly #tracer: Tracer | null;
   #heardAt = performance.now();
 
   constructor(settings: ConnectionSettings) {
@@ -51,6 +53,7 @@ export class DeadlineClient extends pg.Client {
     this.#limitMs = settings.statementLimitMs ?? Infinity;
     this.#bulkhead = settings.bulkhead ?? null;
     this.#suspects = settings.suspects ?? null;
+    this.#tracer = settings.tracer ?? null;
   }
 
   /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. They are for one environment, or null: for all. */
@@ -88,7 +91,7 @@ export class DeadlineClient extends pg.Client {
   // oxlint-disable-next-line typescript/no-explicit-any -- pg overloads connect() for a callback, which nobody here gives
   override connect(): any {
     return super.connect().catch((error: Error) => {
-      throw failureOf(error, { call: 'connect', lost: true });
+      throw databaseFailureOf(error, { call: 'connect', lost: true });
     });
   }
 
@@ -112,7 +115,7 @@ export class DeadlineClient extends pg.Client {
       const why = this.#hungUp ? 'the connection was given up' : 'the time of the request is up';
       return void process.nextTick(done, new Unavailable(why, null));
     }
-    if (spans.tracer !== null) done = endingSpan(done, spans.tracer.statement(summaryOf(args[0], text)));
+    if (this.#tracer !== null) done = endingSpan(done, this.#tracer.statement(statementSummaryOf(args[0], text)));
     const running = this.#bulkhead?.begin(this, text);
     if (running === 'refused') return void process.nextTick(done, new Unavailable('too many statements like this one wait already', null));
     if (running) done = this.#ending(done, running);
@@ -139,7 +142,7 @@ export class DeadlineClient extends pg.Client {
       if (!error) return done(null, result);
       const { severity } = error as { severity?: string };
       if (severity === 'FATAL' || severity === 'PANIC') this.hangUp();
-      const failure = failureOf(error, { call, lost: this.#isLost() });
+      const failure = databaseFailureOf(error, { call, lost: this.#isLost() });
       if (failure instanceof Outdated) this.hangUp();
       done(failure);
     };

@@ -2,14 +2,16 @@ import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from '../../platform/log/logger.js';
 import { noDeadline, type Deadline } from '../../lib/deadline.js';
+import type { Tracer } from '../../platform/spans/tracer.js';
 import type { PoolState } from '../../platform/metrics/metrics.js';
 import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './deadline-client.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
 import { PoolBulkhead } from './pool-bulkhead.js';
 import { SuspectConnections } from './suspect-connections.js';
-import { createStatementLine, type StatementLine } from './statements/line.js';
-import { processLocksOf } from './process-locks.js';
+import type { NamedQuery } from './statements/named.js';
+import { createStatementBatcher, type StatementBatcher } from './statements/statement-batcher.js';
+import { ProcessLocks } from './process-locks.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 const databaseTimeoutMs = 5000;
@@ -34,7 +36,7 @@ const types = {
 const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 
 /** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
-const lineOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
+const batcherOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
 
 /** How many may wait for each connection that the pool may open: whoever comes later is refused at once. */
 const maxWaitingPerConnection = 20;
@@ -55,9 +57,12 @@ type PoolClient = {
   readonly pool?: TarnPool;
   /** Of the work that takes connections through this object; see {@link spending}. */
   readonly deadline?: Deadline;
-  readonly environment_id?: string;
+  readonly environment_id?: string | null;
   /** Who waits for a connection. */
   readonly waiting: QueueGauge;
+  readonly locks: ProcessLocks;
+  readonly bulkhead: PoolBulkhead<DeadlineClient>;
+  readonly batchers?: StatementBatchers;
   acquireConnection(): Promise<DeadlineClient>;
   releaseConnection(connection: DeadlineClient): Promise<void>;
   destroy(done?: (error?: unknown) => void): Promise<void>;
@@ -102,17 +107,24 @@ async function releaseConnection(this: PoolClient, connection: DeadlineClient): 
   this.pool?.release(connection);
 }
 
-/**
- * The pool for work on the rows of one environment that has a deadline: waiting for a connection and every statement on it spend from that, whether the query builder, `raw` or a
- * transaction takes it. Costs some microseconds, so it is made where it is needed.
- */
-export function spending(knex: Knex, deadline: Deadline, environment_id: string): Knex {
+/** The pool for work that has a deadline, on the rows of one environment or (null) of all: waiting for a connection and every statement on it spend from that. Made where it is needed. */
+export function spending(knex: Knex, deadline: Deadline, environment_id: string | null): Knex {
   const context = Object.create((knex as unknown as { context: object }).context) as { client: unknown; queryBuilder(): Knex.QueryBuilder };
-  context.client = Object.create(knex.client as object, { deadline: { value: deadline }, environment_id: { value: environment_id } });
+  const own = { deadline: { value: deadline }, environment_id: { value: environment_id }, batchers: { value: undefined } };
+  context.client = Object.create(knex.client as object, own);
   const bound = (name: string, options?: object) => context.queryBuilder().table(name, options as never);
   Object.setPrototypeOf(bound, knex);
   return Object.assign(bound, { context }) as unknown as Knex;
 }
+
+type PoolOptions = {
+  readonly url: string;
+  readonly poolMax: number;
+  readonly unlimited?: boolean;
+  readonly prepared?: boolean;
+  readonly logger?: Logger;
+  readonly tracer?: Tracer | null;
+};
 
 /**
  * The connection pool of one process.
@@ -122,8 +134,7 @@ export function spending(knex: Knex, deadline: Deadline, environment_id: string)
  * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
  * statements and sets no limits of the server at connect, for a transaction pooler (docs/how-to/operations.md).
  */
-export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
-  const { url, poolMax, unlimited = false, prepared = true, logger } = options;
+export function createKnex({ url, poolMax, unlimited = false, prepared = true, logger, tracer = null }: PoolOptions): Knex {
   const suspects = new SuspectConnections();
   const bulkhead = new PoolBulkhead<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
@@ -151,28 +162,28 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   // Knex copies the settings of its connections, so what is shared by them isn't handed over there.
   class PoolConnection extends Base {
     constructor(settings: ConnectionSettings) {
-      super({ ...settings, suspects, ...(!unlimited && { bulkhead }) });
+      super({ ...settings, suspects, tracer, ...(!unlimited && { bulkhead }) });
     }
   }
   dialect.driver = { ...pg, Client: PoolConnection };
-  bulkheads.set(knex, bulkhead);
-  Object.assign(dialect, { acquireConnection, releaseConnection, validateConnection, waiting: new QueueGauge('pool') });
+  const safeguards = { waiting: new QueueGauge('pool'), locks: new ProcessLocks(), bulkhead };
+  Object.assign(dialect, { acquireConnection, releaseConnection, validateConnection, ...safeguards });
   if (prepared && !unlimited) {
-    // A line has a clock of its own for a server that is silent.
+    // A batcher has a clock of its own for a server that is silent.
     const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
     const onChange = (statement: string, isolated: boolean) =>
       logger?.warn(
         { event: isolated ? 'database.statement_isolated' : 'database.statement_rejoined', statement },
         isolated ? 'a slow statement runs apart from the others' : 'a statement is quick again',
       );
-    const own: StatementLines = {
-      look_up: createStatementLine({ open, onChange, suspects, ...lineOptions.look_up }),
-      write: createStatementLine({ open, onChange, suspects, ...lineOptions.write }),
-    };
-    lines.set(knex, own);
+    const pool = (query: NamedQuery, deadline: Deadline) => spending(knex, deadline, query.environment_id ?? null);
+    const batcher = (options: (typeof batcherOptions)[keyof typeof batcherOptions]) =>
+      createStatementBatcher({ open, pool, onChange, suspects, tracer, ...options });
+    const batchers: StatementBatchers = { look_up: batcher(batcherOptions.look_up), write: batcher(batcherOptions.write) };
+    Object.assign(dialect, { batchers });
     const destroy = dialect.destroy.bind(dialect);
     dialect.destroy = async (done) => {
-      await Promise.all([own.look_up.close(), own.write.close()]);
+      await Promise.all([batchers.look_up.close(), batchers.write.close()]);
       return destroy(done);
     };
   }
@@ -186,13 +197,13 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
 const cancelStuck = `select pg_cancel_backend(pid) from pg_stat_activity
   where pid = $1::int and state = 'active' and wait_event is distinct from 'SyncRep' and query_start < clock_timestamp() - interval '900 ms'`;
 
-/** Cancels the statement that a connection of the pool runs, through another connection; without a line (behind a pooler, whose server connections aren't ours) the connection is given up. */
+/** Cancels the statement that a connection of the pool runs, through another connection; without a batcher (behind a pooler, whose server connections aren't ours) the connection is given up. */
 function endStatement(knex: Knex, stuck: DeadlineClient): void {
   const { processID } = stuck as unknown as { readonly processID: number };
-  const line = lines.get(knex)?.look_up;
-  if (!line) return stuck.hangUp();
+  const batcher = statementBatchersOf(knex)?.look_up;
+  if (!batcher) return stuck.hangUp();
   const query = { name: 'pool.cancel', text: cancelStuck, values: [processID] };
-  line.query(query, { key: null, deadline: noDeadline }).catch(() => stuck.hangUp());
+  batcher.query(query, { key: null, deadline: noDeadline }).catch(() => stuck.hangUp());
 }
 
 /** How long a replica may take to let us in or to answer; after that the primary is asked. */
@@ -214,18 +225,18 @@ export function openReplicaConnection(url: string): pg.Client {
 }
 
 /** The connections beside the pool that run short statements outside of transactions: look-ups and writes. */
-export type StatementLines = { readonly look_up: StatementLine; readonly write: StatementLine };
+export type StatementBatchers = { readonly look_up: StatementBatcher; readonly write: StatementBatcher };
 
-const lines = new WeakMap<Knex, StatementLines>();
-const bulkheads = new WeakMap<Knex, PoolBulkhead<DeadlineClient>>();
+/** The statement batchers of a pool; undefined for a transaction, whose statements belong to it, and with `prepared: false`. */
+export const statementBatchersOf = (knex: Knex): StatementBatchers | undefined => (knex.client as PoolClient).batchers;
 
-/** The lines of a pool; undefined for a transaction, whose statements belong to it, and with `prepared: false`. */
-export const statementLinesOf = (knex: Knex): StatementLines | undefined => lines.get(knex);
+/** The locks of all transactions that take their connections from a pool. */
+export const processLocksOf = (pool: Knex): ProcessLocks => (pool.client as PoolClient).locks;
 
-/** The state of the pool and of the lines beside it, as the metrics show it; zeros for what the Knex instance doesn't have. */
+/** The state of the pool and of the batchers beside it, as the metrics show it; zeros for what the Knex instance doesn't have. */
 export function poolState(knex: Knex): PoolState {
   const { pool } = knex.client as { pool?: TarnPool };
-  const states = Object.values(lines.get(knex) ?? {}).map((line) => line.state());
+  const states = Object.values(statementBatchersOf(knex) ?? {}).map((batcher) => batcher.state());
   return {
     used: pool?.numUsed() ?? 0,
     waiting: pool?.numPendingAcquires() ?? 0,
@@ -235,13 +246,13 @@ export function poolState(knex: Knex): PoolState {
   };
 }
 
-/** What waits for the database: for a connection of the pool, for a lock that another transaction of this process holds, and on the lines beside it. */
+/** What waits for the database: for a connection of the pool, for a lock that another transaction of this process holds, and in the batchers beside it. */
 export function databaseQueues(knex: Knex): QueueState[] {
-  const waiting = (knex.client as PoolClient).waiting.state();
-  const refused = waiting.refused + (bulkheads.get(knex)?.refused ?? 0);
-  const shared = Object.entries(lines.get(knex) ?? {}).map(([name, line]) => {
-    const { length, oldestWait, refused: refusedThere } = line.state();
+  const { waiting, bulkhead, locks } = knex.client as PoolClient;
+  const pool = waiting.state();
+  const shared = Object.entries(statementBatchersOf(knex) ?? {}).map(([name, batcher]) => {
+    const { length, oldestWait, refused: refusedThere } = batcher.state();
     return { queue: `statements_${name}`, length, wait: oldestWait, refused: refusedThere };
   });
-  return [{ ...waiting, refused }, processLocksOf(knex).state(), ...shared];
+  return [{ ...pool, refused: pool.refused + bulkhead.refused }, locks.state(), ...shared];
 }

@@ -1,3 +1,5 @@
+import { memo } from '../../lib/memo.js';
+
 /** A statement that a connection of the pool runs. */
 export type RunningStatement<Connection> = {
   readonly connection: Connection;
@@ -31,7 +33,7 @@ export class PoolBulkhead<Connection> {
   readonly #cap: number;
   readonly #cancel: (connection: Connection) => void;
   readonly #running = new Set<RunningStatement<Connection>>();
-  readonly #kinds = new Map<string, string | null>();
+  readonly #kindOf = memo(kindOf, maxTexts);
   /** Kinds that were cancelled, while half of the pool is slow. */
   readonly #stuck = new Set<string>();
   #checking = false;
@@ -97,15 +99,5 @@ export class PoolBulkhead<Connection> {
       this.#cancel(one.connection);
     }
     if (this.#running.size > this.#cap) this.#checkIn(slowMs / 4);
-  }
-
-  #kindOf(text: string): string | null {
-    let kind = this.#kinds.get(text);
-    if (kind === undefined) {
-      kind = kindOf(text);
-      if (this.#kinds.size >= maxTexts) this.#kinds.clear();
-      this.#kinds.set(text, kind);
-    }
-    return kind;
   }
 }

@@ -1,5 +1,4 @@
-import type { Knex } from 'knex';
-import { within, type Deadline } from '../../lib/deadline.js';
+import { boundedBy, type Deadline } from '../../lib/deadline.js';
 import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
 import { Unavailable } from './failures.js';
 
@@ -41,20 +40,20 @@ export class ProcessLocks {
   /** Waits until the lock is handed over, and holds it from then on. @throws {Unavailable} when too many wait already, or the time is up first */
   async wait(name: string, deadline: Deadline): Promise<void> {
     if (this.hold(name)) return;
-    const line = this.#waiting.get(name) as Waiting[];
+    const waiters = this.#waiting.get(name) as Waiting[];
     // Whose caller has gone is told when somebody needs the place.
-    if (line.length >= maxWaiting) for (const gone of line.filter((one) => one.deadline.left() === 0)) gone.refuse();
-    if (line.length >= maxWaiting) {
+    if (waiters.length >= maxWaiting) for (const gone of waiters.filter((one) => one.deadline.left() === 0)) gone.refuse();
+    if (waiters.length >= maxWaiting) {
       this.#gauge.countRefused();
-      throw new Unavailable('too many transactions wait for the same lock', null);
+      throw new Unavailable(`too many wait for ${name}`, null);
     }
     const queued = this.#gauge.enter();
     try {
       await new Promise<void>((resolve, reject) => {
         const refuse = () => {
           clearTimeout(timer);
-          line.splice(line.indexOf(waiting), 1);
-          reject(new Unavailable('the transaction was not handed its lock in time', null));
+          waiters.splice(waiters.indexOf(waiting), 1);
+          reject(new Unavailable(`${name} was not free in time`, null));
         };
         const timer = setTimeout(refuse, deadline.left());
         const begin = () => {
@@ -62,7 +61,7 @@ export class ProcessLocks {
           resolve();
         };
         const waiting: Waiting = { deadline, begin, refuse };
-        line.push(waiting);
+        waiters.push(waiting);
       });
     } finally {
       this.#gauge.leave(queued);
@@ -105,7 +104,7 @@ export class TransactionLocks {
    * @throws {Unavailable} after `maxWaitMs`, or when the time of the request is up
    */
   async wait(deadline: Deadline): Promise<void> {
-    const patience = within(deadline, maxWaitMs);
+    const patience = boundedBy(deadline, maxWaitMs);
     this.end();
     for (const name of [...(this.#wanted ?? [])].sort()) {
       await this.#locks.wait(name, patience);
@@ -119,13 +118,4 @@ export class TransactionLocks {
     for (const name of this.#held) this.#locks.release(name);
     this.#held = null;
   }
-}
-
-const ofPools = new WeakMap<Knex, ProcessLocks>();
-
-/** The locks of all transactions that take their connections from a pool. */
-export function processLocksOf(pool: Knex): ProcessLocks {
-  let locks = ofPools.get(pool);
-  if (!locks) ofPools.set(pool, (locks = new ProcessLocks()));
-  return locks;
 }

@@ -40,7 +40,7 @@ function answered(error: pg.DatabaseError, sqlstate: string): Error {
  * @param lost whether the connection is gone: without it, what is no answer of the server is a mistake made on this side
  * @returns a failure, or the error itself when it is a mistake of ours
  */
-export function failureOf(error: Error, { call, lost }: { readonly call: FailedCall; readonly lost: boolean }): Error {
+export function databaseFailureOf(error: Error, { call, lost }: { readonly call: FailedCall; readonly lost: boolean }): Error {
   if (error instanceof DatabaseFailure) return error;
   const sqlstate = error instanceof pg.DatabaseError ? (error.code ?? null) : null;
   if (call === 'connect') return new Unavailable(`no connection to the database: ${error.message}`, sqlstate, error);

@@ -1,9 +1,12 @@
+import type { Knex } from 'knex';
 import type { LinkTable } from './list.js';
-import type { Condition, TimeRange } from './list-source.js';
+import { isUuid } from '../../lib/random.js';
+import { table, type Scope } from '../scope.js';
+import type { Condition, ListedRow, Source, TimeRange } from './list-source.js';
 
-/** The column holds one of the values. */
 export function isOneOf(column: string, values: readonly unknown[]): Condition {
-  return (query, source) => void query.whereIn(`${source.table}.${column}`, [...values] as string[]);
+  const narrow = (query: Knex.QueryBuilder, source: Source) => void query.whereIn(`${source.table}.${column}`, [...values] as string[]);
+  return Object.assign(narrow, { fits: (row: ListedRow) => values.includes(row[column]) });
 }
 
 /**
@@ -21,16 +24,49 @@ export function holdsOneOf(column: string, values: readonly string[]): Condition
   return (query, source) => void query.whereRaw(`?? && ?::text[]`, [`${source.table}.${column}`, [...values]]);
 }
 
-const likePrefix = (text: string) => `${text.toLowerCase().replaceAll(/[\\%_]/g, (character) => `\\${character}`)}%`;
+/** Texts in small letters with a space before each: of the row itself as an expression, or in a table of its own. */
+export type Searched = string | { readonly table: string; readonly key: string };
 
-/** One of the expressions begins with the text, whatever its case. */
-export function beginsWith(expressions: readonly string[], text: string): Condition {
-  const prefix = likePrefix(text);
-  const any = expressions.map((one) => `${one} like ?`).join(' or ');
-  return matches(
-    `(${any})`,
-    expressions.map(() => prefix),
-  );
+/** The most rows of a table of texts that are looked up by themselves; where more fit, a page's worth of them comes soon in any order. */
+const mostLookedUp = 1_000;
+
+const letter = String.raw`[\p{L}\p{N}]`;
+const other = String.raw`[^\p{L}\p{N}]`;
+/** What makes a trigram that pg_trgm finds in the middle of a word: three letters, or fewer where a word begins or ends. */
+const trigram = new RegExp(`${letter}{3}|${other}${letter}|${letter}{2}${other}`, 'u');
+
+/** For each word of a search a pattern: any part of a text, or the beginning of one where the word is too short for an index. Null for a search without a letter or figure. */
+function patternsOf(text: string): readonly string[] | null {
+  const words = [...new Set(text.split(/[\s,]+/).filter(Boolean))];
+  if (!words.some((word) => new RegExp(letter, 'u').test(word))) return null;
+  return words.map((word) => `%${trigram.test(word) ? '' : ' '}${word.replaceAll(/[\\%_]/g, (character) => `\\${character}`)}%`);
+}
+
+/** Each word of the text is somewhere in what is searched, whatever its case; or the text is the row's id. */
+export function searches(searched: Searched, text: string): Condition {
+  const patterns = patternsOf(text);
+  const like = (expression: string) => patterns?.map(() => `${expression} like lower(?)`).join(' and ') ?? 'false';
+  const id = [text.trim().toLowerCase()].filter(isUuid);
+  if (typeof searched === 'string')
+    return (query, { table: own, key, keyType }) => {
+      const isId = keyType === 'uuid' && id.length > 0;
+      void query.whereRaw(`((${like(searched)})${isId ? ` or ${own}.${key} = ?` : ''})`, [...(patterns ?? []), ...(isId ? id : [])]);
+    };
+  const { table: texts, key: near } = searched;
+  const condition: Condition = (query, { table: own, key }) => {
+    const sql = `exists (select 1 from ${texts} s where s.environment_id = ${own}.environment_id and s.${near} = ${own}.${key} and ${like('s.text')})`;
+    void query.whereRaw(sql, [...(patterns ?? [])]);
+  };
+  /** Few are read by their keys, in whatever order: PostgreSQL takes words that are frequent, but seldom together, for frequent, and would look at everybody. */
+  const narrow = async (scope: Scope): Promise<Condition> => {
+    const found = (await table<ListedRow>(scope, texts)
+      .whereRaw(like(`${texts}.text`), [...(patterns ?? [])])
+      .limit(mostLookedUp + 1)
+      .select({ id: `${texts}.${near}` } as never)) as unknown as { id: string }[];
+    if (found.length > mostLookedUp) return condition;
+    return (query, { table: own, key }) => void query.whereRaw(`${own}.${key} = any (?::uuid[])`, [[...found.map((row) => row.id), ...id]]);
+  };
+  return Object.assign(condition, { narrow });
 }
 
 /** The row's own column is linked, through a link table, to one of the far ids. */

@@ -22,12 +22,14 @@ export type TimeRange = {
 /** One column of an order. `expression` never yields null, lest rows fall out of every page. */
 export type SortKey = { readonly expression: string; readonly type: 'timestamptz' | 'text' | 'integer'; readonly descending: boolean };
 
-/** A condition that narrows a list. */
-export type Condition = (query: Knex.QueryBuilder, source: Source) => void;
+/** `fits` judges what the code itself lists, where no query does; `narrow` looks first, and answers the condition that is cheapest for what there is. */
+export type Condition = ((query: Knex.QueryBuilder, source: Source) => void) & {
+  readonly fits?: (row: ListedRow) => boolean;
+  readonly narrow?: (scope: Scope) => Promise<Condition>;
+};
 
 export type ListedRow = Record<string, unknown>;
 
-/** The rows of the source that the scope may see. */
-export function rowsOf(scope: Scope, source: Source): Knex.QueryBuilder {
+export function visibleRows(scope: Scope, source: Source): Knex.QueryBuilder {
   return source.visible ? source.visible(scope) : (table<ListedRow>(scope, source.table) as unknown as Knex.QueryBuilder);
 }

@@ -1,20 +1,20 @@
 import type { Knex } from 'knex';
-import { rowsOf, type Condition, type ListedRow, type SortKey, type Source } from './list-source.js';
+import { visibleRows, type Condition, type ListedRow, type SortKey, type Source } from './list-source.js';
 import { table, type Scope } from '../scope.js';
 
 /** Where a page ends: the sort values of its last row as text, and its id. */
-export type Position = { readonly values: readonly string[]; readonly id: string };
+export type ListPosition = { readonly values: readonly string[]; readonly id: string };
 
 export type ListRequest = {
   readonly conditions: readonly Condition[];
   readonly sort: readonly SortKey[];
   readonly size: number;
-  readonly after: Position | null;
-  readonly before: Position | null;
+  readonly after: ListPosition | null;
+  readonly before: ListPosition | null;
 };
 
 export type ListPage = {
-  readonly rows: readonly { readonly row: ListedRow; readonly position: Position }[];
+  readonly rows: readonly { readonly row: ListedRow; readonly position: ListPosition }[];
   /** Whether rows follow in the direction that was read. */
   readonly more: boolean;
 };
@@ -45,16 +45,16 @@ function beyond(query: Knex.QueryBuilder, keys: readonly (SortKey & { readonly c
   void query.whereRaw(`(${alternatives.join(' or ')})`, bindings);
 }
 
-/** The rows that the scope may see and the conditions leave. */
-function narrowed(scope: Scope, source: Source, conditions: readonly Condition[]): Knex.QueryBuilder {
-  const query = rowsOf(scope, source);
-  for (const condition of conditions) condition(query, source);
-  return query;
+/** The rows that the scope may see and the conditions leave; in an object, for a query that is awaited runs. */
+async function narrowed(scope: Scope, source: Source, conditions: readonly Condition[]): Promise<{ readonly query: Knex.QueryBuilder }> {
+  const query = visibleRows(scope, source);
+  for (const condition of conditions) ((await condition.narrow?.(scope)) ?? condition)(query, source);
+  return { query };
 }
 
-/** Whether the conditions leave more than so many rows. */
 export async function areMoreThan(scope: Scope, source: Source, conditions: readonly Condition[], most: number): Promise<boolean> {
-  return (await narrowed(scope, source, conditions).offset(most).limit(1).select(`${source.table}.${source.key}`)).length > 0;
+  const { query } = await narrowed(scope, source, conditions);
+  return (await query.offset(most).limit(1).select(`${source.table}.${source.key}`)).length > 0;
 }
 
 /**
@@ -78,7 +78,8 @@ export async function listRows(scope: Scope, source: Source, request: ListReques
     if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
     if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
   };
-  const query = narrowed(scope, source, [position, ...request.conditions])
+  const { query } = await narrowed(scope, source, [position, ...request.conditions]);
+  void query
     .select(`${source.table}.*`)
     .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
     .orderByRaw(order)
@@ -105,7 +106,7 @@ export async function findRows(
   lock = false,
 ): Promise<ListedRow[]> {
   if (values.length === 0) return [];
-  const query = rowsOf(scope, source)
+  const query = visibleRows(scope, source)
     .whereIn(`${source.table}.${column}`, [...values])
     .orderBy(`${source.table}.${source.key}`)
     .select(`${source.table}.*`);
@@ -115,13 +116,10 @@ export async function findRows(
 
 /** All rows that the scope may see and the conditions leave, by key; at most `limit` of them. */
 export async function listAll(scope: Scope, source: Source, conditions: readonly Condition[], limit: number): Promise<ListedRow[]> {
-  return (await narrowed(scope, source, conditions)
-    .orderBy(`${source.table}.${source.key}`)
-    .limit(limit)
-    .select(`${source.table}.*`)) as ListedRow[];
+  const { query } = await narrowed(scope, source, conditions);
+  return (await query.orderBy(`${source.table}.${source.key}`).limit(limit).select(`${source.table}.*`)) as ListedRow[];
 }
 
-/** A link table between two resources. */
 export type LinkTable = { readonly table: string; readonly near: string; readonly far: string };
 
 /** Which of the far rows hang on which of the near ones, in the order of the far ids. */

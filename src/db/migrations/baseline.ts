@@ -7,21 +7,33 @@ export const migrationsTable = 'knex_migrations';
 const baseline = '0001_baseline';
 
 /** Of those the last, and how many there were. */
-export const earlier = { last: '0399_earlier_releases', count: 103 };
+export const earlierReleases = { last: '0399_earlier_releases', count: 103 };
 
 /** A database, or a backup, of a time before the baseline that lacks some of the migrations which that takes the place of. */
 export class OutdatedSchema extends Error {
   constructor() {
     super(
-      `the schema is older than migrations/${baseline}, which takes over only what ended with ${earlier.last}. Check out the last commit that has ` +
-        `migrations/${earlier.last}.sql (the parent of what "git log -1 --diff-filter=D -- migrations/${earlier.last}.sql" names) and run "npm run -s migrate" there, ` +
+      `the schema is older than migrations/${baseline}, which takes over only what ended with ${earlierReleases.last}. Check out the last commit that has ` +
+        `migrations/${earlierReleases.last}.sql (the parent of what "git log -1 --diff-filter=D -- migrations/${earlierReleases.last}.sql" names) and run "npm run -s migrate" there, ` +
         'for a backup after restoring it there; then come back to this release.',
     );
     this.name = 'OutdatedSchema';
   }
 }
 
-const isEarlierHead = (applied: readonly string[]) => applied.length === earlier.count && applied.includes(earlier.last);
+/** A server that doesn't give the database what searches need. */
+export class MissingExtension extends Error {
+  constructor(reason: string) {
+    super(
+      `searches need the extension pg_trgm, which PostgreSQL refuses (${reason}). As the owner of the database or a superuser run "create extension pg_trgm" in it; ` +
+        "where the server has none, install PostgreSQL's contrib package or allow the extension in the provider's settings; where it is in another schema, " +
+        'run "alter extension pg_trgm set schema public". Then start again.',
+    );
+    this.name = 'MissingExtension';
+  }
+}
+
+const isEarlierHead = (applied: readonly string[]) => applied.length === earlierReleases.count && applied.includes(earlierReleases.last);
 
 /** Whether these applied migrations are of before the baseline, and not all of them: nothing of this release can work with that. */
 export const isOutdated = (applied: readonly string[]): boolean =>

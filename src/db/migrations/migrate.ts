@@ -3,12 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../platform/log/logger.js';
-import { isOutdated, migrationsTable, sinceBaseline, takeOver } from './baseline.js';
+import { isOutdated, MissingExtension, migrationsTable, sinceBaseline, takeOver } from './baseline.js';
 import { createKnex } from '../connection/knex.js';
 import { packageRoot } from '../../lib/package-root.js';
 
-/** Where the migrations are: files of SQL, and folders of them. */
-export const migrationDirectory = join(packageRoot, 'migrations');
+const migrationDirectory = join(packageRoot, 'migrations');
 
 /** The advisory lock's key: "migr" in ASCII. */
 const lockKey = 0x6d696772;
@@ -23,7 +22,11 @@ const source: Knex.MigrationSource<string> = {
     const sql = await readMigration(name);
     return {
       // Knex takes a bare question mark for a binding.
-      up: (transaction) => transaction.raw(sql.replaceAll('?', '\\?')),
+      up: (transaction) =>
+        transaction.raw(sql.replaceAll('?', '\\?')).catch((error: Error) => {
+          const reason = error.message.slice(error.message.lastIndexOf(' - ') + 3);
+          throw /pg_trgm|gin_trgm_ops/.test(reason) ? new MissingExtension(reason) : error;
+        }),
       down: () => Promise.reject(new Error(`migration ${name} can't be undone; restore a backup instead`)),
     };
   },
@@ -31,7 +34,6 @@ const source: Knex.MigrationSource<string> = {
 
 const migrations: Knex.MigratorConfig = { migrationSource: source, tableName: migrationsTable, disableMigrationsListValidation: true };
 
-/** The migrations of this release, in their order. */
 export async function migrationNames(): Promise<string[]> {
   const entries = await readdir(migrationDirectory);
   return entries.map((entry) => entry.replace(/\.sql$/, '')).sort();
@@ -78,7 +80,8 @@ async function isEmpty(knex: Knex): Promise<boolean> {
 /** Nobody uses an empty database yet: one transaction holds no lock that somebody waits for, and takes a fifth of the processor time. */
 async function runAll(knex: Knex, log?: Logger): Promise<string[]> {
   const [, names] = (await knex.migrate.latest(migrations)) as [number, string[]];
-  for (const migration of names) log?.info({ event: 'database.migrated', migration }, 'a migration was applied');
+  const { length: count } = names;
+  log?.info({ event: 'database.migrated', migration: names.at(-1), count }, 'an empty database got the schema of this release');
   return names;
 }
 
@@ -94,7 +97,7 @@ async function runPending(knex: Knex, log?: Logger): Promise<string[]> {
 }
 
 /** Runs exactly these migrations, in a transaction of the caller's: all of them take effect with it, or none. */
-export async function migrateWithin(trx: Knex.Transaction, names: readonly string[]): Promise<void> {
+export async function migrateInTransaction(trx: Knex.Transaction, names: readonly string[]): Promise<void> {
   await trx.migrate.latest({ ...migrations, migrationSource: { ...source, getMigrations: () => Promise.resolve([...names]) } });
 }
 
@@ -117,7 +120,6 @@ async function waitForLock(knex: Knex, log?: Logger): Promise<void> {
 /** How a database's schema differs from this release's: migrations that it lacks, and those that only a newer release knows. */
 export type SchemaDifference = { readonly pending: readonly string[]; readonly newer: readonly string[] };
 
-/** Whether the table of applied migrations is there. */
 async function hasMigrations(knex: Knex): Promise<boolean> {
   const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>('select to_regclass(?) is not null as exists', [migrationsTable]);
   return rows[0]?.exists === true;

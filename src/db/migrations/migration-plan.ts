@@ -20,13 +20,9 @@ export type MigrationHeader = { readonly phase: Phase | null; readonly locks: re
 
 const lockLine = /^(\w+) (share|share row exclusive|exclusive|access exclusive)(?:, (reads|rewrites) its rows)?$/;
 
-/** The line after `-- locks:` for these locks. */
-export const lockText = (locks: readonly TableLock[]): string =>
-  locks.map(({ table, lock, work }) => `${table} ${lock}${work === null ? '' : `, ${work} its rows`}`).join('; ') || 'none';
-
-function locksOf(line: string): TableLock[] | null {
-  if (line === 'none') return [];
-  const found = line.split('; ').map((part) => lockLine.exec(part));
+function locksOf(text: string): TableLock[] | null {
+  if (text === 'none') return [];
+  const found = text.split('; ').map((lock) => lockLine.exec(lock));
   if (found.some((one) => one === null)) return null;
   return found.map((one) => ({ table: one?.[1] ?? '', lock: one?.[2] ?? '', work: (one?.[3] as TableLock['work'] | undefined) ?? null }));
 }
@@ -34,9 +30,9 @@ function locksOf(line: string): TableLock[] | null {
 /** Reads `-- phase: expand` and `-- locks: users access exclusive, reads its rows; clients share`, which stand before the first statement. */
 export function readHeader(sql: string): MigrationHeader {
   const lines = /^(?:--.*\n)*/.exec(sql)?.[0] ?? '';
-  const said = (name: string) => new RegExp(`^-- ${name}: (.+)$`, 'm').exec(lines)?.[1] ?? null;
-  const phase = said('phase');
-  const locks = said('locks');
+  const field = (name: string) => new RegExp(`^-- ${name}: (.+)$`, 'm').exec(lines)?.[1] ?? null;
+  const phase = field('phase');
+  const locks = field('locks');
   return { phase: phase === 'expand' || phase === 'contract' ? phase : null, locks: locks === null ? null : locksOf(locks) };
 }
 

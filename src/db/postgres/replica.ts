@@ -101,13 +101,13 @@ function createAttaching(url: string) {
 /** Logs when use of the replica begins and ends, once for each change; at the start only after a grace period. */
 function createTelling(logger: Logger): (trusted: boolean, error: unknown) => void {
   const begun = performance.now();
-  let told: boolean | null = null;
+  let lastLogged: boolean | null = null;
   return (trusted, error) => {
-    if (trusted === told) return;
-    if (told === null && !trusted && error === undefined && performance.now() - begun < trustMs) return;
+    if (trusted === lastLogged) return;
+    if (lastLogged === null && !trusted && error === undefined && performance.now() - begun < trustMs) return;
     if (trusted) logger.info({ event: 'replica.used' }, 'the read replica is used');
     else logger.warn({ event: 'replica.unused', err: error }, 'the read replica is not used');
-    told = trusted;
+    lastLogged = trusted;
   };
 }
 

@@ -31,7 +31,8 @@ const tables = String.raw`
 
 const functions = String.raw`
   select rtrim(pg_get_functiondef(p.oid), E'\n') || ';' as text from pg_proc p
-  where p.pronamespace = current_schema()::regnamespace order by p.oid::regprocedure::text`;
+  where p.pronamespace = current_schema()::regnamespace
+    and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e') order by p.oid::regprocedure::text`;
 
 /** The schema as the server describes it: every table with its columns, constraints, indexes and triggers, then every function, each by its name. */
 export async function schemaText(knex: Knex): Promise<string> {

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 
-/** What a PostgreSQL server says of itself. */
 export type ServerState = {
   /** As `15`. */
   readonly major: number;
@@ -12,7 +11,6 @@ export type ServerState = {
   readonly in_recovery: boolean;
 };
 
-/** The state of the server that the pool is connected to. */
 export async function serverStateOf(knex: Knex): Promise<ServerState> {
   const { rows } = await knex.raw<{ rows: ServerState[] }>(
     `select current_setting('server_version_num')::integer / 10000 as major, current_setting('fsync')::boolean as fsync,

@@ -26,32 +26,30 @@ export type AccessTokenState = {
   auth_time: Date | null;
   issued_at: Date;
   expires_at: Date;
-} & TokenStanding;
+} & TokenStatus;
 
-/** Whether a token's user, session and grant still stand. */
-export type TokenStanding = {
+export type TokenStatus = {
   user_status: 'active' | 'blocked' | null;
   session_revoked_at: Date | null;
   revoked: boolean;
 };
 
 /** Where a JWT's user doesn't exist: no row, so that a replica that doesn't have the user yet isn't believed. */
-const unknownUser: TokenStanding = { user_status: null, session_revoked_at: null, revoked: false };
+const unknownUser: TokenStatus = { user_status: null, session_revoked_at: null, revoked: false };
 
-const standing = `u.status as user_status, s.revoked_at as session_revoked_at`;
+const statusColumns = `u.status as user_status, s.revoked_at as session_revoked_at`;
 
 /** The same of the token `t`, by functions: neither table is touched for a token that has no user and no session. */
-const standingByFunctions = `
+const statusByFunctions = `
   case when t.user_id is not null then user_status($1::uuid, t.user_id) end as user_status,
   case when t.session_id is not null then session_revoked_at($1::uuid, t.session_id) end as session_revoked_at`;
 
 /**
- * What a look-up brings beside the token's standing: nothing, the permissions of its API resource that the user holds, or those and the user without
+ * What a look-up brings besides the token's status: nothing, the permissions of its API resource that the user holds, or those and the user without
  * metadata.
  */
-export type Beside = 'nothing' | 'permissions' | 'user';
+export type TokenExtras = 'nothing' | 'permissions' | 'user';
 
-/** What a look-up brought. */
 export type TokenUser = {
   /** Null for a client's own token, and where it wasn't asked for. */
   user: UserWithRoles | null;
@@ -59,9 +57,9 @@ export type TokenUser = {
   permissions: string[] | null;
 };
 
-type BesideColumns = UserColumns & { held: string[] };
+type ExtraColumns = UserColumns & { held: string[] };
 
-const userIn = (row: Partial<BesideColumns>, beside: Beside) => (beside === 'user' ? userOfRow(row as BesideColumns) : null);
+const userIn = (row: Partial<ExtraColumns>, extras: TokenExtras) => (extras === 'user' ? userOfRow(row as ExtraColumns) : null);
 
 /** The DPoP proof that a token is presented with, if its use has to be stored, and the key that it proves. */
 export type ProofToStore = { readonly use: ProofUse; readonly jkt: string };
@@ -80,12 +78,16 @@ const storing = (stored: string, at: number, text: string): Pick<Statement, 'sho
 /** One statement for each kind of answer: most tokens need the smallest. `proven` stores the use of a proof too (`from`: what that depends on). */
 function lookUps(
   name: string,
-  text: (columns: string, beside: Beside) => string,
+  text: (columns: string, extras: TokenExtras) => string,
   { held, roles, proofAt, from }: { held: string; roles: string; proofAt: number; from: string },
-): Record<Beside | 'proven', Statement> {
+): Record<TokenExtras | 'proven', Statement> {
   const heldColumn = `, ${held} as held`;
-  const columns: Record<Beside, string> = { nothing: '', permissions: heldColumn, user: `${heldColumn}, ${userColumnsSql(roles)}` };
-  const statement = (beside: Beside): Statement => ({ name: `${name}_${beside}`, short: 'look_up', text: text(columns[beside], beside) });
+  const columns: Record<TokenExtras, string> = { nothing: '', permissions: heldColumn, user: `${heldColumn}, ${userColumnsSql(roles)}` };
+  const statement = (extras: TokenExtras): Statement => ({
+    name: `${name}_${extras}`,
+    short: 'look_up',
+    text: text(columns[extras], extras),
+  });
   const stored = storeProofSql(`$${proofAt}`, `$${proofAt + 1}`, from);
   return {
     nothing: statement('nothing'),
@@ -101,10 +103,10 @@ const peopleOfToken = `
 
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
-  (columns, beside) => `
+  (columns, extras) => `
     select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
-      t.earlier_scopes, t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
-    from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
+      t.earlier_scopes, t.issued_at, t.expires_at, ${extras === 'user' ? statusColumns : statusByFunctions}, r.id is not null as revoked${columns}
+    from access_tokens t ${extras === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,
   {
@@ -124,12 +126,12 @@ const opaqueLookUps = lookUps(
 export async function findAccessToken(
   scope: Scope,
   digest: Buffer,
-  beside: Beside = 'nothing',
+  extras: TokenExtras = 'nothing',
   issuers: readonly string[] = [],
 ): Promise<({ token: AccessTokenState } & TokenUser & FirstUse) | null> {
-  const values = beside === 'nothing' ? [digest] : [digest, issuers];
-  const [row] = await run<AccessTokenState & Partial<BesideColumns>>(scope, opaqueLookUps[beside], values);
-  return row ? { token: row, first_use: true, user: userIn(row, beside), permissions: row.held ?? null } : null;
+  const values = extras === 'nothing' ? [digest] : [digest, issuers];
+  const [row] = await run<AccessTokenState & Partial<ExtraColumns>>(scope, opaqueLookUps[extras], values);
+  return row ? { token: row, first_use: true, user: userIn(row, extras), permissions: row.held ?? null } : null;
 }
 
 /** Whether the proof, whose use has been stored, was used for the first time; true where none had to be stored. */
@@ -143,27 +145,27 @@ export async function findProvenAccessToken(
   proof: ProofToStore,
 ): Promise<({ token: AccessTokenState } & TokenUser & FirstUse) | null> {
   const values = [digest, issuers, ...proofValues(proof), proof.jkt];
-  const [row] = await run<AccessTokenState & Partial<BesideColumns> & FirstUse>(scope, opaqueLookUps.proven, values);
+  const [row] = await run<AccessTokenState & Partial<ExtraColumns> & FirstUse>(scope, opaqueLookUps.proven, values);
   return row ? { token: row, first_use: row.first_use, user: userIn(row, 'user'), permissions: row.held ?? null } : null;
 }
 
-const ownJwtStandingText = (more = '') => `
+const ownJwtStatusText = (more = '') => `
   select null as user_status, null as session_revoked_at,
     exists (select 1 from revocations where environment_id = $1 and id = any ($2::uuid[])) as revoked${more}`;
 
-/** The standing of a client's own JWT. It names no table of people's, so that nobody who locks one keeps clients waiting. */
-const ownJwtStanding = {
-  plain: { name: 'access_tokens.own_jwt_standing', short: 'look_up', text: ownJwtStandingText() },
+/** The status of a client's own JWT. It names no table of people's, so that nobody who locks one keeps clients waiting. */
+const ownJwtStatus = {
+  plain: { name: 'access_tokens.own_jwt_status', short: 'look_up', text: ownJwtStatusText() },
   proven: {
-    name: 'access_tokens.own_jwt_standing_proven',
-    ...storing(storeProofSql('$3', '$4'), 3, ownJwtStandingText(`, ${isFirstUse}`)),
+    name: 'access_tokens.own_jwt_status_proven',
+    ...storing(storeProofSql('$3', '$4'), 3, ownJwtStatusText(`, ${isFirstUse}`)),
   },
 } as const satisfies Record<string, Statement>;
 
 const jwtLookUps = lookUps(
-  'access_tokens.jwt_standing_with',
+  'access_tokens.jwt_status_with',
   (columns) => `
-    select ${standing},
+    select ${statusColumns},
       exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked${columns}
     from (select 1) as token
     left join users u on u.environment_id = $1 and u.id = $3::uuid
@@ -172,48 +174,48 @@ const jwtLookUps = lookUps(
   { held: permissionsHeldSql({ user_id: '$3::uuid', resource: '$5::text' }), roles: 'true', proofAt: 6, from: '' },
 );
 
-/** What the standing of a JWT hangs on; `resource`: the identifier of its API resource, null for this service's own endpoints. */
-export type JwtStandingKeys = {
+/** What the status of a JWT depends on; `resource`: the identifier of its API resource, null for this service's own endpoints. */
+export type JwtStatusKeys = {
   readonly ids: readonly string[];
   readonly user_id: string | null;
   readonly session_id: string | null;
   readonly resource: string | null;
 };
 
-const isOwn = ({ user_id, session_id }: JwtStandingKeys) => user_id === null && session_id === null;
+const isOwn = ({ user_id, session_id }: JwtStatusKeys) => user_id === null && session_id === null;
 
 /** The state of a JWT's user and session, and whether its `jti` or grant was revoked; {@link unknownUser} when the user doesn't exist. */
-export async function findJwtStanding(
+export async function findJwtStatus(
   scope: Scope,
-  token: JwtStandingKeys,
-  beside: Beside = 'nothing',
-): Promise<{ standing: TokenStanding } & TokenUser> {
+  token: JwtStatusKeys,
+  extras: TokenExtras = 'nothing',
+): Promise<{ status: TokenStatus } & TokenUser> {
   const { ids, user_id, session_id, resource } = token;
   if (isOwn(token)) {
-    const [own] = await run<TokenStanding>(scope, ownJwtStanding.plain, [ids]);
-    return { standing: own as TokenStanding, user: null, permissions: beside === 'nothing' ? null : [] };
+    const [own] = await run<TokenStatus>(scope, ownJwtStatus.plain, [ids]);
+    return { status: own as TokenStatus, user: null, permissions: extras === 'nothing' ? null : [] };
   }
-  const values = beside === 'nothing' ? [ids, user_id, session_id] : [ids, user_id, session_id, resource];
-  const [row] = await run<TokenStanding & Partial<BesideColumns>>(scope, jwtLookUps[beside], values);
+  const values = extras === 'nothing' ? [ids, user_id, session_id] : [ids, user_id, session_id, resource];
+  const [row] = await run<TokenStatus & Partial<ExtraColumns>>(scope, jwtLookUps[extras], values);
   return row
-    ? { standing: row, user: userIn(row, beside), permissions: row.held ?? null }
-    : { standing: unknownUser, user: null, permissions: beside === 'nothing' ? null : [] };
+    ? { status: row, user: userIn(row, extras), permissions: row.held ?? null }
+    : { status: unknownUser, user: null, permissions: extras === 'nothing' ? null : [] };
 }
 
 /** The same with the user, for a token that is presented with a proof of the key that it is bound to. */
-export async function findProvenJwtStanding(
+export async function findProvenJwtStatus(
   scope: Scope,
-  token: JwtStandingKeys,
+  token: JwtStatusKeys,
   proof: ProofToStore,
-): Promise<{ standing: TokenStanding } & TokenUser & FirstUse> {
+): Promise<{ status: TokenStatus } & TokenUser & FirstUse> {
   const { ids, user_id, session_id, resource } = token;
   const own = isOwn(token);
   const values = own ? [ids] : [ids, user_id, session_id, resource];
-  const statement = own ? ownJwtStanding.proven : jwtLookUps.proven;
-  const [row] = await run<TokenStanding & Partial<BesideColumns> & FirstUse>(scope, statement, [...values, ...proofValues(proof)]);
-  if (!row) return { standing: unknownUser, user: null, permissions: [], first_use: true };
+  const statement = own ? ownJwtStatus.proven : jwtLookUps.proven;
+  const [row] = await run<TokenStatus & Partial<ExtraColumns> & FirstUse>(scope, statement, [...values, ...proofValues(proof)]);
+  if (!row) return { status: unknownUser, user: null, permissions: [], first_use: true };
   const [user, permissions] = own ? [null, []] : [userIn(row, 'user'), row.held ?? null];
-  return { standing: row, first_use: row.first_use, user, permissions };
+  return { status: row, first_use: row.first_use, user, permissions };
 }
 
 /** Deletes one opaque token; true when there was one. */
@@ -226,29 +228,29 @@ export async function deleteAccessToken(scope: Scope, digest: Buffer): Promise<b
   return rows.length > 0;
 }
 
-/** A token whose standing is asked for: an opaque one by its digest, a JWT by what it says. */
-export type Asked = { readonly digest: Buffer } | Omit<JwtStandingKeys, 'resource'>;
+/** A token to look up: an opaque one by its digest, a JWT by its claims. */
+export type TokenToFind = { readonly digest: Buffer } | Omit<JwtStatusKeys, 'resource'>;
 
-const standingsOfSeveral: Statement = {
-  name: 'access_tokens.standings_of_several',
+const statesOfSeveral: Statement = {
+  name: 'access_tokens.states_of_several',
   short: 'look_up',
   text: `
-    select place, t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged,
+    select ordinal, t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged,
       t.act, t.earlier_scopes, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
       session_revoked_at($1::uuid, coalesce(t.session_id, asked.session_id)) as session_revoked_at,
       exists (select 1 from revocations r where r.environment_id = $1 and (r.id = t.grant_id or r.id = any (asked.ids))) as revoked
     from rows from (jsonb_to_recordset($2::jsonb) as (digest text, ids uuid[], user_id uuid, session_id uuid))
-      with ordinality as asked (digest, ids, user_id, session_id, place)
+      with ordinality as asked (digest, ids, user_id, session_id, ordinal)
     left join access_tokens t on t.environment_id = $1 and t.digest = decode(asked.digest, 'hex')
     where asked.digest is null or t.digest is not null`,
 };
 
 /**
- * The standing of several tokens by one statement, in their order; of an opaque one its row too, null when there is none.
+ * The state of several tokens by one statement, in their order; of an opaque one its row too, null when there is none.
  * A JWT whose user doesn't exist has no `user_status`.
  */
-export async function findStandings(scope: Scope, asked: readonly Asked[]): Promise<(AccessTokenState | null)[]> {
-  const values = asked.map((one) => ('digest' in one ? { digest: one.digest.toString('hex') } : one));
-  const rows = await run<AccessTokenState & { place: string }>(scope, standingsOfSeveral, [JSON.stringify(values)]);
-  return asked.map((_one, index) => rows.find(({ place }) => Number(place) === index + 1) ?? null);
+export async function findTokenStates(scope: Scope, tokens: readonly TokenToFind[]): Promise<(AccessTokenState | null)[]> {
+  const values = tokens.map((one) => ('digest' in one ? { digest: one.digest.toString('hex') } : one));
+  const rows = await run<AccessTokenState & { ordinal: string }>(scope, statesOfSeveral, [JSON.stringify(values)]);
+  return tokens.map((_one, index) => rows.find(({ ordinal }) => Number(ordinal) === index + 1) ?? null);
 }

@@ -27,7 +27,6 @@ export type ApiResourceRow = {
   dpop_bound_access_tokens: boolean;
   /** Whether a person's token holds the scopes that were asked for, or those of them that the person's roles hold. */
   user_scopes: (typeof userScopes)[number];
-  /** Claims of its access tokens. */
   claim_mappings: ClaimMapping[];
   /** Whether people's tokens for it reach clients that nobody vouches for; never for the Management API. */
   allow_unverified_clients: boolean;
@@ -47,7 +46,6 @@ export type ApiResourceRow = {
   updated_at: Date;
 };
 
-/** The resource of the identifier, or null. */
 export async function findApiResourceByIdentifier(scope: Scope, identifier: string): Promise<ApiResourceRow | null> {
   return (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
 }
@@ -73,17 +71,14 @@ export async function listKnownIdentifiers(scope: Scope, identifiers: readonly s
     .pluck('identifier')) as string[];
 }
 
-/** Stores a resource. */
 export async function insertApiResource(scope: Scope, row: Partial<ApiResourceRow>): Promise<ApiResourceRow> {
   return insert<ApiResourceRow>(scope, 'api_resources', withJsonMappings(row));
 }
 
-/** The resource of the id, or null. */
 export async function findApiResource(scope: Scope, id: string): Promise<ApiResourceRow | null> {
   return (await table<ApiResourceRow>(scope, 'api_resources').where({ id }).first()) ?? null;
 }
 
-/** Changes a resource and returns it, or null when there is no such resource. */
 export async function updateApiResource(scope: Scope, id: string, changes: Partial<ApiResourceRow>): Promise<ApiResourceRow | null> {
   return update<ApiResourceRow>(scope, 'api_resources', { id }, withJsonMappings(changes));
 }

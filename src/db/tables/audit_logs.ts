@@ -3,7 +3,6 @@ import type { SecurityEventName } from '../../lib/security-events.js';
 import { run, table, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
-/** A row of `audit_logs`. */
 export type AuditLogRow = {
   environment_id: string;
   id: string;
@@ -42,7 +41,6 @@ const insertText = (rows: number) => {
   values ${Array.from({ length: rows }, row).join(', ')}`;
 };
 
-/** An entry as it is appended. */
 type NewAuditLog = Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event'> &
   Partial<Pick<AuditLogRow, 'security_event' | 'event'>>;
 
@@ -56,7 +54,6 @@ export async function insertAuditLog(scope: Scope, ...rows: readonly NewAuditLog
   await run(scope, { name: `audit_logs.insert_${rows.length}`, text: insertText(rows.length) }, values);
 }
 
-/** Who changed a record, and which of its attributes. */
 export type RecordedChange = Pick<
   AuditLogRow,
   'occurred_at' | 'action' | 'actor_kind' | 'actor_id' | 'actor_display' | 'target_type' | 'target_id' | 'changes' | 'request_id'
@@ -65,7 +62,7 @@ export type RecordedChange = Pick<
 /** The changes since a time to records of the ids, but for those that one request made; the latest first. */
 export async function listChangesSince(
   scope: Scope,
-  asked: { since: Date; ids: readonly string[]; without: string; limit: number },
+  query: { since: Date; ids: readonly string[]; without: string; limit: number },
 ): Promise<RecordedChange[]> {
   return run<RecordedChange>(
     scope,
@@ -76,13 +73,46 @@ export async function listChangesSince(
                and request_id is distinct from $4
              order by occurred_at desc, id desc limit $5`,
     },
-    [asked.since, [...asked.ids], asked.without, asked.limit],
+    [query.since, [...query.ids], query.without, query.limit],
   );
 }
 
-/** The columns of an entry, for statements of other tables that append one. */
+export type OwnSignIn = Pick<AuditLogRow, 'occurred_at' | 'outcome' | 'count' | 'ip_address' | 'user_agent'>;
+
+const signInsBy = (who: string, event: string) => `
+  (select id, occurred_at, outcome, count, ip_address, user_agent from audit_logs
+   where environment_id = $1 and ${who} = $2 and action = '${event}' and security_event order by occurred_at desc, id desc limit $3)`;
+
+/** The last sign-ins of a user, and those that were refused; the latest first. */
+export function listSignInsOfUser(scope: Scope, user_id: string, limit: number): Promise<OwnSignIn[]> {
+  const both = `${signInsBy('actor_id', 'login.succeeded')} union all ${signInsBy('target_id', 'login.failed')}`;
+  const text = `select occurred_at, outcome, count, ip_address, user_agent from (${both}) own order by occurred_at desc, id desc limit $3`;
+  return run<OwnSignIn>(scope, { name: 'audit_logs.sign_ins', text }, [user_id, limit]);
+}
+
 export const auditColumnsSql = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
   target_display, changes, ip_address, user_agent, request_id, count, security_event, event`;
+
+/** Where a page of entries begins: those older than a position, or newer ones; neither: the latest. */
+export type ActivityPage = {
+  readonly party: string;
+  readonly at: Date | null;
+  readonly id: string | null;
+  readonly newer: boolean;
+  readonly limit: number;
+};
+
+/** The entries by a party and about it, as one list: at most `limit` of each, by their indexes, and so many of both together; the latest first. */
+export async function listActivity(scope: Scope, { party, at, id, newer, limit }: ActivityPage): Promise<AuditLogRow[]> {
+  const [than, order] = newer ? ['>', 'asc'] : ['<', 'desc'];
+  const side = (column: string) => `(
+    select ${auditColumnsSql} from audit_logs
+    where environment_id = $1 and ${column} = $2 and ($3::timestamptz is null or (occurred_at, id) ${than} ($3, $4::uuid))
+    order by occurred_at ${order}, id ${order} limit $5)`;
+  const text = `select * from (${side('actor_id')} union ${side('target_id')}) entries order by occurred_at ${order}, id ${order} limit $5`;
+  const rows = await run<AuditLogRow>(scope, { name: `audit_logs.activity_${newer ? 'newer' : 'older'}`, text }, [party, at, id, limit]);
+  return newer ? rows.reverse() : rows;
+}
 
 // Ordered by id, so that replicas that update the same rows lock them in the same order and don't deadlock.
 const counted = (rows: string, where = '') => `
@@ -99,10 +129,16 @@ export async function countAuditLog(scope: Scope, row: Omit<CountedAuditLogRow, 
   ]);
 }
 
-/** The same for entries of any environments, in one statement. Ids must differ; entries of an environment that is gone are left out. */
-export async function countAuditLogs(knex: Knex, rows: readonly CountedAuditLogRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await runSystem(knex, { name: 'audit_logs.count_all', text: counted('$1') }, [JSON.stringify(rows)]);
+/**
+ * The same for entries of any environments, in one statement. Ids must differ; entries of an environment that is gone are left out.
+ * @returns the ids of those that were not there before
+ */
+export async function countAuditLogs(knex: Knex, rows: readonly CountedAuditLogRow[]): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set();
+  const text = `${counted('$1')} returning id, count`;
+  const written = await runSystem<{ id: string; count: number }>(knex, { name: 'audit_logs.count_all', text }, [JSON.stringify(rows)]);
+  const added = new Map(rows.map(({ id, count }) => [id, count]));
+  return new Set(written.filter(({ id, count }) => count === added.get(id)).map(({ id }) => id));
 }
 
 /** The name that a row of {@link visibleSecurityEvents} has, as SQL; an index of theirs has the same expression. */

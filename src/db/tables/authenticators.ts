@@ -1,6 +1,5 @@
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 
-/** What an authenticator can be. */
 export const authenticatorKinds = ['passkey', 'totp', 'recovery_codes'] as const;
 export type AuthenticatorKind = (typeof authenticatorKinds)[number];
 
@@ -49,7 +48,6 @@ export type AuthenticatorRow = {
   updated_at: Date;
 };
 
-/** A row of kind `passkey`. */
 export type PasskeyRow = AuthenticatorRow & {
   kind: 'passkey';
   credential_id: string;
@@ -62,7 +60,6 @@ export type PasskeyRow = AuthenticatorRow & {
   discoverable: boolean;
 };
 
-/** A row of kind `totp`. */
 export type TotpRow = AuthenticatorRow & {
   kind: 'totp';
   secret_sealed: Buffer;
@@ -71,7 +68,6 @@ export type TotpRow = AuthenticatorRow & {
   period: number;
 };
 
-/** A row of kind `recovery_codes`. */
 export type RecoveryCodesRow = AuthenticatorRow & { kind: 'recovery_codes'; secret_sealed: Buffer };
 
 export const isPasskey = (row: AuthenticatorRow): row is PasskeyRow => row.kind === 'passkey';
@@ -87,7 +83,6 @@ export async function listAuthenticatorsOfUser(scope: Scope, user_id: string): P
     .orderByRaw('last_used_at desc nulls last, created_at desc, id desc') as unknown as Promise<AuthenticatorRow[]>;
 }
 
-/** The authenticator of the id, or null. */
 export async function findAuthenticator(scope: Scope, id: string): Promise<AuthenticatorRow | null> {
   return (
     ((await table<AuthenticatorRow>(scope, name)
@@ -144,7 +139,6 @@ export async function updateAuthenticator(
   return update<AuthenticatorRow>(scope, name, key, changes);
 }
 
-/** Notes that an authenticator was used. */
 export async function noteAuthenticatorUse(scope: Scope, id: string, at: Date): Promise<void> {
   await run(
     scope,
@@ -158,12 +152,16 @@ export async function deleteAuthenticator(scope: Scope, key: { id: string; user_
   return remove<AuthenticatorRow>(scope, name, key);
 }
 
-/** Deletes the user's authenticators, of one kind if told, pending ones alone if told; returns how many there were. */
+/** Deletes the user's authenticators, of one kind if told, pending ones alone if told; returns them. */
 export async function deleteAuthenticatorsOfUser(
   scope: Scope,
   which: { user_id: string; kind?: AuthenticatorKind; status?: 'pending' },
-): Promise<number> {
-  return remove<AuthenticatorRow>(scope, name, which as Partial<AuthenticatorRow>);
+): Promise<AuthenticatorRow[]> {
+  scope.touched.add(name);
+  return table<AuthenticatorRow>(scope, name)
+    .where(which as never)
+    .delete()
+    .returning('*') as unknown as Promise<AuthenticatorRow[]>;
 }
 
 /** Makes a pending TOTP an active one with the step of its first code; null when it has ended, or was made active before. One statement decides. */

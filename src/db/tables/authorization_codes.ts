@@ -41,7 +41,6 @@ export type AuthorizationCodeRow = {
 /** From the issue of a code to its expiry. */
 export const codeLifetimeMs = 60_000;
 
-/** What is stored of a new code. */
 type NewCode = Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>;
 
 const newCodeColumns = `environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
@@ -60,7 +59,6 @@ const valuesOf = (row: NewCode): unknown[] => [
   row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims, row.dpop_jkt, row.request_id,
 ]; // prettier-ignore
 
-/** Stores a code. */
 export async function insertAuthorizationCode(scope: Scope, row: NewCode): Promise<void> {
   const text = `insert into authorization_codes (${newCodeColumns}) values (${newCodeValues})`;
   await run(scope, { name: 'authorization_codes.insert', short: { kind: 'write', key: 2 }, text }, valuesOf(row));
@@ -238,7 +236,6 @@ export async function deleteAuthorizationCodes(
   await remove<AuthorizationCodeRow>(scope, 'authorization_codes', of);
 }
 
-/** Takes a scope of the API resource out of codes that wait. */
 export async function removeScopeFromCodes(scope: Scope, resource: string, name: string): Promise<void> {
   const text = `update authorization_codes set scope = array_to_string(array_remove(string_to_array(scope, ' '), $3), ' ')
     where environment_id = $1 and resource = $2 and $3 = any (string_to_array(scope, ' '))`;

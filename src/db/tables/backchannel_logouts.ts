@@ -53,7 +53,6 @@ export async function insertBackchannelLogouts(scope: Scope, session_ids: readon
 /** What waits to be sent: each client is a destination, so that a slow one doesn't hold up the others. */
 export const backchannelQueueRows = queueRows<BackchannelLogoutRow>('backchannel_logouts', 'backchannel_logout', 'client_id');
 
-/** The outcome of an attempt. */
 export type BackchannelRecord = AttemptRecord & {
   readonly status: BackchannelLogoutRow['status'];
   readonly last_response_status: number | null;

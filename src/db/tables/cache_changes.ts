@@ -2,7 +2,6 @@ import type { Knex } from 'knex';
 import type { Statement } from '../scope.js';
 import { runSystem } from '../system.js';
 
-/** A table that changed in an environment. */
 export type CacheChange = { id: string; environment_id: string; kind: string };
 
 // Short, so that it never waits behind the requests for a connection: a process that can't look trusts nothing that it remembers.

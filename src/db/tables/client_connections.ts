@@ -31,7 +31,6 @@ export async function addClientConnections(scope: Scope, client_id: string, conn
   await insertMissing<ClientConnectionRow>(scope, 'client_connections', rows);
 }
 
-/** Takes connections from those that the client offers. */
 export async function removeClientConnections(scope: Scope, client_id: string, connection_ids: readonly string[]): Promise<void> {
   scope.touched.add('client_connections');
   await table<ClientConnectionRow>(scope, 'client_connections')

@@ -24,7 +24,6 @@ export type ClientGrantRow = {
   updated_at: Date;
 };
 
-/** The client's grant of that type for the resource, or null. */
 export async function findClientGrant(
   scope: Scope,
   client_id: string,
@@ -46,12 +45,10 @@ export async function listGrantedIdentifiers(scope: Scope, client_id: string, li
     .pluck('a.identifier')) as string[];
 }
 
-/** Stores a grant. */
 export async function insertClientGrant(scope: Scope, row: Partial<ClientGrantRow>): Promise<ClientGrantRow> {
   return insert<ClientGrantRow>(scope, 'client_grants', row);
 }
 
-/** Changes a grant and returns it, or null when there is no such grant. */
 export async function updateClientGrant(scope: Scope, id: string, changes: Partial<ClientGrantRow>): Promise<ClientGrantRow | null> {
   return update<ClientGrantRow>(scope, 'client_grants', { id }, changes);
 }
@@ -63,7 +60,7 @@ export async function updateClientGrant(scope: Scope, id: string, changes: Parti
 export async function widenSystemGrants(
   scope: Scope,
   api_resource_id: string,
-  change: { held: readonly string[]; wanted: readonly string[]; at: Date },
+  change: { held: readonly string[]; all: readonly string[]; at: Date },
 ): Promise<number> {
   scope.touched.add('client_grants');
   const rows = await run(
@@ -76,12 +73,11 @@ export async function widenSystemGrants(
                and c.environment_id = g.environment_id and c.id = g.client_id and c.is_system
              returning g.id`,
     },
-    [api_resource_id, [...change.held], [...change.wanted], change.at],
+    [api_resource_id, [...change.held], [...change.all], change.at],
   );
   return rows.length;
 }
 
-/** Deletes a grant. */
 export async function deleteClientGrant(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ClientGrantRow>(scope, 'client_grants', { id })) > 0;
 }
@@ -94,7 +90,6 @@ export async function removeSubjectAudience(scope: Scope, identifier: string, at
   await run(scope, { name: 'client_grants.remove_subject_audience', text }, [identifier, at]);
 }
 
-/** Takes a scope of the API resource out of its grants. */
 export async function removeScopeFromClientGrants(scope: Scope, api_resource_id: string, name: string, at: Date): Promise<void> {
   scope.touched.add('client_grants');
   const text = `update client_grants set scopes = array_remove(scopes, $3), updated_at = $4, version = version + 1

@@ -1,7 +1,6 @@
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
-/** What an opaque token of a client, or the event of its JWT, is stored with. */
 type Stored = {
   jti: string;
   client_id: string;

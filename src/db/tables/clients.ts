@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
-import type { Looks, requiredAcrs } from './environments.js';
+import type { Branding, requiredAcrs } from './environments.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
@@ -11,7 +11,6 @@ export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'p
 /** Security profiles; `fapi2`: FAPI 2.0 Security Profile. */
 export const clientProfiles = ['fapi2'] as const;
 
-/** Where a client comes from. */
 export const clientOrigins = ['administrator', 'registration', 'metadata_document'] as const;
 
 /** What an initial access token lets its clients have; `scopes` null: whatever is on offer. */
@@ -27,11 +26,11 @@ export type RegistrationCeiling = {
 export const idTokenClaims = ['protocol', 'profile'] as const;
 
 /** Where a mapped claim is shown. */
-export const claimPlaces = ['id_token', 'userinfo', 'access_token'] as const;
-export type ClaimPlace = (typeof claimPlaces)[number];
+export const claimTargets = ['id_token', 'userinfo', 'access_token'] as const;
+export type ClaimTarget = (typeof claimTargets)[number];
 
 /** A claim under a name that an administrator chose: of what the service knows (`source`), or a constant (`value`). */
-export type ClaimMapping = { claim: string; in: ClaimPlace[] } & (
+export type ClaimMapping = { claim: string; in: ClaimTarget[] } & (
   { source: string; value?: undefined } | { value: string | number | boolean | string[]; source?: undefined }
 );
 
@@ -93,7 +92,7 @@ export type ClientRow = {
   tos_uri: string | null;
   contacts: string[];
   /** How pages and mails look while people are on their way to it; what is absent is the environment's. */
-  branding: Looks & { support_email?: string | null };
+  branding: Branding & { support_email?: string | null };
   jwks: { keys: JWK[] } | null;
   jwks_uri: string | null;
   status: 'enabled' | 'disabled';
@@ -103,6 +102,7 @@ export type ClientRow = {
   secret_rotated_at: Date | null;
   previous_secret_digest: Buffer | null;
   previous_secret_expires_at: Date | null;
+  /** Of the registration access token (RFC 7592 3). */
   registration_token_digest: Buffer | null;
   origin: (typeof clientOrigins)[number];
   /** Whether somebody vouches for it: always so for administrators' own. */
@@ -126,7 +126,6 @@ export type ClientRow = {
   updated_at: Date;
 };
 
-/** The client of the id, or null. */
 export async function findClient(scope: Scope, id: string): Promise<ClientRow | null> {
   return (await table<ClientRow>(scope, 'clients').where({ id }).first()) ?? null;
 }
@@ -135,12 +134,10 @@ export async function findClient(scope: Scope, id: string): Promise<ClientRow | 
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
   row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
 
-/** The clients of these ids. */
 export async function findClients(scope: Scope, ids: readonly string[]): Promise<ClientRow[]> {
   return ids.length === 0 ? [] : ((await table<ClientRow>(scope, 'clients').whereIn('id', [...ids])) as ClientRow[]);
 }
 
-/** Stores a client. */
 export async function insertClient(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow> {
   return insert<ClientRow>(scope, 'clients', withJsonMappings(row));
 }
@@ -157,7 +154,6 @@ export async function insertClientIfMissing(scope: Scope, row: Partial<ClientRow
   return (stored as ClientRow | undefined) ?? null;
 }
 
-/** Changes a client and returns it, or null when there is no such client. */
 export async function updateClient(scope: Scope, id: string, changes: Partial<ClientRow>): Promise<ClientRow | null> {
   return update<ClientRow>(scope, 'clients', { id }, withJsonMappings(changes));
 }
@@ -185,7 +181,7 @@ export async function listOwnOrigins(scope: Scope): Promise<string[]> {
 /** What is shown of an application that a person can open. */
 export type OpenableClient = Pick<ClientRow, 'id' | 'name' | 'logo_uri'> & { initiate_login_uri: string };
 
-/** At most so many of them are listed. */
+/** The most applications that are listed. */
 const mostOpenable = 50;
 
 /** The first-party clients at which the user's sessions signed in and a sign-in can begin, by name. */

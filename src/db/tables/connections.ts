@@ -55,7 +55,6 @@ export async function listConnectionDomains(scope: Scope): Promise<Pick<Connecti
   return (await rows.select('id', 'domains')) as Pick<ConnectionRow, 'id' | 'domains'>[];
 }
 
-/** The connection of the id, whatever its status, or null. */
 export async function findConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
   return (
     (await table<ConnectionRow>(scope, 'connections')
@@ -73,12 +72,10 @@ export async function holdConnection(scope: Scope, id: string): Promise<Connecti
   return (row as ConnectionRow | undefined) ?? null;
 }
 
-/** Stores a connection. */
 export async function insertConnection(scope: Scope, row: Partial<ConnectionRow>): Promise<ConnectionRow> {
   return insert<ConnectionRow>(scope, 'connections', row);
 }
 
-/** Changes a connection and returns it, or null when there is no such connection. */
 export async function updateConnection(scope: Scope, id: string, changes: Partial<ConnectionRow>): Promise<ConnectionRow | null> {
   return update<ConnectionRow>(scope, 'connections', { id }, changes);
 }
@@ -88,23 +85,26 @@ export async function deleteConnection(scope: Scope, id: string): Promise<boolea
   return (await remove<ConnectionRow>(scope, 'connections', { id })) > 0;
 }
 
+/** SQL: how many sign-ins failed and succeeded at the provider of a connection yesterday and today (UTC), and the first day of those that failed. */
+export const signInsSql = (c: string): string => `(
+  select min(s.day) filter (where s.name = 'sso_failed') as since,
+    coalesce(sum(s.count) filter (where s.name = 'sso_failed'), 0)::integer as failed,
+    coalesce(sum(s.count) filter (where s.name = 'sso_succeeded'), 0)::integer as succeeded
+  from daily_stats s where s.environment_id = ${c}.environment_id and s.day >= (now() at time zone 'utc')::date - 1
+    and s.name in ('sso_failed', 'sso_succeeded') and s.label = ${c}.id::text)`;
+
 /** Where the provider of a connection is, with the slug of its environment. */
 export type WatchedConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' | 'issuer' | 'token_endpoint' | 'userinfo_endpoint'> & {
   readonly environment: string;
-  /** Sign-ins that failed at its provider yesterday and today (UTC), where none succeeded and it began yesterday; else 0. */
+  /** Sign-ins that failed at its provider yesterday and today (UTC), where none succeeded; else 0. */
   readonly failing: number;
 };
 
 /** The enabled connections of all environments, the oldest first. */
 export async function listWatchedConnections(knex: Knex, limit: number): Promise<WatchedConnection[]> {
   const text = `select c.id, c.name, c.strategy, c.issuer, c.token_endpoint, c.userinfo_endpoint, e.slug as environment,
-      case when d.succeeded = 0 and d.since < d.today then d.failed else 0 end as failing
-    from connections c join environments e on e.id = c.environment_id
-    cross join lateral (select (now() at time zone 'utc')::date as today, min(s.day) filter (where s.name = 'sso_failed') as since,
-        coalesce(sum(s.count) filter (where s.name = 'sso_failed'), 0)::integer as failed,
-        coalesce(sum(s.count) filter (where s.name = 'sso_succeeded'), 0)::integer as succeeded
-      from daily_stats s where s.environment_id = c.environment_id and s.day >= (now() at time zone 'utc')::date - 1
-        and s.name in ('sso_failed', 'sso_succeeded') and s.label = c.id::text) d
+      case when d.succeeded = 0 then d.failed else 0 end as failing
+    from connections c join environments e on e.id = c.environment_id cross join lateral ${signInsSql('c')} d
     where c.status = 'enabled' order by c.created_at, c.id limit $1`;
   return runSystem<WatchedConnection>(knex, { name: 'connections.watched', text }, [limit]);
 }

@@ -18,7 +18,6 @@ export type ConsentRow = {
   updated_at: Date;
 };
 
-/** A consent with what pages show of its client. */
 export type ConsentWithClient = ConsentRow & {
   client_name: string;
   client_verified: boolean;
@@ -26,7 +25,6 @@ export type ConsentWithClient = ConsentRow & {
   client_initiate_login_uri: string | null;
 };
 
-/** What the user allowed the client, or null. */
 export async function findConsent(scope: Scope, user_id: string, client_id: string): Promise<ConsentRow | null> {
   const rows = await run<ConsentRow>(
     scope,

@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, remove, table, update, type Scope } from '../scope.js';
 
-/** A row of `custom_domains`. */
 export type CustomDomainRow = {
   environment_id: string;
   id: string;
@@ -14,6 +13,9 @@ export type CustomDomainRow = {
   failure_reason: string | null;
   /** Since when the record of a verified domain has been missing; null while it is there. */
   missing_since: Date | null;
+  /** Of the certificate that it shows: why browsers refuse it, and until when it lasts; null: not known. */
+  certificate_problem: CertificateProblem | null;
+  certificate_expires_at: Date | null;
   /** Until when tokens are taken of which it is the `iss`; null: it was no issuer, or is the present one. */
   issuer_until: Date | null;
   /** Whether passkeys may be made and used there, beside at the issuer. */
@@ -22,6 +24,12 @@ export type CustomDomainRow = {
   created_at: Date;
   updated_at: Date;
 };
+
+/** `away`: nothing speaks TLS there. */
+export const certificateProblems = ['away', 'name', 'expired', 'chain'] as const;
+export type CertificateProblem = (typeof certificateProblems)[number];
+
+export type SeenCertificate = Pick<CustomDomainRow, 'certificate_problem' | 'certificate_expires_at'>;
 
 /** The verified domains of all environments; a domain is verified in one of them at most. */
 export async function listAllVerifiedDomains(knex: Knex): Promise<Pick<CustomDomainRow, 'domain' | 'environment_id'>[]> {
@@ -36,7 +44,6 @@ export async function listVerifiedDomains(knex: Knex, environment_id: string): P
     .select('domain', 'is_primary');
 }
 
-/** A domain with what it is for. */
 export type HostRow = Pick<CustomDomainRow, 'domain' | 'status' | 'is_primary' | 'issuer_until' | 'accepts_passkeys'>;
 
 /** The domains of an environment that are for anything: those that are verified, and those that were its issuer. */
@@ -67,7 +74,6 @@ export async function insertCustomDomain(scope: Scope, row: Partial<CustomDomain
   return insert<CustomDomainRow>(scope, 'custom_domains', row);
 }
 
-/** Changes a domain and returns it, or null when there is no such domain. */
 export async function updateCustomDomain(scope: Scope, id: string, changes: Partial<CustomDomainRow>): Promise<CustomDomainRow | null> {
   return update<CustomDomainRow>(scope, 'custom_domains', { id }, changes);
 }
@@ -76,7 +82,7 @@ export async function updateCustomDomain(scope: Scope, id: string, changes: Part
 export async function noteDomainLookup(
   scope: Scope,
   id: string,
-  found: Pick<CustomDomainRow, 'last_checked_at' | 'failure_reason' | 'missing_since'>,
+  found: Pick<CustomDomainRow, 'last_checked_at' | 'failure_reason' | 'missing_since'> & Partial<SeenCertificate>,
 ): Promise<CustomDomainRow | null> {
   return update<CustomDomainRow>(scope, 'custom_domains', { id }, found, false);
 }
@@ -90,7 +96,6 @@ export async function clearPrimaryDomain(scope: Scope, { at, issuer_until }: { a
   return cleared > 0;
 }
 
-/** Deletes a domain. */
 export async function deleteCustomDomain(scope: Scope, id: string): Promise<boolean> {
   return (await remove<CustomDomainRow>(scope, 'custom_domains', { id })) > 0;
 }

@@ -33,7 +33,6 @@ export async function addDailyStats(
   );
 }
 
-/** The counts of an environment from a day on. */
 export async function listDailyStats(scope: Scope, since: string): Promise<DailyStat[]> {
   return run<DailyStat>(
     scope,

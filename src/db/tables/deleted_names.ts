@@ -1,20 +1,17 @@
 import { run, type Scope } from '../scope.js';
 
-/** What a name was of. */
 export type NamedKind = 'client' | 'api_resource' | 'permission';
 
 /** The name of a permission: of one API resource, whatever that is called. */
 export const permissionName = ({ api_resource_id, name }: { readonly api_resource_id: string; readonly name: string }): string =>
   `${api_resource_id} ${name}`;
 
-/** Notes that the record of the name was deleted. */
 export async function noteDeletedName(scope: Scope, kind: NamedKind, name: string, at: Date): Promise<void> {
   const text = `insert into deleted_names (environment_id, kind, name, deleted_at) values ($1, $2, $3, $4)
     on conflict (environment_id, kind, name) do update set deleted_at = excluded.deleted_at`;
   await run(scope, { name: 'deleted_names.note', text }, [kind, name, at]);
 }
 
-/** Whether a record of the name was deleted. */
 export async function isDeletedName(scope: Scope, kind: NamedKind, name: string): Promise<boolean> {
   const text = 'select 1 as one from deleted_names where environment_id = $1 and kind = $2 and name = $3';
   return (await run(scope, { name: 'deleted_names.find', text }, [kind, name])).length > 0;

@@ -3,7 +3,7 @@ import { isRevokedSql } from './revocations.js';
 import { isLiveSql, type SessionBounds } from './sessions.js';
 
 /** Nothing is counted beyond this: whether 1,000 or a million go along, somebody thinks twice. */
-export const mostCounted = 1000;
+export const maxDependentsCounted = 1000;
 
 /** How many rows of a table without an index on what they are counted by are looked at. */
 const mostLookedAt = 100_000;
@@ -16,12 +16,10 @@ export type Counted = { readonly count: number; readonly more: boolean };
  */
 type Dependent = { readonly from: string; readonly beyond?: string };
 
-/** Rows of a table whose column holds the id. */
 const rowsBy = (name: string, column: string, id = '$2::uuid'): Dependent => ({
   from: `${name} d where d.environment_id = $1 and d.${column} = ${id}`,
 });
 
-/** Everything of a kind in the environment. */
 const allOf = (name: string, condition = 'true'): Dependent => ({
   from: `${name} d where d.environment_id = $1 and $1 = $2::uuid and ${condition}`,
 });
@@ -112,13 +110,11 @@ const dependents = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Dependent>>>>;
 
-/** A collection on whose records others hang. */
 export type DependedOn = keyof typeof dependents;
-/** What hangs on the records of a collection. */
 export type DependentOf<C extends DependedOn> = keyof (typeof dependents)[C] & string;
 
 /**
- * How many of each hang on a record, up to {@link mostCounted} of each; of environments only from their own scope. Sessions count while they are live, refresh tokens
+ * How many of each hang on a record, up to {@link maxDependentsCounted} of each; of environments only from their own scope. Sessions count while they are live, refresh tokens
  * while they would be taken (specification 9.2.5).
  * @param id the record's
  */
@@ -130,7 +126,7 @@ export async function countDependents<C extends DependedOn>(
 ): Promise<Readonly<Record<DependentOf<C>, Counted>>> {
   const counted = Object.entries<Dependent>(dependents[collection]);
   const columns = counted.map(
-    ([name, { from, beyond }]) => `(select count(*)::int from (select from ${from} limit ${mostCounted + 1}) counted) as "${name}",
+    ([name, { from, beyond }]) => `(select count(*)::int from (select from ${from} limit ${maxDependentsCounted + 1}) counted) as "${name}",
       ${beyond ?? 'false'} as "${name}_beyond"`,
   );
   const [row = {}] = await run<Record<string, number | boolean>>(
@@ -144,7 +140,7 @@ export async function countDependents<C extends DependedOn>(
   );
   const results = counted.map(([name]): [string, Counted] => {
     const count = Number(row[name]);
-    return [name, { count: Math.min(count, mostCounted), more: count > mostCounted || row[`${name}_beyond`] === true }];
+    return [name, { count: Math.min(count, maxDependentsCounted), more: count > maxDependentsCounted || row[`${name}_beyond`] === true }];
   });
   return Object.fromEntries(results) as Record<DependentOf<C>, Counted>;
 }

@@ -38,7 +38,6 @@ export type DeviceCodeRow = {
   request_id: string | null;
 };
 
-/** What is stored of a new code. */
 export type NewDeviceCode = Pick<
   DeviceCodeRow,
   'digest' | 'user_code_digest' | 'client_id' | 'scope' | 'resource' | 'ip_address' | 'user_agent' | 'created_at' | 'expires_at' | 'interval_seconds' | 'request_id'
@@ -192,7 +191,6 @@ export async function deleteAnsweredDeviceCodes(scope: Scope, client_id: string)
   await table<DeviceCodeRow>(scope, 'device_codes').where({ client_id }).whereNotNull('answered_at').delete();
 }
 
-/** Takes a scope of the API resource out of codes that wait. */
 export async function removeScopeFromDeviceCodes(scope: Scope, resource: string, name: string): Promise<void> {
   const text = `update device_codes set scope = array_to_string(array_remove(string_to_array(scope, ' '), $3), ' ')
     where environment_id = $1 and resource = $2 and $3 = any (string_to_array(scope, ' '))`;

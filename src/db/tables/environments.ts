@@ -3,7 +3,6 @@ import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import type { Scope } from '../scope.js';
 
-/** What an environment can be for. */
 export const environmentKinds = ['production', 'staging', 'development'] as const;
 
 /**
@@ -28,7 +27,7 @@ export const breachedPasswordRules = ['refuse', 'off'] as const;
 export const dpopNonceRules = ['optional', 'required'] as const;
 
 /** How pages and mails look; `primary_color` as `#1a2b3c`, `dark_logo_url` for dark schemes. What is absent or null is the default. */
-export type Looks = { name?: string | null; logo_url?: string | null; dark_logo_url?: string | null; primary_color?: string | null };
+export type Branding = { name?: string | null; logo_url?: string | null; dark_logo_url?: string | null; primary_color?: string | null };
 
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
@@ -43,7 +42,7 @@ export type EnvironmentRow = {
   id_token_lifetime: number;
   refresh_token_lifetime: number;
   refresh_token_idle_lifetime: number;
-  branding: Looks & { policy_uri?: string | null; tos_uri?: string | null };
+  branding: Branding & { policy_uri?: string | null; tos_uri?: string | null };
   support_email: string | null;
   /** The language of pages where nothing says what the person speaks. */
   default_locale: Language;
@@ -60,7 +59,7 @@ export type EnvironmentRow = {
   client_registration_policy: (typeof clientRegistrationPolicies)[number];
   /** Whether the policy isn't `off`; the database keeps both in step. */
   dynamic_registration_enabled: boolean;
-  /** So many clients may have registered themselves. */
+  /** The most clients that may have registered themselves. */
   self_registered_client_limit: number;
   /** After how many seconds without consent and refresh token such a client goes; null: never. */
   unused_client_lifetime: number | null;
@@ -96,7 +95,6 @@ export type EnvironmentRow = {
   updated_at: Date;
 };
 
-/** The environment of the id, or null. */
 export async function findEnvironment(knex: Knex, id: string): Promise<EnvironmentRow | null> {
   return (await knex<EnvironmentRow>('environments').where({ id }).first()) ?? null;
 }
@@ -106,12 +104,10 @@ export async function findDefaultEnvironment(knex: Knex): Promise<EnvironmentRow
   return (await knex<EnvironmentRow>('environments').where({ is_default: true }).first()) ?? null;
 }
 
-/** All environments, oldest first. */
 export async function listEnvironments(knex: Knex): Promise<EnvironmentRow[]> {
   return knex<EnvironmentRow>('environments').orderBy('created_at');
 }
 
-/** Stores a new environment. */
 export async function insertEnvironment(knex: Knex, row: Partial<EnvironmentRow>): Promise<EnvironmentRow> {
   const [stored] = await knex<EnvironmentRow>('environments').insert(row).returning('*');
   return stored as EnvironmentRow;

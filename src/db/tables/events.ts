@@ -8,16 +8,21 @@ export async function insertEvent(scope: Scope, row: Omit<EventRow, 'environment
   await insert<EventRow>(scope, 'events', row);
 }
 
-/** Stores an event and its deliveries; without `subscribers` the database looks for the webhooks that want it. */
-export async function storeEvent(
+/** Stores events of a type and their deliveries; without `subscribers` the database looks for the webhooks that want it. */
+export async function storeEvents(
   scope: Scope,
-  event: { id: string; type: string; at: Date; body: string; subscribers: readonly string[] | null },
+  type: string,
+  at: Date,
+  subscribers: readonly string[] | null,
+  events: readonly { readonly id: string; readonly body: string }[],
 ): Promise<void> {
-  await run(scope, { name: 'events.store', text: 'select store_event($1, $2::uuid, $3, $4::timestamptz, $5, $6::uuid[])' }, [
-    event.id,
-    event.type,
-    event.at,
-    event.body,
-    event.subscribers,
-  ]);
+  await run(
+    scope,
+    {
+      name: 'events.store',
+      text: `select store_event($1, event.id, $2, $3::timestamptz, event.body, $4::uuid[])
+             from unnest($5::uuid[], $6::text[]) as event (id, body)`,
+    },
+    [type, at, subscribers, events.map(({ id }) => id), events.map(({ body }) => body)],
+  );
 }

@@ -19,24 +19,20 @@ export type FederatedCredentialRow = {
 const withJson = (row: Partial<FederatedCredentialRow>): Partial<FederatedCredentialRow> =>
   row.claims === undefined ? row : { ...row, claims: JSON.stringify(row.claims) as never };
 
-/** The credentials that rest on an issuer. */
 export async function listCredentialsOfIssuer(scope: Scope, trusted_issuer_id: string): Promise<FederatedCredentialRow[]> {
   return (await table<FederatedCredentialRow>(scope, 'federated_credentials')
     .where({ trusted_issuer_id })
     .orderBy('id')) as FederatedCredentialRow[];
 }
 
-/** Whether tokens of any issuer prove the client. */
 export async function hasFederatedCredential(scope: Scope, client_id: string): Promise<boolean> {
   return (await table<FederatedCredentialRow>(scope, 'federated_credentials').where({ client_id }).first('id')) !== undefined;
 }
 
-/** Stores a credential. */
 export async function insertFederatedCredential(scope: Scope, row: Partial<FederatedCredentialRow>): Promise<FederatedCredentialRow> {
   return insert<FederatedCredentialRow>(scope, 'federated_credentials', withJson(row));
 }
 
-/** Changes a credential and returns it, or null when there is no such credential. */
 export async function updateFederatedCredential(
   scope: Scope,
   id: string,
@@ -45,7 +41,6 @@ export async function updateFederatedCredential(
   return update<FederatedCredentialRow>(scope, 'federated_credentials', { id }, withJson(changes));
 }
 
-/** Deletes a credential. */
 export async function deleteFederatedCredential(scope: Scope, id: string): Promise<boolean> {
   return (await remove<FederatedCredentialRow>(scope, 'federated_credentials', { id })) > 0;
 }

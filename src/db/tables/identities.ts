@@ -35,7 +35,6 @@ export function visibleIdentities(scope: Scope): Knex.QueryBuilder {
   return table<IdentityRow>(scope, 'identities').select(scope.knex.raw(proven)) as unknown as Knex.QueryBuilder;
 }
 
-/** The identity of the provider's subject, or null. */
 export async function findIdentity(scope: Scope, connection_id: string, subject: string): Promise<KnownIdentity | null> {
   const row: unknown = await table<IdentityRow>(scope, 'identities')
     .where({ connection_id, subject } as never)
@@ -65,9 +64,13 @@ export async function insertIdentity(scope: Scope, row: Partial<IdentityRow>): P
   return insert<IdentityRow>(scope, 'identities', row);
 }
 
-/** Stores what the provider said at a login; null when there is no such identity. */
-export async function updateIdentity(scope: Scope, id: string, changes: Partial<IdentityRow>): Promise<IdentityRow | null> {
-  return update<IdentityRow>(scope, 'identities', { id }, changes, false);
+/** Stores what the provider said at a login; null when there is no such identity, of that user and generation where they are named. */
+export async function updateIdentity(
+  scope: Scope,
+  which: Pick<IdentityRow, 'id'> & Partial<Pick<IdentityRow, 'user_id' | 'generation'>>,
+  changes: Partial<IdentityRow>,
+): Promise<IdentityRow | null> {
+  return update<IdentityRow>(scope, 'identities', which, changes, false);
 }
 
 /**

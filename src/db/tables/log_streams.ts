@@ -76,7 +76,6 @@ export async function removeLogStream(scope: Scope, id: string): Promise<boolean
   return there;
 }
 
-/** Deletes what waits for the stream of the sources. */
 export async function removeLogStreamEntries(scope: Scope, log_stream_id: string, sources: readonly LogStreamSource[]): Promise<void> {
   await table<LogStreamEntry & { log_stream_id: string }>(scope, 'log_stream_entries')
     .where({ log_stream_id } as never)
@@ -107,10 +106,8 @@ export function findDueLogStreams(knex: Knex, limit: number): Promise<DueDestina
   return runSystem<DueDestination>(knex, { name: 'log_streams.due_with_entries', text }, [limit]);
 }
 
-/** What waits to be sent. */
 export type LogStreamEntry = { readonly seq: string; readonly source: LogStreamSource; readonly record_id: string };
 
-/** The first entries that are due, in their order. */
 export function listDueEntries(knex: Knex, stream: Pick<LogStreamRow, 'environment_id' | 'id'>, limit: number): Promise<LogStreamEntry[]> {
   // By the column: what is selected as text would be ordered as text, 10 before 9.
   const text = `select e.seq::text, e.source, e.record_id from log_stream_entries e
@@ -186,20 +183,16 @@ export function listLogStreamLags(knex: Knex): Promise<{ id: string; lag_seconds
   return runSystem(knex, { name: 'log_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from log_streams s` }, []);
 }
 
-/** A stream as somebody sees it who asks how the service is doing, with the slug of its environment. */
-export type WatchedLogStream = Pick<LogStreamRow, 'id' | 'name' | 'url' | 'status' | 'failing_since'> & {
-  readonly environment: string;
-  /** Whether it has failed for more than a day. */
-  readonly failing: boolean;
-  /** Whether the service paused it, for its failures. */
-  readonly given_up: boolean;
-};
+/** A stream as somebody sees it who asks how the service is doing, with the slug of its environment. `failed_attempt_count`: in a row. */
+export type WatchedLogStream = Pick<
+  LogStreamRow,
+  'id' | 'name' | 'url' | 'status' | 'failing_since' | 'last_error' | 'last_response_status'
+> & { readonly environment: string; readonly failed_attempt_count: number };
 
 /** The streams of all environments that are enabled, or that the service paused. */
 export async function listWatchedLogStreams(knex: Knex, limit: number): Promise<WatchedLogStream[]> {
-  const text = `select s.id, s.name, s.url, s.status, s.failing_since, e.slug as environment,
-      coalesce(s.failing_since < now() - interval '1 day', false) as failing,
-      s.status = 'paused' and coalesce(s.failing_since < now() - make_interval(secs => ${pauseAfterSeconds}), false) as given_up
+  const text = `select s.id, s.name, s.url, s.status, s.failing_since, s.last_error, s.last_response_status, s.attempt_count as failed_attempt_count,
+      e.slug as environment
     from log_streams s join environments e on e.id = s.environment_id
     where s.status = 'enabled' or s.failing_since < now() - make_interval(secs => ${pauseAfterSeconds}) order by s.created_at, s.id limit $1`;
   return runSystem<WatchedLogStream>(knex, { name: 'log_streams.watched', text }, [limit]);

@@ -14,7 +14,6 @@ export type LogoRow = {
   expires_at: Date | null;
 };
 
-/** An image with its type. */
 export type LogoImage = Pick<LogoRow, 'content_type'> & { readonly image: Buffer };
 
 const columns = 'environment_id, id, content_type, size, created_at, expires_at';
@@ -44,7 +43,6 @@ export async function saveLogo(scope: Scope, { image, ...logo }: Omit<LogoRow, '
   return row as LogoRow;
 }
 
-/** Whether the environment has the logo. */
 export const hasLogo = async (scope: Scope, id: string): Promise<boolean> =>
   (await table<LogoRow>(scope, 'logos').where({ id }).first('id')) !== undefined;
 
@@ -55,7 +53,6 @@ export async function findLogoImage(scope: Scope, id: string): Promise<LogoImage
   return row ?? null;
 }
 
-/** Deletes a logo. */
 export const removeLogo = async (scope: Scope, id: string): Promise<void> => void (await remove<LogoRow>(scope, 'logos', { id }));
 
 /** The ids that addresses of logos name, and which environment does, of all of them: what was uploaded to one may be shown by another. */
@@ -88,5 +85,4 @@ export async function sweepLogos(knex: Knex, { now, expires_at }: { now: Date; e
   return result.rows.length;
 }
 
-/** Whether there is any logo. */
 export const areThereLogos = async (knex: Knex): Promise<boolean> => (await knex('logos').first('id')) !== undefined;

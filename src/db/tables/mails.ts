@@ -18,7 +18,6 @@ export type MailRow = {
   send_before: Date | null;
   /** Never sent: made so that an unknown address takes the same work as a known one. */
   discarded: boolean;
-  /** When the row may be deleted. */
   expires_at: Date | null;
   sent_at: Date | null;
   created_at: Date;

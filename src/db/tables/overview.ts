@@ -5,7 +5,7 @@ import { isLiveSql, type SessionBounds } from './sessions.js';
  * Counted one by one up to here: of millions the overview says that there are more, rather than read them all each time that it is looked at. People are
  * counted in an index; of who was active, and of sessions, the rows are looked at.
  */
-export const mostCounted = { people: 100_000, active: 10_000 } as const;
+export const maxOverviewCounted = { people: 100_000, active: 10_000 } as const;
 
 /** What the overview of an environment counts. People and sessions up to `mostCounted`, and one more where there are more. */
 export type OverviewCounts = {
@@ -14,7 +14,6 @@ export type OverviewCounts = {
   readonly active_users: number;
   readonly sessions: number;
   readonly clients: number;
-  readonly webhooks: number;
   /** Without those that came with the service, as with clients. */
   readonly api_resources: number;
   /** Whether any of those clients ever proved itself at the token endpoint. */
@@ -28,7 +27,7 @@ const upTo = (most: number, from: string): string => `(select count(*)::int from
 
 /** Counts of an environment; `new_users` and `active_users` since the given time, `sessions` those that are live. @throws what the database throws */
 export async function countOverview(scope: Scope, since: Date, bounds: SessionBounds): Promise<OverviewCounts> {
-  const { people, active } = mostCounted;
+  const { people, active } = maxOverviewCounted;
   const [row] = await run<OverviewCounts & Record<string, unknown>>(
     scope,
     {
@@ -48,7 +47,6 @@ export async function countOverview(scope: Scope, since: Date, bounds: SessionBo
                        order by s.created_at desc`,
                )} as sessions,
                (select count(*) from clients where environment_id = $1 and not is_system)::int as clients,
-               (select count(*) from webhooks where environment_id = $1)::int as webhooks,
                (select count(*) from api_resources where environment_id = $1 and not is_system)::int as api_resources,
                exists (select from clients where environment_id = $1 and not is_system and last_used_at is not null) as client_used,
                exists (select from session_clients where environment_id = $1) as signed_in`,

@@ -22,7 +22,7 @@ export async function countGuesses(
 }
 
 /** Takes a counted guess back, because it was right. */
-export async function returnGuess(scope: Scope): Promise<void> {
+export async function returnPasscodeGuess(scope: Scope): Promise<void> {
   await run(
     scope,
     {

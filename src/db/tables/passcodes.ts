@@ -1,6 +1,5 @@
 import { insert, run, table, update, type Scope } from '../scope.js';
 
-/** What a passcode is for. */
 export type PasscodePurpose = 'registration' | 'password_reset' | 'sign_in' | 'second_step';
 
 /** A row of `passcodes`; no column holds a code or token that could be used. */
@@ -31,7 +30,6 @@ export type PasscodeRow = {
   created_at: Date;
 };
 
-/** The passcode of the id, or null. */
 export async function findPasscode(scope: Scope, purpose: PasscodePurpose, id: string): Promise<PasscodeRow | null> {
   return (
     (await table<PasscodeRow>(scope, 'passcodes')
@@ -40,7 +38,6 @@ export async function findPasscode(scope: Scope, purpose: PasscodePurpose, id: s
   );
 }
 
-/** Stores a passcode. */
 export async function insertPasscode(scope: Scope, row: Partial<PasscodeRow>): Promise<PasscodeRow> {
   return insert<PasscodeRow>(scope, 'passcodes', row);
 }
@@ -56,7 +53,6 @@ export type AttemptLimits = {
   readonly since: Date;
 };
 
-/** The result of counting a try. */
 export type CountedAttempt = {
   /** Null: there is none that may still be tried, or the environment's budget, which its code needs, is used up. */
   readonly passcode: PasscodeRow | null;

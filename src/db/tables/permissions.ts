@@ -20,7 +20,6 @@ export async function listPermissionsOfResource(scope: Scope, api_resource_id: s
   return table<PermissionRow>(scope, 'permissions').where({ api_resource_id }).orderBy('name');
 }
 
-/** Stores a permission. */
 export async function insertPermission(scope: Scope, row: Partial<PermissionRow>): Promise<PermissionRow> {
   return insert<PermissionRow>(scope, 'permissions', row);
 }
@@ -47,7 +46,6 @@ export async function listPermissionNamesOfUser(scope: Scope, user_id: string, i
   return (rows as { name: string }[]).map((row) => row.name);
 }
 
-/** Changes a permission and returns it, or null when there is no such permission. */
 export async function updatePermission(scope: Scope, id: string, changes: Partial<PermissionRow>): Promise<PermissionRow | null> {
   return update<PermissionRow>(scope, 'permissions', { id }, changes);
 }
@@ -57,10 +55,8 @@ export async function deletePermission(scope: Scope, id: string): Promise<boolea
   return (await remove<PermissionRow>(scope, 'permissions', { id })) > 0;
 }
 
-/** A scope of an API resource with its description. */
 export type DescribedScope = { name: string; description: string | null; identifier: string };
 
-/** The scopes of the API resources of these identifiers. */
 export async function listDescribedScopes(scope: Scope, identifiers: readonly string[]): Promise<DescribedScope[]> {
   if (identifiers.length === 0) return [];
   const rows: unknown = await table<PermissionRow>(scope, 'permissions')

@@ -58,7 +58,6 @@ export async function reportProcess(knex: Knex, row: Omit<ProcessRow, 'started_a
   await runSystem(knex, { name: 'processes.report', text }, values);
 }
 
-/** Removes the row of a process that ends. */
 export async function removeProcess(knex: Knex, id: string): Promise<void> {
   await runSystem(knex, { name: 'processes.remove', text: 'delete from processes where id = $1' }, [id]);
 }

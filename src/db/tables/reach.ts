@@ -14,7 +14,6 @@ const named = `case when a.is_system then p.name else a.identifier || '#' || p.n
 const ofRoles = `join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
        join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id`;
 
-/** Permissions that the roles hold. */
 export async function listReachOfRoles(scope: Scope, role_ids: readonly string[]): Promise<string[]> {
   if (role_ids.length === 0) return [];
   return names(
@@ -59,7 +58,7 @@ export async function listReachOfClientGrants(scope: Scope, client_ids: readonly
   );
 }
 
-/** So many consents of clients are looked at; whoever has more counts as allowed whatever people may allow. */
+/** The most consents of clients that are read; a client with more counts as allowed everything that people may allow. */
 const mostConsents = 1000;
 
 /**

@@ -1,6 +1,5 @@
 import { run, type Scope } from '../scope.js';
 
-/** Stores the digests of a set's codes. */
 export async function insertRecoveryCodes(scope: Scope, authenticator_id: string, digests: readonly Buffer[]): Promise<void> {
   await run(
     scope,
@@ -10,6 +9,12 @@ export async function insertRecoveryCodes(scope: Scope, authenticator_id: string
     },
     [authenticator_id, [...digests]],
   );
+}
+
+/** Whether the set has such a code that is not spent. */
+export async function hasRecoveryCode(scope: Scope, authenticator_id: string, code_digest: Buffer): Promise<boolean> {
+  const text = `select 1 from recovery_codes where environment_id = $1 and authenticator_id = $2 and code_digest = $3 and used_at is null`;
+  return (await run(scope, { name: 'recovery_codes.has', short: 'look_up', text }, [authenticator_id, code_digest])).length > 0;
 }
 
 /** Spends a code: true for one caller, false when the set has no such code, or it was spent before. One statement decides. */

@@ -1,7 +1,7 @@
 import { insert, remove, run, table, type Scope } from '../scope.js';
 
 /** A row of `registration_tokens`: an initial access token (RFC 7591 1.2), and what clients that register with it may have. */
-export type RegistrationTokenRow = {
+export type InitialAccessTokenRow = {
   environment_id: string;
   id: string;
   name: string;
@@ -20,18 +20,16 @@ export type RegistrationTokenRow = {
   updated_at: Date;
 };
 
-/** Stores a token. */
-export async function insertRegistrationToken(scope: Scope, row: Partial<RegistrationTokenRow>): Promise<RegistrationTokenRow> {
-  return insert<RegistrationTokenRow>(scope, 'registration_tokens', row);
+export async function insertInitialAccessToken(scope: Scope, row: Partial<InitialAccessTokenRow>): Promise<InitialAccessTokenRow> {
+  return insert<InitialAccessTokenRow>(scope, 'registration_tokens', row);
 }
 
-/** The token of the digest, or null. */
-export async function findRegistrationToken(scope: Scope, digest: Buffer): Promise<RegistrationTokenRow | null> {
-  return (await table<RegistrationTokenRow>(scope, 'registration_tokens').where({ digest }).first()) ?? null;
+export async function findInitialAccessToken(scope: Scope, digest: Buffer): Promise<InitialAccessTokenRow | null> {
+  return (await table<InitialAccessTokenRow>(scope, 'registration_tokens').where({ digest }).first()) ?? null;
 }
 
 /** Uses the token once more, if it may be; of requests at once as many succeed as it has uses left. */
-export async function spendRegistrationToken(scope: Scope, id: string, now: Date): Promise<boolean> {
+export async function spendInitialAccessToken(scope: Scope, id: string, now: Date): Promise<boolean> {
   const rows = await run<{ id: string }>(
     scope,
     {
@@ -45,6 +43,6 @@ export async function spendRegistrationToken(scope: Scope, id: string, now: Date
 }
 
 /** Deletes a token; its clients stay. */
-export async function deleteRegistrationToken(scope: Scope, id: string): Promise<void> {
-  await remove<RegistrationTokenRow>(scope, 'registration_tokens', { id });
+export async function deleteInitialAccessToken(scope: Scope, id: string): Promise<void> {
+  await remove<InitialAccessTokenRow>(scope, 'registration_tokens', { id });
 }

@@ -2,7 +2,6 @@ import type { Knex } from 'knex';
 import { insert, insertMissing, remove, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
-/** A row of `roles`. */
 export type RoleRow = {
   environment_id: string;
   id: string;
@@ -27,7 +26,6 @@ export async function findRoleOfSpelling(scope: Scope, name: string): Promise<Ro
   return ((await query.whereNot({ name }).first()) as RoleRow | undefined) ?? null;
 }
 
-/** How many users have the role. */
 export async function countRoleMembers(scope: Scope, role_id: string): Promise<number> {
   const rows = await table<{ role_id: string }>(scope, 'user_roles')
     .where({ role_id } as never)
@@ -35,7 +33,6 @@ export async function countRoleMembers(scope: Scope, role_id: string): Promise<n
   return Number((rows as unknown as { count: number }[])[0]?.count ?? 0);
 }
 
-/** Stores a role. */
 export async function insertRole(scope: Scope, row: Partial<RoleRow>): Promise<RoleRow> {
   return insert<RoleRow>(scope, 'roles', row);
 }
@@ -70,7 +67,6 @@ export async function listDefaultRoles(scope: Scope, without: string | null = nu
   return roles as unknown as Promise<RoleRow[]>;
 }
 
-/** Names of the user's roles. */
 export async function listRoleNamesOfUser(scope: Scope, user_id: string): Promise<string[]> {
   const rows = await table<{ name: string }>(scope, 'user_roles')
     .where('user_roles.user_id', user_id)
@@ -80,17 +76,14 @@ export async function listRoleNamesOfUser(scope: Scope, user_id: string): Promis
   return (rows as { name: string }[]).map((row) => row.name);
 }
 
-/** Changes a role and returns it, or null when there is no such role. */
 export async function updateRole(scope: Scope, id: string, changes: Partial<RoleRow>): Promise<RoleRow | null> {
   return update<RoleRow>(scope, 'roles', { id }, changes);
 }
 
-/** Deletes a role. */
 export async function deleteRole(scope: Scope, id: string): Promise<boolean> {
   return (await remove<RoleRow>(scope, 'roles', { id })) > 0;
 }
 
-/** Takes permissions from the role. */
 export async function removeRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
   await table(scope, 'role_permissions')
     .where({ role_id } as never)
@@ -98,7 +91,6 @@ export async function removeRolePermissions(scope: Scope, role_id: string, permi
     .delete();
 }
 
-/** Takes roles from the user. */
 export async function removeUserRoles(scope: Scope, user_id: string, role_ids: readonly string[]): Promise<void> {
   await table(scope, 'user_roles')
     .where({ user_id } as never)
@@ -106,14 +98,12 @@ export async function removeUserRoles(scope: Scope, user_id: string, role_ids: r
     .delete();
 }
 
-/** Ids of the user's roles. */
 export async function listRoleIdsOfUser(scope: Scope, user_id: string): Promise<string[]> {
   return (await table(scope, 'user_roles')
     .where({ user_id } as never)
     .pluck('role_id')) as string[];
 }
 
-/** Ids of the role's permissions. */
 export async function listPermissionIdsOfRole(scope: Scope, role_id: string): Promise<string[]> {
   return (await table(scope, 'role_permissions')
     .where({ role_id } as never)

@@ -1,45 +1,45 @@
 import type { Knex } from 'knex';
-import type { Place, sealPurposes } from '../../lib/seal.js';
+import type { Aad, sealPurposes } from '../../lib/seal.js';
 import { runSystem } from '../system.js';
 
 /**
- * A column that holds sealed values. `key` names the row beside `environment_id`, `place` the column that its values are sealed for: as
- * `<table>/<value>`, bytes in hexadecimal.
+ * A column that holds sealed values. `key` names the row besides `environment_id`, `aadColumn` the column whose value is in their additional
+ * authenticated data: `<table>/<value>`, bytes in hexadecimal.
  */
 export type SealedColumn = {
   readonly table: (typeof sealPurposes)[number];
   readonly column: string;
   readonly key: string;
   readonly type: 'uuid' | 'text' | 'bytea';
-  readonly place: string;
+  readonly aadColumn: string;
 };
 
 /** Every column with sealed values: what is sealed anew after a change of SECRET_KEY. A test compares this list with the schema. */
 export const sealedColumns: readonly SealedColumn[] = [
-  { table: 'signing_keys', column: 'private_sealed', key: 'kid', type: 'text', place: 'kid' },
-  { table: 'webhooks', column: 'secret_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'webhooks', column: 'previous_secret_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'log_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'log_streams', column: 'secret_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'log_streams', column: 'previous_secret_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', place: 'id' },
-  { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', place: 'connection_id' },
-  { table: 'idempotency_keys', column: 'reply_sealed', key: 'digest', type: 'bytea', place: 'digest' },
+  { table: 'signing_keys', column: 'private_sealed', key: 'kid', type: 'text', aadColumn: 'kid' },
+  { table: 'webhooks', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'webhooks', column: 'previous_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'log_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'log_streams', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'log_streams', column: 'previous_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', aadColumn: 'connection_id' },
+  { table: 'idempotency_keys', column: 'reply_sealed', key: 'digest', type: 'bytea', aadColumn: 'digest' },
   // Emptied once a mail server has taken the mail.
-  { table: 'mails', column: 'sealed', key: 'id', type: 'uuid', place: 'id' },
+  { table: 'mails', column: 'sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
 ];
 
 /** A value that another key than the present one sealed. `after` names its row for {@link listStaleSealed}. */
 export type StaleSealed = {
   readonly environment_id: string;
   readonly row_key: string | Buffer;
-  readonly place: Place;
+  readonly aad: Aad;
   readonly sealed: Buffer;
 };
 
-const placeOf = (table: SealedColumn['table'], belongs: string | Buffer): Place =>
+const aadOf = (table: SealedColumn['table'], belongs: string | Buffer): Aad =>
   `${table}/${typeof belongs === 'string' ? belongs : belongs.toString('hex')}`;
 
 /** Statement time-out in milliseconds: scanning a large table takes longer than a request may. */
@@ -57,10 +57,10 @@ const keyIdSql = (column: string) =>
 
 /** How many values each key has sealed, by key id. */
 export async function countSealedByKey(knex: Knex): Promise<Map<string, number>> {
-  const parts = sealedColumns.map(
+  const selects = sealedColumns.map(
     ({ table, column }) => `select ${keyIdSql(column)} as key_id from ${table} where octet_length(${column}) > 0`,
   );
-  const text = `select key_id, count(*) as count from (${parts.join(' union all ')}) as sealed group by key_id`;
+  const text = `select key_id, count(*) as count from (${selects.join(' union all ')}) as sealed group by key_id`;
   const rows = await patient(knex, (trx) => runSystem<{ key_id: string; count: number }>(trx, { name: 'sealed.count', text }, []));
   return new Map(rows.map(({ key_id, count }) => [key_id, Number(count)]));
 }
@@ -68,10 +68,10 @@ export async function countSealedByKey(knex: Knex): Promise<Map<string, number>>
 /** Up to `limit` values of the column that don't begin with the present key's header, by row, from the one after `after` on. */
 export async function listStaleSealed(
   knex: Knex,
-  { table, column, key, type, place }: SealedColumn,
+  { table, column, key, type, aadColumn }: SealedColumn,
   { header, after, limit }: { header: Buffer; after: StaleSealed | null; limit: number },
 ): Promise<StaleSealed[]> {
-  const text = `select environment_id, ${key} as row_key, ${column} as sealed, ${place} as belongs from ${table}
+  const text = `select environment_id, ${key} as row_key, ${column} as sealed, ${aadColumn} as belongs from ${table}
     where octet_length(${column}) > 0 and substring(${column} from 1 for octet_length($1::bytea)) <> $1::bytea
       and ($3::uuid is null or (environment_id, ${key}) > ($3::uuid, $4::${type}))
     order by environment_id, ${key} limit $2`;
@@ -80,7 +80,7 @@ export async function listStaleSealed(
   const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: `sealed.stale.${table}.${column}`, text }, values));
   return rows.map(({ belongs, ...row }) => ({
     ...row,
-    place: placeOf(table, belongs),
+    aad: aadOf(table, belongs),
   }));
 }
 
@@ -127,23 +127,23 @@ export async function listPrimaryPrivateKeys(
 /** The newest values of the column, by how their rows are keyed; as stored, whichever key sealed them. */
 export async function sampleSealed(
   knex: Knex,
-  { table, column, key, place }: SealedColumn,
+  { table, column, key, aadColumn }: SealedColumn,
   limit: number,
-): Promise<{ place: Place; sealed: Buffer }[]> {
-  const text = `select ${column} as sealed, ${place} as belongs from ${table}
+): Promise<{ aad: Aad; sealed: Buffer }[]> {
+  const text = `select ${column} as sealed, ${aadColumn} as belongs from ${table}
     where octet_length(${column}) > 0 order by environment_id desc, ${key} desc limit $1`;
   const rows = await runSystem<{ sealed: Buffer; belongs: string | Buffer }>(knex, { name: `sealed.sample.${table}.${column}`, text }, [
     limit,
   ]);
-  return rows.map(({ sealed, belongs }) => ({ sealed, place: placeOf(table, belongs) }));
+  return rows.map(({ sealed, belongs }) => ({ sealed, aad: aadOf(table, belongs) }));
 }
 
 /** How many values of each column each key has sealed, by key id. For somebody who has set a limit to statements. */
 export async function countSealedByColumn(knex: Knex): Promise<{ table: string; key_id: string; count: number }[]> {
-  const parts = sealedColumns.map(
+  const selects = sealedColumns.map(
     ({ table, column }) => `select '${table}' as name, ${keyIdSql(column)} as key_id from ${table} where octet_length(${column}) > 0`,
   );
-  const text = `select name, key_id, count(*) as count from (${parts.join(' union all ')}) as sealed group by 1, 2 order by 1, 2`;
+  const text = `select name, key_id, count(*) as count from (${selects.join(' union all ')}) as sealed group by 1, 2 order by 1, 2`;
   const rows = await runSystem<{ name: string; key_id: string; count: string }>(knex, { name: 'sealed.count_by_column', text }, []);
   return rows.map(({ name, key_id, count }) => ({ table: name, key_id, count: Number(count) }));
 }

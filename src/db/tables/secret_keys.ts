@@ -60,7 +60,6 @@ export async function listSecretKeys(knex: Knex): Promise<SecretKeyRow[]> {
   return knex<SecretKeyRow>('secret_keys').orderByRaw('sealing_since desc nulls last, created_at, id');
 }
 
-/** The live processes. */
 export async function listSecretKeyHolders(knex: Knex): Promise<SecretKeyHolder[]> {
   return knex<SecretKeyHolder & { seen_at: Date }>('secret_key_holders')
     .whereRaw(`seen_at > now() - make_interval(secs => ?)`, [holderLifetimeSeconds])

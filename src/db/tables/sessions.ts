@@ -5,8 +5,7 @@ import type { UserRow } from './users.js';
 /** How somebody proved who they are; `device` is a browser that skips the second step, `email` a code by mail. */
 export type ProofMethod = 'password' | 'provider' | 'email' | 'passkey' | 'totp' | 'recovery_code' | 'device';
 
-/** One proof that a session rests on. */
-export type Proof = {
+export type SessionProof = {
   readonly method: ProofMethod;
   /** The passkey, TOTP, set of recovery codes or device; null for the others. */
   readonly authenticator_id: string | null;
@@ -38,7 +37,7 @@ export type SessionRow = {
   amr: string[];
   acr: string | null;
   /** Empty for sessions of before proofs were kept. */
-  proofs: Proof[];
+  proofs: SessionProof[];
   provider_amr: string[] | null;
   provider_acr: string | null;
   /** When the person proved who they are, here or at the provider: never later than the provider says. */
@@ -146,12 +145,10 @@ export async function findSessionByToken(scope: Scope, token_digest: Buffer): Pr
   return rows[0] ?? null;
 }
 
-/** The session of the id, or null. */
 export async function findSession(scope: Scope, id: string): Promise<SessionRow | null> {
   return (await table<SessionRow>(scope, 'sessions').where({ id }).first()) ?? null;
 }
 
-/** Stores a session, whatever columns it has. */
 export async function insertSession(scope: Scope, row: Partial<SessionRow>): Promise<SessionRow> {
   return insert<SessionRow>(scope, 'sessions', withJsonProofs(row));
 }
@@ -163,7 +160,6 @@ const insertText = `insert into sessions (environment_id, id, token_digest, user
     authenticated_at, auth_time_known, signed_in_at, last_activity_at, expires_at, created_at, updated_at)
   values (${Array.from({ length: 18 }, (_, index) => `$${index + 1}`).join(', ')}) returning *`;
 
-/** Stores the session of a sign-in. */
 export async function insertBrowserSession(scope: Scope, row: BrowserSessionRow): Promise<SessionRow> {
   scope.touched.add('sessions');
   const [stored] = await run<SessionRow>(scope, { name: 'sessions.insert', text: insertText }, [

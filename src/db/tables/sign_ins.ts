@@ -1,5 +1,5 @@
 import { insert, remove, run, table, type Scope } from '../scope.js';
-import type { Proof } from './sessions.js';
+import type { SessionProof } from './sessions.js';
 
 /** What a half-signed-in person has to do: prove a factor they have, or enrol one. */
 export type SignInStage = 'verify' | 'enroll';
@@ -11,13 +11,12 @@ export type SignInRow = {
   token_digest: Buffer;
   user_id: string;
   stage: SignInStage;
-  /** What was proven so far. */
-  proofs: Proof[];
+  proofs: SessionProof[];
   /** The hash of the password that was proven; null when none was. */
   proven_hash: string | null;
   /** What a provider says of the sign-in there; `auth_time` in ISO 8601. */
   provider: { amr: string[]; acr: string | null; auth_time: string | null } | null;
-  /** The account at a provider that is linked once the sign-in is complete, sealed for `sign_ins/<id>`. */
+  /** The account at a provider that the person comes from, linked before or not: sealed for `sign_ins/<id>`. */
   linking_sealed: Buffer | null;
   attempt_count: number;
   created_at: Date;
@@ -26,7 +25,6 @@ export type SignInRow = {
 
 const json = (value: unknown) => (value === undefined || value === null ? value : JSON.stringify(value));
 
-/** Stores a half sign-in. */
 export async function insertSignIn(scope: Scope, row: Partial<SignInRow>): Promise<SignInRow> {
   return insert<SignInRow>(scope, 'sign_ins', { ...row, proofs: json(row.proofs), provider: json(row.provider) } as never);
 }
@@ -62,7 +60,12 @@ export async function countSignInAttempt(scope: Scope, id: string, max_attempts:
 }
 
 /** Moves a half sign-in to the step that is due after what was proven meanwhile; null when it is gone. Its time stays what it is. */
-export async function advanceSignIn(scope: Scope, id: string, stage: SignInStage, proofs: readonly Proof[]): Promise<SignInRow | null> {
+export async function advanceSignIn(
+  scope: Scope,
+  id: string,
+  stage: SignInStage,
+  proofs: readonly SessionProof[],
+): Promise<SignInRow | null> {
   const [row] = await table<SignInRow>(scope, 'sign_ins')
     .where({ id } as never)
     .update({ stage, proofs: json(proofs) } as never)

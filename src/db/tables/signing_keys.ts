@@ -30,7 +30,6 @@ export async function insertSigningKey(scope: Scope, row: Partial<SigningKeyRow>
   return insert<SigningKeyRow>(scope, 'signing_keys', row);
 }
 
-/** Changes a key and returns it, or null when there is no such key. */
 export async function updateSigningKey(scope: Scope, kid: string, changes: Partial<SigningKeyRow>): Promise<SigningKeyRow | null> {
   return update<SigningKeyRow>(scope, 'signing_keys', { kid }, changes);
 }
@@ -62,6 +61,13 @@ export async function listWatchedSigningKeys(knex: Knex): Promise<WatchedSigning
   const text = `select k.kid, k.algorithm, k.status, k.activated_at, k.created_at, e.slug as environment
     from signing_keys k join environments e on e.id = k.environment_id where k.status in ('primary', 'next') order by e.slug, k.algorithm`;
   return runSystem<WatchedSigningKey>(knex, { name: 'signing_keys.watched', text }, []);
+}
+
+/** The primary and next keys of the environment. */
+export async function listActingSigningKeys(scope: Scope): Promise<Omit<WatchedSigningKey, 'environment'>[]> {
+  return table<SigningKeyRow>(scope, 'signing_keys')
+    .whereIn('status', ['primary', 'next'])
+    .select('kid', 'algorithm', 'status', 'activated_at', 'created_at') as unknown as Promise<Omit<WatchedSigningKey, 'environment'>[]>;
 }
 
 /** The `kid` of every key, of all environments, that isn't deactivated. */

@@ -10,7 +10,6 @@ export type SsoFlowRow = {
   expires_at: Date;
 };
 
-/** Stores a flow that begins. */
 export async function insertSsoFlow(scope: Scope, row: Omit<SsoFlowRow, 'environment_id'>): Promise<void> {
   await insert<SsoFlowRow>(scope, 'sso_flows', row);
 }

@@ -21,17 +21,14 @@ export type TrustedIssuerRow = {
 const withJson = (row: Partial<TrustedIssuerRow>): Partial<TrustedIssuerRow> =>
   row.jwks === undefined || row.jwks === null ? row : { ...row, jwks: JSON.stringify(row.jwks) as never };
 
-/** The issuer of that address, or null. */
 export async function findTrustedIssuer(scope: Scope, issuer: string): Promise<TrustedIssuerRow | null> {
   return (await table<TrustedIssuerRow>(scope, 'trusted_issuers').where({ issuer }).first()) ?? null;
 }
 
-/** Stores an issuer. */
 export async function insertTrustedIssuer(scope: Scope, row: Partial<TrustedIssuerRow>): Promise<TrustedIssuerRow> {
   return insert<TrustedIssuerRow>(scope, 'trusted_issuers', withJson(row));
 }
 
-/** Changes an issuer and returns it, or null when there is no such issuer. */
 export async function updateTrustedIssuer(scope: Scope, id: string, changes: Partial<TrustedIssuerRow>): Promise<TrustedIssuerRow | null> {
   return update<TrustedIssuerRow>(scope, 'trusted_issuers', { id }, withJson(changes));
 }

@@ -6,7 +6,7 @@ import { noteDeletedName } from './deleted_names.js';
 export type UnusedClient = { readonly environment_id: string; readonly id: string; readonly name: string };
 
 /** Nobody vouches for it, and nobody has decided about it. */
-const arrived = `c.origin <> 'administrator' and not c.verified and c.status = 'enabled'`;
+const isUnverified = `c.origin <> 'administrator' and not c.verified and c.status = 'enabled'`;
 
 /** `$now`, and the moment before which one that signed nobody in must have come. */
 const unused = (now: string, unproven: string) => `
@@ -22,7 +22,7 @@ const unused = (now: string, unproven: string) => `
  */
 export async function listUnusedClients(knex: Knex, at: { now: Date; unproven: Date }, limit: number): Promise<UnusedClient[]> {
   const found = await knex.raw<{ rows: UnusedClient[] }>(
-    `select c.environment_id, c.id, c.name from clients c where ${arrived} and ${unused('?::timestamptz', '?::timestamptz')}
+    `select c.environment_id, c.id, c.name from clients c where ${isUnverified} and ${unused('?::timestamptz', '?::timestamptz')}
      order by c.created_at limit ?`,
     [at.now, at.unproven, at.now, limit],
   );
@@ -40,7 +40,7 @@ export async function deleteUnusedClient(scope: Scope, id: string, at: { now: Da
     scope,
     {
       name: 'clients.delete_unused',
-      text: `delete from clients c where c.environment_id = $1 and c.id = $2 and ${arrived} and ${unused('$3', '$4')} returning c.id, c.origin`,
+      text: `delete from clients c where c.environment_id = $1 and c.id = $2 and ${isUnverified} and ${unused('$3', '$4')} returning c.id, c.origin`,
     },
     [id, at.now, at.unproven],
   );
@@ -50,7 +50,7 @@ export async function deleteUnusedClient(scope: Scope, id: string, at: { now: Da
 }
 
 /** How many clients of the environment came by themselves, counted up to `most`. */
-export async function countArrivedClients(scope: Scope, most: number): Promise<number> {
+export async function countSelfRegisteredClients(scope: Scope, most: number): Promise<number> {
   const rows = await run<{ count: number }>(
     scope,
     {

@@ -1,7 +1,6 @@
 import { run, type Scope } from '../scope.js';
 import type { UserRow } from './users.js';
 
-/** What claims are made of. */
 const claimColumns = [
   'id', 'email', 'email_verified', 'first_name', 'last_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website',
   'gender', 'birthdate', 'zoneinfo', 'locale', 'phone_number', 'phone_number_verified', 'address', 'updated_at', 'external_id',

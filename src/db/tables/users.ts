@@ -61,7 +61,6 @@ export type UserRow = {
 /** What is written of a user who exists. `email_verified` turns true by {@link setEmailVerified} alone. */
 export type UserChanges = Partial<Omit<UserRow, 'email_verified'>> & { email_verified?: false };
 
-/** The user of the id, or null. */
 export async function findUser(scope: Scope, id: string): Promise<UserRow | null> {
   const text = 'select * from users where environment_id = $1 and id = $2';
   const rows = await run<UserRow>(scope, { name: 'users.find', short: 'look_up', text }, [id]);
@@ -80,7 +79,6 @@ export async function lockUser(scope: Scope, id: string): Promise<UserRow | null
   return (await table<UserRow>(scope, 'users').where({ id }).forUpdate().first()) ?? null;
 }
 
-/** Stores a user. */
 export async function insertUser(scope: Scope, row: Partial<UserRow>): Promise<UserRow> {
   return insert<UserRow>(scope, 'users', row);
 }

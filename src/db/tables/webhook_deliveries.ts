@@ -1,10 +1,8 @@
 import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
 
-/** States of a delivery. */
 export const deliveryStatuses = ['pending', 'retrying', 'succeeded', 'failed'] as const;
 
-/** What caused a delivery. */
 export const deliveryTriggers = ['event', 'test', 'redelivery'] as const;
 
 /**
@@ -81,7 +79,6 @@ export const isWaitingSql = (d: string): string =>
   `(${d}.environment_id, ${d}.webhook_id, ${d}.next_attempt_at, ${d}.id) in
      (select q.environment_id, q.webhook_id, q.next_attempt_at, q.delivery_id from webhook_queue q)`;
 
-/** The delivery of the id, or null. */
 export async function findDelivery(scope: Scope, id: string): Promise<WebhookDeliveryRow | null> {
   return (await table<WebhookDeliveryRow>(scope, 'webhook_deliveries').where({ id }).first()) ?? null;
 }
@@ -92,10 +89,10 @@ export async function insertDelivery(
   row: Pick<WebhookDeliveryRow, 'id' | 'webhook_id' | 'event_id' | 'event_type' | 'payload' | 'trigger'> & { at: Date },
 ): Promise<WebhookDeliveryRow> {
   const { at, ...rest } = row;
-  const due = scope.knex.raw('now()') as never;
+  const now = scope.knex.raw('now()') as never;
   const stored = await insert<WebhookDeliveryRow>(scope, 'webhook_deliveries', {
     ...rest,
-    next_attempt_at: due,
+    next_attempt_at: now,
     created_at: at,
     updated_at: at,
   });
@@ -137,6 +134,68 @@ export async function insertRedeliveries(
   );
   if (rows.length > 0) await wakeOutbox(scope);
   return rows.length;
+}
+
+/**
+ * Has what waits for another attempt tried at once: deliveries of the period, up to `limit`; one that is being attempted is left alone.
+ * @returns how many
+ */
+export async function hastenRetries(
+  scope: Scope,
+  which: { webhook_id: string; since: Date; until: Date; at: Date; limit: number },
+): Promise<number> {
+  const rows = await run<{ id: string }>(
+    scope,
+    {
+      name: 'webhook_deliveries.hasten',
+      text: `update webhook_deliveries d set next_attempt_at = now(), updated_at = $5, version = version + 1
+             where d.environment_id = $1 and d.id = any (array(
+               select q.delivery_id from webhook_queue q
+               join webhook_deliveries r on r.environment_id = q.environment_id and r.id = q.delivery_id
+               where q.environment_id = $1 and q.webhook_id = $2 and q.next_attempt_at > now() and (q.leased_until is null or q.leased_until <= now())
+                 and r.status = 'retrying' and r.created_at >= $3 and r.created_at < $4
+               limit $6 for update of q skip locked))
+             returning d.id`,
+    },
+    [which.webhook_id, which.since, which.until, which.at, which.limit],
+  );
+  if (rows.length > 0) await wakeOutbox(scope);
+  return rows.length;
+}
+
+/** What {@link insertRedeliveries} and {@link hastenRetries} would take from each of some times on, counted up to one beyond `limit`. */
+export async function countRedeliveries(
+  scope: Scope,
+  webhook_id: string,
+  since: readonly Date[],
+  limit: number,
+): Promise<{ failed: number; retrying: number }[]> {
+  return run<{ failed: number; retrying: number }>(
+    scope,
+    {
+      name: 'webhook_deliveries.count_redeliveries',
+      text: `with period as (select min(since) as since from unnest($3::timestamptz[]) as since),
+             failed as materialized (
+               select d.event_id, max(d.created_at) as created_at
+               from (select t.delivery_id from troubled_deliveries t
+                     where t.environment_id = $1 and t.webhook_id = $2 and t.created_at >= (select since from period)
+                     order by t.created_at desc limit $4 + 1) t
+               join webhook_deliveries d on d.environment_id = $1 and d.id = t.delivery_id
+               where d.status = 'failed' and not exists (
+                 select from webhook_deliveries o
+                 where o.environment_id = $1 and o.event_id = d.event_id and o.webhook_id = $2 and o.status <> 'failed')
+               group by d.event_id),
+             retrying as materialized (
+               select d.created_at from webhook_queue q join webhook_deliveries d on d.environment_id = q.environment_id and d.id = q.delivery_id
+               where q.environment_id = $1 and q.webhook_id = $2 and q.next_attempt_at > now()
+                 and d.status = 'retrying' and d.created_at >= (select since from period)
+               limit $4 + 1)
+             select (select count(*)::int from failed where created_at >= p.since) as failed,
+               (select count(*)::int from retrying where created_at >= p.since) as retrying
+             from unnest($3::timestamptz[]) with ordinality as p (since, i) order by p.i`,
+    },
+    [webhook_id, [...since], limit],
+  );
 }
 
 /** What ends a delivery whose webhook was disabled, as the changes of an UPDATE; `at` is the parameter with the time. */

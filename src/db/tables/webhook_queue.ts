@@ -16,7 +16,6 @@ export type ClaimedWebhook = { readonly environment_id: string; readonly id: str
     WebhookRow[Column] | null;
 };
 
-/** A claimed delivery with what sending it needs. */
 export type ClaimedDelivery = Pick<WebhookDeliveryRow, 'id' | 'event_id' | 'event_type' | 'payload' | 'trigger' | 'attempt_count'> & {
   readonly next_attempt_at: Date;
   readonly webhook: ClaimedWebhook;
@@ -27,11 +26,11 @@ type ClaimRow = { readonly place: number } & (
   (Omit<ClaimedWebhook, 'environment_id' | 'id'> & { readonly id: null }) | Omit<ClaimedDelivery, 'webhook'>
 );
 
-/** How far back the quick look goes; what is older (backlogs, missed rows) is found by the thorough one. */
+/** How far back the quick query goes; what is older (backlogs, missed rows) is found by the full scan. */
 const recentSeconds = 60;
 
 /**
- * The quick look: webhooks with something that fell due in the last minute. Its cost doesn't depend on how many dead index entries a long
+ * The quick query: webhooks with something that fell due in the last minute. Its cost doesn't depend on how many dead index entries a long
  * transaction keeps alive. `full` says that there were `limit` rows: there may be more webhooks behind them.
  */
 export async function findRecentlyDue(knex: Knex, limit: number): Promise<{ due: DueWebhook[]; full: boolean }> {
@@ -47,7 +46,7 @@ export async function findRecentlyDue(knex: Knex, limit: number): Promise<{ due:
 }
 
 /**
- * The thorough look: jumps through the queue from webhook to webhook, one index probe each, starting behind `after`. Returns up to `limit`
+ * The full scan: jumps through the queue from webhook to webhook, one index probe each, starting behind `after`. Returns up to `limit`
  * webhooks that wait for something, due or not yet.
  */
 export async function findWaiting(
@@ -92,12 +91,12 @@ export async function oldestDueSeconds(knex: Knex): Promise<number> {
 }
 
 /**
- * Claims due deliveries, the oldest of each webhook first: `room` of them, from `due_at` on. The claim is a lease of `leaseMs` under `lease_id`
+ * Claims due deliveries, the oldest of each webhook first: `limit` of them, from `due_at` on. The claim is a lease of `leaseMs` under `lease_id`
  * (the fencing token); rows that another replica is claiming are skipped. (A function of the database.)
  */
 export async function claimDeliveries(
   knex: Knex,
-  wanted: readonly (DueWebhook & { room: number })[],
+  claims: readonly (DueWebhook & { limit: number })[],
   lease: { lease_id: string; leaseMs: number },
 ): Promise<ClaimedDelivery[]> {
   const rows = await runSystem<ClaimRow>(
@@ -107,24 +106,23 @@ export async function claimDeliveries(
       text: 'select * from lease_due_deliveries($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[], $5, $6)',
     },
     [
-      wanted.map((one) => one.environment_id),
-      wanted.map((one) => one.webhook_id),
-      wanted.map((one) => one.due_at),
-      wanted.map((one) => one.room),
+      claims.map((one) => one.environment_id),
+      claims.map((one) => one.webhook_id),
+      claims.map((one) => one.due_at),
+      claims.map((one) => one.limit),
       lease.lease_id,
       lease.leaseMs,
     ],
   );
-  return deliveriesOf(wanted, rows).sort(
+  return deliveriesOf(claims, rows).sort(
     (one, other) => one.next_attempt_at.getTime() - other.next_attempt_at.getTime() || (one.id < other.id ? -1 : 1),
   );
 }
 
 const gone = { url: null, secret_sealed: null, previous_secret_sealed: null, previous_secret_expires_at: null, status: null };
 
-/** The deliveries among the rows, each with its webhook. */
-function deliveriesOf(wanted: readonly DueWebhook[], rows: readonly ClaimRow[]): ClaimedDelivery[] {
-  const webhooks = wanted.map(({ environment_id, webhook_id }): ClaimedWebhook => ({ environment_id, id: webhook_id, ...gone }));
+function deliveriesOf(claims: readonly DueWebhook[], rows: readonly ClaimRow[]): ClaimedDelivery[] {
+  const webhooks = claims.map(({ environment_id, webhook_id }): ClaimedWebhook => ({ environment_id, id: webhook_id, ...gone }));
   for (const row of rows) {
     if (row.id !== null) continue;
     const { url, secret_sealed, previous_secret_sealed, previous_secret_expires_at, status } = row;
@@ -142,7 +140,7 @@ function deliveriesOf(wanted: readonly DueWebhook[], rows: readonly ClaimRow[]):
 }
 
 /** The row `q` of the queue that belongs to the delivery `d`. */
-export const placeSql = `q.environment_id = d.environment_id and q.webhook_id = d.webhook_id and q.next_attempt_at = d.next_attempt_at and q.delivery_id = d.id`;
+export const queueRowSql = `q.environment_id = d.environment_id and q.webhook_id = d.webhook_id and q.next_attempt_at = d.next_attempt_at and q.delivery_id = d.id`;
 
 /** The key of a claimed delivery, and its lease. */
 export type Held = { readonly environment_id: string; readonly id: string; readonly lease_id: string };
@@ -157,7 +155,7 @@ export async function releaseDeliveries(knex: Knex, held: readonly Held[]): Prom
                update webhook_queue q set lease_id = null, leased_until = null
                from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as h (environment_id, id, lease_id)
                  join webhook_deliveries d on d.environment_id = h.environment_id and d.id = h.id
-               where ${placeSql} and q.lease_id = h.lease_id
+               where ${queueRowSql} and q.lease_id = h.lease_id
                returning q.delivery_id)
              select pg_notify('outbox', 'webhook') from (select count(*) from released) r (n) where n > 0`,
     },

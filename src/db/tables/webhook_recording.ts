@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { plainArray } from '../connection/statements/plain-array.js';
 import { runSystem } from '../system.js';
 import type { FailureReason } from './webhook_deliveries.js';
-import { placeSql, type Held } from './webhook_queue.js';
+import { queueRowSql, type Held } from './webhook_queue.js';
 
 /** The outcome of one attempt. `retry_in_ms` null: no further attempt. */
 export type AttemptResult = Held & {
@@ -32,7 +32,7 @@ export type NotableResult = Pick<AttemptResult, 'id' | 'environment_id' | 'webho
  * Records attempts and moves their deliveries to the next state, in one statement. A delivery whose lease isn't ours any more is left alone.
  * @returns what was lost or has failed; nothing is answered for successes
  */
-export async function recordAttempts(knex: Knex, results: readonly AttemptResult[]): Promise<NotableResult[]> {
+export async function recordWebhookAttempts(knex: Knex, results: readonly AttemptResult[]): Promise<NotableResult[]> {
   return runSystem<NotableResult>(knex, { name: 'webhook_queue.record', text: recordText }, [
     plainArray(results, (one) => one.environment_id),
     plainArray(results, (one) => one.id),
@@ -71,7 +71,7 @@ const recordText = `
   -- Whoever's lease it is records: nobody takes it over from here on.
   held as materialized (
     select r.* from results r join webhook_deliveries d on d.environment_id = r.environment_id and d.id = r.id
-      cross join lateral (select from webhook_queue q where ${placeSql} and q.lease_id = r.lease_id for update) q),
+      cross join lateral (select from webhook_queue q where ${queueRowSql} and q.lease_id = r.lease_id for update) q),
   -- That what has ended leaves the queue, and what is tried again moves in it, is its trigger's part. No indexed column changes.
   recorded as (
     update webhook_deliveries d
@@ -84,21 +84,31 @@ const recordText = `
         completed_at = case when r.retry_in_ms is null or r.is_over then r.ended_at end, updated_at = r.ended_at, version = d.version + 1
     from held r
     where d.environment_id = r.environment_id and d.id = r.id
-    returning d.environment_id, d.id, d.webhook_id, d.attempt_count, d.status, d.trigger, d.updated_at),
+    returning d.environment_id, d.id, d.webhook_id, d.attempt_count, d.status, d.trigger, d.updated_at, d.last_response_status, r.failure_reason),
   attempts as (
     insert into webhook_delivery_attempts (environment_id, id, delivery_id, attempt_number, started_at, duration_ms, response_status,
       response_body, response_truncated, failure_reason)
     select d.environment_id, r.attempt_id, d.id, d.attempt_count, r.started_at, r.duration_ms, r.response_status, r.response_body,
       r.response_truncated, r.failure_reason
     from recorded d join results r on r.environment_id = d.environment_id and r.id = d.id),
+  ended as (
+    select *, max(updated_at) filter (where status = 'succeeded') over (partition by environment_id, webhook_id) as success_at from recorded),
+  -- Of those that failed only what ended after the last success counts.
   tallies as (
-    select environment_id, webhook_id, max(updated_at) as last_at, max(updated_at) filter (where status = 'succeeded') as success_at,
-      (count(*) filter (where status = 'failed' and trigger = 'event'))::integer as failed
-    from recorded group by environment_id, webhook_id),
+    select environment_id, webhook_id, max(updated_at) as last_at, max(success_at) as success_at,
+      (count(*) filter (where status = 'failed' and trigger = 'event'))::integer as failed,
+      (count(*) filter (where (updated_at > success_at) is not false and failure_reason is not null))::integer as refused,
+      min(updated_at) filter (where (updated_at > success_at) is not false and failure_reason is not null) as refused_since,
+      (array_agg(last_response_status order by updated_at desc, failure_reason nulls first))[1] as response_status,
+      (array_agg(failure_reason order by updated_at desc, failure_reason nulls first))[1] as failure_reason
+    from ended group by environment_id, webhook_id),
   noted as (
     update webhooks w
     set last_delivery_at = greatest(w.last_delivery_at, t.last_at), last_success_at = greatest(w.last_success_at, t.success_at),
-        failed_event_count = case when t.success_at is null then w.failed_event_count + t.failed else 0 end
+        failed_event_count = case when t.success_at is null then w.failed_event_count + t.failed else 0 end,
+        failed_attempt_count = case when t.success_at is null then w.failed_attempt_count else 0 end + t.refused,
+        failing_since = coalesce(case when t.success_at is null then w.failing_since end, t.refused_since),
+        last_response_status = t.response_status, last_failure_reason = t.failure_reason
     from tallies t
     where w.environment_id = t.environment_id and w.id = t.webhook_id
     returning w.environment_id, w.id, w.failed_event_count)

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
+import type { FailureReason } from './webhook_deliveries.js';
 
 /** Why the service disabled a webhook by itself: the receiver answered 410, or 100 events in a row failed for good. */
 const disabledReasons = ['receiver_gone', 'consecutive_failures'] as const;
 
-/** One of {@link disabledReasons}. */
 export type DisabledReason = (typeof disabledReasons)[number];
 
 /** A row of `webhooks`. Secrets are sealed; the previous one signs along until it expires (specification 7.3.4). */
@@ -31,12 +31,17 @@ export type WebhookRow = {
   failed_event_count: number;
   last_delivery_at: Date | null;
   last_success_at: Date | null;
+  /** Of the attempts in a row that failed until now: since when, and how many; null and 0 after one that didn't. */
+  failing_since: Date | null;
+  failed_attempt_count: number;
+  /** Of the last attempt. */
+  last_response_status: number | null;
+  last_failure_reason: FailureReason | null;
   version: number;
   created_at: Date;
   updated_at: Date;
 };
 
-/** The webhook of the id, or null. */
 export async function findWebhook(scope: Scope, id: string): Promise<WebhookRow | null> {
   return (await table<WebhookRow>(scope, 'webhooks').where({ id }).first()) ?? null;
 }
@@ -55,16 +60,13 @@ export async function countSubscriptions(scope: Scope): Promise<{ event_type: st
   );
 }
 
-/** Ids of the enabled webhooks that asked for the event type by name. */
-export async function listSubscribers(scope: Scope, type: string): Promise<string[]> {
-  const rows = await table<{ id: string }>(scope, 'webhooks')
+/** The enabled webhooks with what they subscribe to. */
+export async function listSubscriptions(scope: Scope): Promise<Pick<WebhookRow, 'id' | 'events'>[]> {
+  return table<WebhookRow>(scope, 'webhooks')
     .where({ status: 'enabled' } as never)
-    .whereRaw('? = any(events)', [type])
-    .select('id');
-  return (rows as { id: string }[]).map((row) => row.id);
+    .select('id', 'events') as unknown as Promise<Pick<WebhookRow, 'id' | 'events'>[]>;
 }
 
-/** Stores a webhook. */
 export async function insertWebhook(scope: Scope, row: Partial<WebhookRow>): Promise<WebhookRow> {
   return insert<WebhookRow>(scope, 'webhooks', row);
 }
@@ -99,19 +101,25 @@ export async function rotateWebhookSecret(
   );
 }
 
+/** What a webhook knows of how it is doing. */
+const conditionColumns = [
+  'id',
+  'name',
+  'url',
+  'status',
+  'disabled_reason',
+  'failing_since',
+  'failed_attempt_count',
+  'last_response_status',
+  'last_failure_reason',
+] as const;
+
 /** A webhook as somebody sees it who asks how the service is doing, with the slug of its environment. */
-export type WatchedWebhook = Pick<WebhookRow, 'id' | 'name' | 'url' | 'status' | 'disabled_reason' | 'last_success_at'> & {
-  readonly environment: string;
-  /** Whether something that happened more than a day ago, after the last success, has not arrived. */
-  readonly failing: boolean;
-};
+export type WatchedWebhook = Pick<WebhookRow, (typeof conditionColumns)[number]> & { readonly environment: string };
 
 /** Webhooks of all environments that are enabled, or that the service disabled, those that were used last first. */
 export async function listWatchedWebhooks(knex: Knex, limit: number): Promise<WatchedWebhook[]> {
-  const text = `select w.id, w.name, w.url, w.status, w.disabled_reason, w.last_success_at, e.slug as environment,
-      exists (select 1 from webhook_deliveries d where d.environment_id = w.environment_id and d.webhook_id = w.id
-        and d.created_at > coalesce(w.last_success_at, '-infinity') and d.created_at < now() - interval '1 day'
-        and d.status in ('retrying', 'failed')) as failing
+  const text = `select ${conditionColumns.map((name) => `w.${name}`).join(', ')}, e.slug as environment
     from webhooks w join environments e on e.id = w.environment_id
     where w.status = 'enabled' or w.disabled_reason is not null
     order by w.last_delivery_at desc nulls last, w.id limit $1`;

@@ -1,6 +1,5 @@
 import { run, table, type Scope } from '../scope.js';
 
-/** Why a workload that named a client was refused. */
 export type WorkloadRefusalRow = {
   environment_id: string;
   id: string;
@@ -10,8 +9,8 @@ export type WorkloadRefusalRow = {
   expires_at: Date;
 };
 
-/** So many of a client are kept. */
-export const keptRefusals = 10;
+/** Refusals that are kept for each client. */
+const keptRefusals = 10;
 
 /** Notes a refusal; of the client's earlier ones the latest stay. */
 export async function noteWorkloadRefusal(scope: Scope, row: Omit<WorkloadRefusalRow, 'environment_id'>): Promise<void> {

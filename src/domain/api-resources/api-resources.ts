@@ -15,10 +15,10 @@ import { uuidv7 } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { namesakeProblems } from '../clients/names.js';
 import type { Context } from '../context.js';
-import { isOwnAddress } from '../environments/environment.js';
+import { isOwnAddress } from '../environment.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
-import { claimMappingProblems } from '../tokens/claim-mappings.js';
+import { claimMappingProblems } from '../claims/claim-mappings.js';
 
 export type ApiResourceInput = Partial<
   Pick<

@@ -11,7 +11,7 @@ import { previousAttributes } from '../changes.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
-import { isOpenidScope } from '../tokens/scopes.js';
+import { isOpenidScope } from '../claims/scopes.js';
 
 const duplicates = {
   permissions_environment_id_api_resource_id_name_key: {
@@ -20,7 +20,6 @@ const duplicates = {
   },
 };
 
-/** A permission as events show it. */
 function permissionData(permission: PermissionRow, identifier: string) {
   const { id, name, description, api_resource_id, created_at, updated_at } = permission;
   const times = { created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };

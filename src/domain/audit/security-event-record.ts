@@ -31,7 +31,7 @@ export function securityEventOf(row: AuditLogRow): SecurityEventRecord {
   const event = row.event ?? row.action;
   const { id, occurred_at, outcome, ip_address, user_agent, request_id, count, actor_kind, actor_id, actor_display, reason } = row;
   const target = { target_type: row.target_type, target_id: row.target_id, display: row.target_display };
-  const beside = Object.fromEntries(Object.entries(row.changes).map(([name, [, value]]) => [name, value]));
+  const newValues = Object.fromEntries(Object.entries(row.changes).map(([name, [, value]]) => [name, value]));
   return {
     id,
     event,
@@ -49,7 +49,7 @@ export function securityEventOf(row: AuditLogRow): SecurityEventRecord {
       reason,
       target,
       ...(row.event === row.action || row.event === null ? {} : { action: row.action }),
-      ...(row.security_event ? beside : {}),
+      ...(row.security_event ? newValues : {}),
     },
   };
 }

@@ -4,7 +4,9 @@ import { uuidv7, uuidv7Of } from '../../lib/random.js';
 import { startFlushing, type Loop } from '../../platform/loop.js';
 import { afterCommit, type Context, type Deps } from '../context.js';
 import type { Origin } from '../origin.js';
-import { minuteOf } from './security-notes.js';
+import { environmentsThatHear, writeWithEvents } from './failed-logins.js';
+import { minuteOf } from '../notes/security-events.js';
+import type { SecurityEventReason } from '../../lib/security-event.js';
 import { securityEvents, type SecurityEventName } from '../../lib/security-events.js';
 
 /** Actor, target, source and reason of a security event. Must not contain a secret, code, token, or an address without account. */
@@ -14,7 +16,7 @@ export type SecurityEventDetails = {
   readonly target: { readonly target_type: string; readonly target_id: string | null; readonly display?: string | null };
   readonly origin: Origin;
   /** Why it was refused: a fixed word of the code, never text of the request. */
-  readonly reason?: string | null;
+  readonly reason?: SecurityEventReason | null;
   readonly detail?: Readonly<Record<string, unknown>>;
 };
 
@@ -24,7 +26,6 @@ export const userParty = ({ id, email }: { readonly id: string; readonly email: 
   target: { target_type: 'user', target_id: id, display: email },
 });
 
-/** The actor of what the service does by itself. */
 export const serviceActor = { actor_kind: 'system', actor_id: null, display: 'The service' } as const;
 
 /** What recording takes, in a context of any kind; the environment need not be at hand whole. */
@@ -41,14 +42,15 @@ export function securityEventRow(
   event: SecurityEventName,
   details: SecurityEventDetails,
 ): CountedAuditLogRow {
-  const { actor, target, origin, reason = null, detail = {} } = details;
+  const { actor, target, origin, reason = null } = details;
+  const detail = { ...(origin.on_way_to && { client_id: origin.on_way_to }), ...details.detail };
   const occurred_at = clock.now();
   const { outcome } = securityEvents[event];
   const alike = [environment.id, event, reason, actor?.actor_id, target.target_type, target.target_id, origin.ip_address];
   return {
     environment_id: environment.id,
     id:
-      outcome === 'success' && securityEvents[event].kept === 'transaction'
+      outcome === 'success' && securityEvents[event].recorded === 'transaction'
         ? uuidv7(occurred_at.getTime())
         : idOfMinute(occurred_at, ...alike),
     occurred_at,
@@ -124,37 +126,36 @@ export async function recordSecurityEvent(tx: Context, event: SecurityEventName,
  * Records an event that anybody can cause without limit: the log has a line each, the audit log a row for all of one kind, address and target
  * within a minute, written within about a second and outside of the request. A process that is killed takes the last second's with it.
  */
-export function noteSecurityEvent(
-  ctx: Recording & Pick<Deps, 'securityTrail'>,
-  event: SecurityEventName,
-  details: SecurityEventDetails,
-): void {
+export function noteSecurityEvent(ctx: Recording & Pick<Deps, 'notes'>, event: SecurityEventName, details: SecurityEventDetails): void {
   logSecurityEvent(ctx, event, details);
   const row = securityEventRow(ctx, event, details);
-  ctx.securityTrail.add(row, () => manyOf(row));
+  ctx.notes.securityTrail.add(row, () => manyOf(row));
 }
 
-/** Writes the collected rows. When the database is unavailable they are kept for the next call, as far as there is room. */
-export async function flushSecurityTrail({
-  knex,
-  clock,
-  logger,
-  metrics,
-  securityTrail,
-}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'metrics' | 'securityTrail'>): Promise<void> {
-  const { rows, dropped } = securityTrail.take(clock.now());
+/** Writes the collected rows, after those that are being written. When the database is unavailable they are kept for the next call, as far as there is room. */
+export const flushSecurityTrail = (deps: Deps): Promise<void> => deps.notes.securityTrail.inTurn(() => writeTrail(deps));
+
+async function writeTrail(deps: Deps): Promise<void> {
+  const { db, clock, logger, metrics, notes } = deps;
+  const { rows, dropped } = notes.securityTrail.take(clock.now());
   if (dropped > 0) metrics.securityEventsDropped.inc(dropped);
   if (dropped > 0) logger.warn({ event: 'security_trail.full', dropped }, 'security events were dropped for want of room');
+  let left: readonly CountedAuditLogRow[] = rows;
   try {
-    await countAuditLogs(knex, rows);
+    for (const ctx of await environmentsThatHear(deps, rows)) {
+      const isOwn = ({ environment_id }: CountedAuditLogRow) => environment_id === ctx.environment.id;
+      await writeWithEvents(ctx, left.filter(isOwn)); // prettier-ignore
+      left = left.filter((row) => !isOwn(row));
+    }
+    await countAuditLogs(db.knex, left);
   } catch (error) {
-    securityTrail.putBack(rows);
+    notes.securityTrail.putBack(left);
     throw error;
   }
 }
 
 /** Logs how many rows are lost when the process ends without a database; their log lines remain. */
-function tellLost({ logger, clock, securityTrail }: Deps, error: unknown): void {
+function tellLost({ logger, clock, notes: { securityTrail } }: Deps, error: unknown): void {
   const { rows, dropped } = securityTrail.take(clock.now());
   const happenings = rows.reduce((sum, { count }) => sum + count, dropped);
   logger.error(

@@ -30,11 +30,11 @@ const bound = (ctx: Pick<Context, 'environment'>, { purpose, browser, user_id }:
  * A WebAuthn challenge (WebAuthn L3 13.4.3) that needs no row: 16 random bytes, when it ends, and a keyed digest over both, its purpose, the
  * environment, the browser and the user.
  */
-export function mintChallenge(ctx: Pick<Context, 'environment' | 'clock' | 'sealer'>, use: ChallengeUse): Buffer {
+export function mintChallenge(ctx: Pick<Context, 'environment' | 'clock' | 'crypto'>, use: ChallengeUse): Buffer {
   const content = Buffer.alloc(contentLength);
   randomBytes(nonceLength).copy(content);
   content.writeUIntBE(ctx.clock.now().getTime() + challengeLifetime * 1000, nonceLength, timeLength);
-  return Buffer.concat([content, ctx.sealer.digest('webauthn challenge', bound(ctx, use, content))]);
+  return Buffer.concat([content, ctx.crypto.sealer.digest('webauthn challenge', bound(ctx, use, content))]);
 }
 
 /** What became of a challenge: `foreign` was not made for this use, `expired` ran out or was used before. */
@@ -44,12 +44,16 @@ type ChallengeVerdict = 'good' | 'foreign' | 'expired';
  * Whether the challenge was made for this use and is not over, without spending it.
  * @param presented the challenge of the client data, in base64url
  */
-function judgeChallenge(ctx: Pick<Context, 'environment' | 'clock' | 'sealer'>, use: ChallengeUse, presented: string): ChallengeVerdict {
+export function judgeChallenge(
+  ctx: Pick<Context, 'environment' | 'clock' | 'crypto'>,
+  use: ChallengeUse,
+  presented: string,
+): ChallengeVerdict {
   const challenge = Buffer.from(presented, 'base64url');
   if (challenge.length !== contentLength + digestLength) return 'foreign';
   const content = challenge.subarray(0, contentLength);
   const presentedDigest = challenge.subarray(contentLength);
-  const expected = ctx.sealer.digests('webauthn challenge', bound(ctx, use, content));
+  const expected = ctx.crypto.sealer.digests('webauthn challenge', bound(ctx, use, content));
   if (!expected.some((one) => equalDigests(one, presentedDigest))) return 'foreign';
   return content.readUIntBE(nonceLength, timeLength) > ctx.clock.now().getTime() ? 'good' : 'expired';
 }

@@ -16,23 +16,22 @@ import { lockUser, type UserRow } from '../../db/tables/users.js';
 import { isUuid, uuidv7 } from '../../lib/random.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
-import { passkeyProof, proofNow, type Proof } from '../sessions/proofs.js';
-import { hasFactor } from '../sign-ins/next-step.js';
+import { passkeyProof, proofNow, type SessionProof } from '../proofs/proofs.js';
+import { hasFactor } from './next-step.js';
 import { tellOwner } from './notices.js';
 import type { NewPasskey } from './passkey-registration.js';
 import { renewRecoveryCodes } from './recovery-codes.js';
 import { holdRpId } from './relying-party.js';
 import { recordAdded } from './trail.js';
 import { firstRecoveryCodes, switchTwoStep } from './two-step.js';
-import { mintTotpSecret, otpauthUri, stepOfCode, totpDefaults, totpPlace, totpSecretOf } from './totp.js';
+import { mintTotpSecret, otpauthUri, stepOfCode, totpDefaults, totpAad, totpSecretOf } from './totp.js';
 
-/** How many of a kind a user may have. */
 export const authenticatorLimits = { passkey: 20, totp: 5 } as const;
 /** Seconds that a new TOTP waits for its first code. */
 export const totpPendingLifetime = 600;
 
 /** A factor that was added. `proof`: that the person has it, for the session. */
-export type Added = { readonly outcome: 'added'; readonly authenticator: AuthenticatorRow; readonly proof: Proof };
+export type Added = { readonly outcome: 'added'; readonly authenticator: AuthenticatorRow; readonly proof: SessionProof };
 
 /** What an enrolment rests on: the session that it is done in, or a half sign-in that has yet to enrol. */
 export type EnrolmentBasis = { readonly session_id: string } | { readonly sign_in_id: string };
@@ -138,7 +137,7 @@ export async function startTotp(
       name: input.name,
       status: 'pending',
       expires_at: new Date(now.getTime() + totpPendingLifetime * 1000),
-      secret_sealed: tx.sealer.seal(secret, totpPlace(id)),
+      secret_sealed: tx.crypto.sealer.seal(secret, totpAad(id)),
       ...totpDefaults,
       created_at: now,
       updated_at: now,

@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
 
 /** What the owner of an account is told by mail, whoever did it. `name` is what the owner, or an administrator, calls the factor. */
-export type Notice =
+export type AuthenticatorNotice =
   | { readonly kind: 'factor_added' | 'factor_removed'; readonly what: 'passkey' | 'totp'; readonly name: string }
   | { readonly kind: 'passkey_copied'; readonly name: string }
   | { readonly kind: 'recovery_codes_made' | 'recovery_codes_removed' | 'two_step_on' | 'two_step_off' | 'reset' | 'second_step_locked' }
@@ -19,7 +19,7 @@ const wording = (headline: MessageKey, happening: Message, advice: MessageKey): 
 });
 
 /** A headline for the subject, what happened, and what to do. */
-function wordsOf(notice: Notice): Wording {
+function wordsOf(notice: AuthenticatorNotice): Wording {
   switch (notice.kind) {
     case 'factor_added':
       return notice.what === 'passkey'
@@ -56,7 +56,7 @@ function wordsOf(notice: Notice): Wording {
 const fewCodes = 3;
 
 /** What happened as templates that say it in words of their own ask for it: one flag is true. */
-function factsOf(notice: Notice): Record<string, string | boolean> {
+function factsOf(notice: AuthenticatorNotice): Record<string, string | boolean> {
   switch (notice.kind) {
     case 'factor_added':
     case 'factor_removed':
@@ -71,7 +71,12 @@ function factsOf(notice: Notice): Record<string, string | boolean> {
 }
 
 /** Tells the owner of an account by mail, in the transaction of the change. */
-export async function tellOwner(tx: Context, user: Pick<UserRow, 'email' | 'locale'>, notice: Notice, origin: MailOrigin): Promise<void> {
+export async function tellOwner(
+  tx: Context,
+  user: Pick<UserRow, 'email' | 'locale'>,
+  notice: AuthenticatorNotice,
+  origin: MailOrigin,
+): Promise<void> {
   const model = { ...wordsOf(notice), ...factsOf(notice), account_url: `${tx.environment.issuer}/account` };
   await queueMail(tx, { template: 'sign_in_methods', to: user.email, locale: user.locale, model, origin });
 }

@@ -2,8 +2,8 @@ import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON }
 import type { PasskeyRow } from '../../db/tables/authenticators.js';
 import type { Context } from '../context.js';
 import { challengeLifetime, mintChallenge, spendChallenge, type ChallengeUse } from './challenge.js';
-import { originAsked, rpIdOf } from './relying-party.js';
-import { challengeOf, registrationResponse, userHandleOf } from './webauthn-input.js';
+import { requestedOrigin, rpIdOf } from './relying-party.js';
+import { webauthnChallengeOf, registrationResponse, userHandleOf } from './webauthn-input.js';
 import { describeCredential } from './webauthn-output.js';
 
 /** COSE algorithms that are taken (RFC 9053): EdDSA, ES256, RS256. */
@@ -26,7 +26,7 @@ export type CreationRequest = {
  * itself and verify its user; beside one both are preferred.
  */
 export async function creationOptions(
-  ctx: Pick<Context, 'environment' | 'clock' | 'sealer'>,
+  ctx: Pick<Context, 'environment' | 'clock' | 'crypto'>,
   { purpose, browser, user, exclude }: CreationRequest,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { branding, name } = ctx.environment;
@@ -75,8 +75,8 @@ export async function verifyNewPasskey(
 ): Promise<MakingVerdict> {
   const refused = (reason: string) => ({ outcome: 'refused', reason }) as const;
   const parsed = registrationResponse.safeParse(credential);
-  const challenge = parsed.success ? challengeOf(parsed.data) : null;
-  const origin = originAsked(ctx, host);
+  const challenge = parsed.success ? webauthnChallengeOf(parsed.data) : null;
+  const origin = requestedOrigin(ctx, host);
   if (!parsed.success || challenge === null || origin === null) return refused('malformed');
   const spent = await spendChallenge(ctx, making, challenge);
   if (spent !== 'good') return spent === 'expired' ? { outcome: 'expired' } : refused('foreign_challenge');
@@ -97,8 +97,8 @@ export async function verifyNewPasskey(
   // The library doesn't compare the id beside the attested one.
   if (!formats.includes(fmt) || made.id !== parsed.data.id) return refused('attestation');
   const backup_eligible = credentialDeviceType === 'multiDevice';
-  const said = parsed.data.clientExtensionResults.credProps?.rk;
-  if (registering && said === false) return refused('not_discoverable');
+  const isDiscoverable = parsed.data.clientExtensionResults.credProps?.rk;
+  if (registering && isDiscoverable === false) return refused('not_discoverable');
   const passkey: NewPasskey = {
     credential_id: made.id,
     public_key: Buffer.from(made.publicKey).toString('base64url'),
@@ -110,7 +110,7 @@ export async function verifyNewPasskey(
     backup_eligible,
     backed_up: credentialBackedUp,
     // A client that doesn't say made what was required; a synced one is always found.
-    discoverable: said ?? (registering || backup_eligible),
+    discoverable: isDiscoverable ?? (registering || backup_eligible),
     user_verified: userVerified,
   };
   return { outcome: 'verified', passkey };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { insertRecoveryCodes, spendRecoveryCode } from '../../db/tables/recovery_codes.js';
+import { countRecoveryCodesLeft, hasRecoveryCode, insertRecoveryCodes, spendRecoveryCode } from '../../db/tables/recovery_codes.js';
 import {
   deleteAuthenticatorsOfUser,
   insertAuthenticator,
@@ -10,11 +10,14 @@ import { keyedDigest } from '../../lib/digest.js';
 import { randomText, uuidv7 } from '../../lib/random.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Context } from '../context.js';
+import { emitAuthenticatorsDeleted } from '../events/authenticators.js';
+import { userActor } from '../events/data.js';
 import type { Origin } from '../origin.js';
-import type { Place } from '../../lib/seal.js';
+import type { Aad } from '../../lib/seal.js';
+import type { SingleUse } from '../proofs/single-use.js';
+import { tellOwner } from './notices.js';
 import { recordAdded } from './trail.js';
 
-/** How many codes a set has. */
 const recoveryCodeCount = 10;
 
 /** Without vowels, which would make words, and without what looks alike. */
@@ -22,7 +25,7 @@ const alphabet = 'BCDFGHJKLMNPQRSTVWXZ23456789';
 const codeLength = 10;
 const keyLength = 32;
 
-const place = (id: string): Place => `authenticators/${id}`;
+const aadOf = (id: string): Aad => `authenticators/${id}`;
 
 /** A code as it was typed, without case, spaces and dashes; null when it can't be one. */
 function normalize(typed: string): string | null {
@@ -42,13 +45,14 @@ export async function renewRecoveryCodes(tx: Context, user: Pick<UserRow, 'id' |
   const id = uuidv7(now.getTime());
   const key = randomBytes(keyLength);
   const codes = Array.from({ length: recoveryCodeCount }, () => randomText(alphabet, codeLength));
-  await deleteAuthenticatorsOfUser(tx.scope, { user_id: user.id, kind: 'recovery_codes' });
+  const before = await deleteAuthenticatorsOfUser(tx.scope, { user_id: user.id, kind: 'recovery_codes' });
+  await emitAuthenticatorsDeleted(tx, userActor(user), before);
   const row = await insertAuthenticator(tx.scope, {
     id,
     user_id: user.id,
     kind: 'recovery_codes',
     name: 'Recovery codes',
-    secret_sealed: tx.sealer.seal(key.toString('base64'), place(id)),
+    secret_sealed: tx.crypto.sealer.seal(key.toString('base64'), aadOf(id)),
     codes_left: recoveryCodeCount,
     created_at: now,
     updated_at: now,
@@ -58,13 +62,27 @@ export async function renewRecoveryCodes(tx: Context, user: Pick<UserRow, 'id' |
   return codes.map(show);
 }
 
-/** Spends a code of the set: true for one caller. @throws {SealError} when no key of this process opens the set */
-export async function useRecoveryCode(ctx: Context, set: RecoveryCodesRow, typed: string): Promise<boolean> {
+/**
+ * What a code of the set uses up, and the owner is told of by mail; null for a wrong code, and for one that was spent.
+ * @throws {SealError} when no key of this process opens the set
+ */
+export async function recoveryCodeUse(
+  ctx: Context,
+  owner: UserRow,
+  set: RecoveryCodesRow,
+  typed: string,
+  origin: Origin,
+): Promise<SingleUse['spend'] | null> {
   const code = normalize(typed);
-  if (code === null) return false;
-  const key = Buffer.from(ctx.sealer.open(set.secret_sealed, place(set.id)), 'base64');
-  const now = ctx.clock.now();
-  if (!(await spendRecoveryCode(ctx.scope, set.id, keyedDigest(key, code), now))) return false;
-  await noteAuthenticatorUse(ctx.scope, set.id, now);
-  return true;
+  if (code === null) return null;
+  const key = Buffer.from(ctx.crypto.sealer.open(set.secret_sealed, aadOf(set.id)), 'base64');
+  const code_digest = keyedDigest(key, code);
+  if (!(await hasRecoveryCode(ctx.scope, set.id, code_digest))) return null;
+  return async (tx) => {
+    const now = tx.clock.now();
+    if (!(await spendRecoveryCode(tx.scope, set.id, code_digest, now))) return false;
+    await noteAuthenticatorUse(tx.scope, set.id, now);
+    await tellOwner(tx, owner, { kind: 'recovery_code_used', left: await countRecoveryCodesLeft(tx.scope, owner.id) }, origin);
+    return true;
+  };
 }

@@ -1,6 +1,6 @@
 import { pinRpId } from '../../db/tables/environments.js';
 import type { Context } from '../context.js';
-import { originOfHost, type Environment } from '../environments/environment.js';
+import { originOfHost, type Environment } from '../environment.js';
 
 /**
  * The domain that the environment's passkeys belong to (WebAuthn L3 5.1.2): fixed with the first passkey, the issuer's host until then; never a
@@ -14,7 +14,7 @@ export const rpIdOf = ({ passkey_rp_id, issuer }: Pick<Environment, 'passkey_rp_
  * @param host the Host header
  * @returns null when passkeys are for no such origin of the environment, so that none counts there
  */
-export function originAsked({ environment }: Pick<Context, 'environment'>, host: string | undefined): string | null {
+export function requestedOrigin({ environment }: Pick<Context, 'environment'>, host: string | undefined): string | null {
   const origin = originOfHost(environment, host);
   return origin !== null && environment.passkey_origins.includes(origin) ? origin : null;
 }

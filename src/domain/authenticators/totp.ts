@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { spendTotpStep, type TotpRow } from '../../db/tables/authenticators.js';
-import type { Place } from '../../lib/seal.js';
+import type { Aad } from '../../lib/seal.js';
 import type { Context } from '../context.js';
+import type { SingleUse } from '../proofs/single-use.js';
 
 /** What a new TOTP is made of (RFC 6238): what every authenticator app knows. Bytes, digits, seconds. */
 export const totpDefaults = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
@@ -11,7 +12,7 @@ const secretLength = 20;
 const window = 1;
 
 /** Where a TOTP's secret belongs. */
-export const totpPlace = (id: string): Place => `authenticators/${id}`;
+export const totpAad = (id: string): Aad => `authenticators/${id}`;
 
 type Parameters = Pick<TotpRow, 'algorithm' | 'digits' | 'period'>;
 
@@ -33,11 +34,16 @@ export function stepOfCode(secret: string, { algorithm, digits, period }: Parame
 }
 
 /** The secret of a TOTP, in base32. */
-export const totpSecretOf = (ctx: Pick<Context, 'sealer'>, row: TotpRow): string => ctx.sealer.open(row.secret_sealed, totpPlace(row.id));
+export const totpSecretOf = (ctx: Pick<Context, 'crypto'>, row: TotpRow): string =>
+  ctx.crypto.sealer.open(row.secret_sealed, totpAad(row.id));
 
-/** Spends the code of an active TOTP: true for one caller; false for a wrong code, and for one of a step that was spent (RFC 6238 5.2). */
-export async function useTotp(ctx: Context, row: TotpRow, typed: string): Promise<boolean> {
+/**
+ * What the code of an active TOTP uses up; null for a wrong code, and for one of a step that was spent (RFC 6238 5.2).
+ * @throws {SealError} when no key of this process opens the secret
+ */
+export function totpUse(ctx: Context, row: TotpRow, typed: string): SingleUse['spend'] | null {
   const now = ctx.clock.now();
   const step = stepOfCode(totpSecretOf(ctx, row), row, typed, now);
-  return step !== null && spendTotpStep(ctx.scope, row.id, step, now);
+  if (step === null || (row.last_step !== null && row.last_step >= step)) return null;
+  return (tx) => spendTotpStep(tx.scope, row.id, step, now);
 }

@@ -2,7 +2,7 @@ import { findUser, lockUser, updateUser, type UserRow } from '../../db/tables/us
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
-import { hasFactor, isFactorDemanded } from '../sign-ins/next-step.js';
+import { hasFactor, isFactorDemanded } from './next-step.js';
 import { tellOwner } from './notices.js';
 import { renewRecoveryCodes } from './recovery-codes.js';
 
@@ -29,7 +29,6 @@ export type TwoStepOutcome =
   | { readonly outcome: 'changed'; readonly two_step_enabled: boolean; readonly recovery_codes: string[] | null }
   | { readonly outcome: 'factor_missing' | 'factor_required' | 'not_found' };
 
-/** Switches two-step on or off for the person. */
 export async function setTwoStep(ctx: Context, user_id: string, enabled: boolean, origin: Origin): Promise<TwoStepOutcome> {
   return transaction(ctx, async (tx): Promise<TwoStepOutcome> => {
     const user = await lockUser(tx.scope, user_id);

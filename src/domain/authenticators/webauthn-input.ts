@@ -45,7 +45,7 @@ const clientData = z.object({ challenge: z.string().max(512), crossOrigin: z.boo
  * The challenge that the browser says it was asked with; null when it can't be read, or when the page was framed by another site
  * (WebAuthn L3 7.1 step 10 and 7.2 step 13), which none of ours may be.
  */
-export function challengeOf({ response }: { response: { clientDataJSON: string } }): string | null {
+export function webauthnChallengeOf({ response }: { response: { clientDataJSON: string } }): string | null {
   try {
     const parsed = clientData.safeParse(JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8')));
     if (!parsed.success || parsed.data.crossOrigin === true || parsed.data.topOrigin !== undefined) return null;

@@ -20,7 +20,6 @@ type Group = {
   readonly loading: Map<string, Promise<unknown>>;
 };
 
-/** What is remembered of a public document. */
 export type PublicEntry<T> = {
   readonly value: T;
   /** How long ago it was last known to be right; 0 when that was within a second. */
@@ -46,7 +45,6 @@ export type Cache = {
   recallPublic<T>(environment_id: string, kind: string, key: string, maxAgeMs: number): PublicEntry<T> | undefined;
   /** Forgets one key, e.g. after a secret that didn't match what is remembered. */
   forget(environment_id: string, kind: string, key: string): void;
-  /** Forgets a kind of one environment. */
   invalidate(environment_id: string, kind: string): void;
   /** Trusts nothing that is remembered by now: changes may have been missed. */
   clear(): void;
@@ -59,7 +57,8 @@ const derivedFrom: Record<string, readonly string[]> = named({
   environments: ['hosts'],
   custom_domains: ['hosts', 'environments'],
   page_texts: ['environments'],
-  api_resources: ['client_grants', 'permissions'],
+  // A client's `default_resource` follows its API resource: renamed with it, null without it.
+  api_resources: ['client_grants', 'permissions', 'clients'],
   permissions: ['api_resources', 'client_grants'],
 });
 
@@ -152,7 +151,6 @@ function createMemory(groups: ReturnType<typeof createGroups>, maxEntries: numbe
 
   return {
     load,
-    /** Notes that so many entries were dropped. */
     dropped(count: number): void {
       size -= count;
     },

@@ -1,6 +1,6 @@
 import type { ClientRow } from '../../db/tables/clients.js';
 import { isListedHost } from '../../lib/document-client-id.js';
-import type { Environment } from '../environments/environment.js';
+import type { Environment } from '../environment.js';
 
 type Policy = Pick<Environment, 'client_id_metadata_documents' | 'client_id_metadata_hosts'>;
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientRow, RegistrationCeiling } from '../../db/tables/clients.js';
-import { openGrants } from './registration-tokens.js';
+import { openGrants } from './initial-access-tokens.js';
 
 /** Guards that a client's own metadata name too. */
 const metadataGuards = ['require_pushed_authorization_requests', 'dpop_bound_access_tokens'] as const;
@@ -9,7 +9,7 @@ const metadataGuards = ['require_pushed_authorization_requests', 'dpop_bound_acc
 const openCeiling: RegistrationCeiling = { grant_types: openGrants, scopes: null, verified: false };
 
 /**
- * The ceiling of a client that registered itself, after an administrator's change: what it may give itself by its registration token (RFC 7592 2.2) is what
+ * The ceiling of a client that registered itself, after an administrator's change: what it may give itself by its registration access token (RFC 7592 2.2) is what
  * the administrator left it. Nothing for other clients.
  */
 export function decidedCeiling(client: ClientRow, changes: Partial<ClientRow>): Pick<ClientRow, 'registration_ceiling'> | null {

@@ -10,10 +10,10 @@ import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { isUuid } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
-import { mayAgain } from '../cache/pause.js';
+import { mayAgain } from './pause.js';
 import { mayStay } from './admission.js';
 import { remembered, type Context } from '../context.js';
-import { isOpenidScope } from '../tokens/scopes.js';
+import { isOpenidScope } from '../claims/scopes.js';
 import { takesTokensOf } from './profile.js';
 
 /** A client; its row is its domain type. */
@@ -136,11 +136,11 @@ export function withoutUnaskable(resource: ApiResource, askable: readonly string
   return scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));
 }
 
-const nothing = digest('');
+const emptyDigest = digest('');
 
 function matches(client: Client | null, presented: Buffer, now: Date): boolean {
-  const current = equalDigests(presented, client?.secret_digest ?? nothing) && client?.secret_digest != null;
-  const earlier = equalDigests(presented, client?.previous_secret_digest ?? nothing) && client?.previous_secret_digest != null;
+  const current = equalDigests(presented, client?.secret_digest ?? emptyDigest) && client?.secret_digest != null;
+  const earlier = equalDigests(presented, client?.previous_secret_digest ?? emptyDigest) && client?.previous_secret_digest != null;
   const stillLive = client?.previous_secret_expires_at != null && client.previous_secret_expires_at > now;
   return current || (earlier && stillLive);
 }

@@ -3,11 +3,10 @@ import { endDocument, noteDocumentRead, verifyListedHosts } from '../../db/table
 import { digest } from '../../lib/digest.js';
 import { documentIdProblem } from '../../lib/document-client-id.js';
 import { afterCommit, transaction, type Context } from '../context.js';
-import { ownOrigins, type Environment } from '../environments/environment.js';
-import { clientData } from '../events/data.js';
-import { emit } from '../events/emit.js';
+import { ownOrigins, type Environment } from '../environment.js';
+import { emitClientRegistered } from '../events/clients.js';
 import { isListed, listedHosts } from './admission.js';
-import type { MetadataDocument } from './metadata-documents.js';
+import type { MetadataDocument } from '../../platform/fetch/metadata-documents.js';
 import { chosenIdProblems } from './names.js';
 import { noOrigin } from '../origin.js';
 import { refuseIfAny } from '../refusal.js';
@@ -56,7 +55,7 @@ export async function storeDocumentClient(tx: Context, client: ClientRow): Promi
   const now = tx.clock.now();
   refuseIfAny(await chosenIdProblems(tx, client.id));
   const stored = await insertClientIfMissing(tx.scope, { ...client, version: 1, created_at: now, updated_at: now });
-  if (stored) await emit(tx, 'client.registered', clientData(stored));
+  if (stored) await emitClientRegistered(tx, stored);
 }
 
 /** What the document says that people, or whoever vouched for the client, know it by. */
@@ -80,8 +79,8 @@ export async function mirrorDocument(
   return transaction(ctx, async (tx) => {
     const before = await findClient(tx.scope, client.id);
     if (!before || (before.document_read_at ?? 0) >= document.read_at) return before;
-    const said = { ...columns, ...vouched(tx, before, columns), ...readingOf(document) };
-    const after = await updateClient(tx.scope, client.id, { ...said, updated_at: tx.clock.now() });
+    const changes = { ...columns, ...vouched(tx, before, columns), ...readingOf(document) };
+    const after = await updateClient(tx.scope, client.id, { ...changes, updated_at: tx.clock.now() });
     if (after) {
       await emitUpdated(tx, before, after);
       await recordOwnChange(tx, before, after, Object.keys(columns), noOrigin);

@@ -4,7 +4,6 @@ import type { Problem } from '../refusal.js';
 import { importClientKey } from './key-set.js';
 import { algorithmsOfClient } from './profile.js';
 
-/** What the rules look at. */
 export type Fapi2Settings = Pick<
   ClientRow,
   | 'redirect_uris' | 'grant_types' | 'token_endpoint_auth_method' | 'jwks' | 'jwks_uri' | 'require_pkce' | 'require_pushed_authorization_requests'
@@ -20,9 +19,9 @@ const profile = 'fapi2';
  */
 const grants = ['authorization_code', 'refresh_token', 'client_credentials', tokenExchangeGrantType];
 
-type Place = NonNullable<Problem['attribute']>;
+type Attribute = NonNullable<Problem['attribute']>;
 
-const unmet = (attribute: Place, detail: string): Problem => ({
+const unmet = (attribute: Attribute, detail: string): Problem => ({
   status: 422,
   code: 'profile_rule_unmet',
   detail: `FAPI 2.0: ${detail}`,

@@ -1,5 +1,5 @@
 import { withParameters } from '../../lib/redirect-uri.js';
-import type { Environment } from '../environments/environment.js';
+import type { Environment } from '../environment.js';
 
 /**
  * Where a sign-in to a client begins that is started here (OIDC Core 4): its `initiate_login_uri` with our issuer. Without `login_hint`, for an

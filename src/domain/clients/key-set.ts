@@ -15,7 +15,6 @@ const maxModulusLength = 690;
 /** Members of a JWK that are secret, or that make it symmetric (RFC 7518 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
-/** A key that a client signs with, ready for use. */
 export type ClientKey = {
   readonly kid: string | null;
   readonly key: KeyObject;

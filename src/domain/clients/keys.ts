@@ -5,6 +5,7 @@ import { importKeySet, signedBy, type ClientKey } from './key-set.js';
 import type { Client } from './clients.js';
 import { algorithmsOfClient } from './profile.js';
 import { remembered, type Context } from '../context.js';
+import { ofEach } from '../../lib/memo.js';
 
 /** Why a JWT of a client wasn't taken; `reason` is public. */
 export type ClientJwtRefusal = { readonly reason: string };
@@ -29,7 +30,7 @@ async function fetchKeys(ctx: Context, client: Client, uri: string): Promise<Cli
   const log = { environment_id: ctx.environment.id, client_id: client.id };
   try {
     const headers = { accept: 'application/json, application/jwk-set+json' };
-    const answer = await ctx.fetch.request(uri, { headers, timeoutMs: fetchTimeoutMs, maxResponseBytes: maxBytes });
+    const answer = await ctx.net.fetch.request(uri, { headers, timeoutMs: fetchTimeoutMs, maxResponseBytes: maxBytes });
     const keys = answer.status === 200 && !answer.truncated ? parseKeySet(answer.body.toString('utf8')) : null;
     if (!keys) ctx.logger.warn({ event: 'client_keys.unusable', ...log, status: answer.status }, "a client's keys can not be used");
     return keys;
@@ -40,15 +41,11 @@ async function fetchKeys(ctx: Context, client: Client, uri: string): Promise<Cli
   }
 }
 
-/** Keys by the registered set that they were made of: parsing and checking them again for each JWT would cost more than verifying it. */
-const imported = new WeakMap<object, { readonly keys: ClientKeys | null }>();
-
-/** The keys registered by value, imported once for as long as the client is remembered. */
-export function registeredKeys(jwks: object): ClientKeys | null {
-  let known = imported.get(jwks);
-  if (!known) imported.set(jwks, (known = { keys: importKeySet(jwks) }));
-  return known.keys;
-}
+/**
+ * The keys registered by value, imported once for as long as the client is remembered: parsing and checking them again for each JWT would cost more than
+ * verifying it.
+ */
+export const registeredKeys = ofEach((jwks: object): ClientKeys | null => importKeySet(jwks));
 
 /** The client's keys: registered by value, or fetched and remembered for a minute. */
 async function keysOf(ctx: Context, client: Client): Promise<ClientKeys | null> {

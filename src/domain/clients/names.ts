@@ -3,7 +3,7 @@ import { findClientIdUse } from '../../db/tables/deleted_names.js';
 import { holdLock } from '../../db/scope.js';
 import { canonicalResource, isResourceIdentifier } from '../../lib/resource-identifier.js';
 import type { Context } from '../context.js';
-import { isOwnAddress } from '../environments/environment.js';
+import { isOwnAddress } from '../environment.js';
 import type { Problem } from '../refusal.js';
 
 /** Who gives a name that can be of a client and of an API resource waits for the others: neither sees what the other is about to store. */

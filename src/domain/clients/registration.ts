@@ -1,11 +1,11 @@
 import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
-import { claimPlaces, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { claimTargets, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { findUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
-import { claimMappingProblems } from '../tokens/claim-mappings.js';
+import { claimMappingProblems } from '../claims/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
 import { decidedCeiling } from './ceiling.js';
 import { requireDefaultResource } from './default-resource.js';
@@ -14,8 +14,7 @@ import { chosenIdProblems } from './names.js';
 import { isFapi2 } from './profile.js';
 import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
-import { clientData } from '../events/data.js';
-import { emit } from '../events/emit.js';
+import { emitClientRegistered, emitClientUpdated } from '../events/clients.js';
 import { addSigningAlgorithm, requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { generateSigningKey, type NewSigningKey } from '../signing-keys/signing-keys.js';
 import { holdsEverything } from '../reach/reach.js';
@@ -44,7 +43,7 @@ export const noSecret = {
 } as const;
 
 /** What a stored client has where neither input nor defaults say anything: only what the rules look at. */
-const blank = {
+export const blankClient = {
   redirect_uris: [],
   post_logout_redirect_uris: [],
   allowed_origins: [],
@@ -77,12 +76,12 @@ const selfRegistered: Problem = {
 /** Problems of a new client, or of a change of `client`, as far as the given input tells. */
 export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
   const given = completed(input, client);
-  const next = client ? { ...client, ...given } : ({ ...blank, ...given } as RuledClient);
+  const next = client ? { ...client, ...given } : ({ ...blankClient, ...given } as RuledClient);
   const problems = [
     ...clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }),
-    ...claimMappingProblems(input.claim_mappings ?? [], claimPlaces),
+    ...claimMappingProblems(input.claim_mappings ?? [], claimTargets),
   ];
-  // The holder of its registration token could replace all of its metadata.
+  // The holder of its registration access token could replace all of its metadata.
   return input.introspection_allowed && client && isSelfRegistered(client) ? [...problems, selfRegistered] : problems;
 }
 
@@ -99,14 +98,14 @@ export const chosenAlgorithms = (client: ClientInput) => ({
  * transaction.
  */
 export async function generateProfileKey(
-  ctx: Pick<Context, 'environment' | 'sealer' | 'newKeyPair'>,
+  ctx: Pick<Context, 'environment' | 'crypto'>,
   input: ClientInput,
   client: ClientRow | null,
 ): Promise<NewSigningKey | null> {
   const { profile, id_token_signed_response_alg } = { ...client, ...completed(input, client) };
   const missing = !ctx.environment.signing_algorithms.includes(fapi2Algorithm);
-  const wanted = isFapi2({ profile: profile ?? null }) && id_token_signed_response_alg === fapi2Algorithm;
-  return wanted && missing ? generateSigningKey(ctx, fapi2Algorithm) : null;
+  const isNeeded = isFapi2({ profile: profile ?? null }) && id_token_signed_response_alg === fapi2Algorithm;
+  return isNeeded && missing ? generateSigningKey(ctx, fapi2Algorithm) : null;
 }
 
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
@@ -152,19 +151,19 @@ export async function registerClient(
   key: NewSigningKey | null = null,
 ): Promise<{ client: ClientRow; client_secret: string | null }> {
   const given = completed(input, null);
-  const wanted = { ...given, first_party: isFirstParty(actor, given) };
-  refuseIfAny(clientInputProblems(tx, wanted, null));
+  const complete = { ...given, first_party: isFirstParty(actor, given) };
+  refuseIfAny(clientInputProblems(tx, complete, null));
   if (key) await addSigningAlgorithm(tx, key);
-  await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
+  await requireSigningAlgorithms(tx, chosenAlgorithms(complete));
   await refusePersonsId(tx, chosen.client_id);
   if (chosen.client_id !== undefined) refuseIfAny(await chosenIdProblems(tx, chosen.client_id));
-  await requireDefaultResource(tx, wanted.default_resource);
+  await requireDefaultResource(tx, complete.default_resource);
   const now = tx.clock.now();
-  const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
+  const client_secret = isSecretless(complete as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
   const id = chosen.client_id ?? uuidv7(now.getTime());
-  const client = await insertClient(tx.scope, { ...wanted, ...secret, id, created_at: now, updated_at: now });
-  await emit(tx, 'client.registered', clientData(client));
+  const client = await insertClient(tx.scope, { ...complete, ...secret, id, created_at: now, updated_at: now });
+  await emitClientRegistered(tx, client);
   return { client, client_secret };
 }
 
@@ -186,7 +185,7 @@ export async function emitUpdated(tx: Context, before: ClientRow, after: ClientR
   const previous_attributes = previousAttributes(shown(before), shown(after));
   for (const [name, value] of Object.entries(previous_attributes))
     if (value instanceof Date) previous_attributes[name] = value.toISOString();
-  if (Object.keys(previous_attributes).length > 0) await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
+  if (Object.keys(previous_attributes).length > 0) await emitClientUpdated(tx, after, previous_attributes);
 }
 
 /** A client that gets the profile has nothing that proves it beside keys of its own. @throws {Refusal} 422 */
@@ -209,18 +208,18 @@ export async function changeClient(
 ): Promise<ClientRow> {
   const input = completed(sent, client);
   const becomesPublic = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none';
-  const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
-  const next = { ...client, ...wanted };
-  refuseIfAny(clientInputProblems(tx, wanted, client));
+  const adjusted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
+  const next = { ...client, ...adjusted };
+  refuseIfAny(clientInputProblems(tx, adjusted, client));
   await refuseWorkloads(tx, client, next);
   if (key) await addSigningAlgorithm(tx, key);
-  await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
-  await requireDefaultResource(tx, wanted.default_resource);
+  await requireSigningAlgorithms(tx, chosenAlgorithms(adjusted));
+  await requireDefaultResource(tx, adjusted.default_resource);
   const secret = isSecretless(next) ? noSecret : {};
   // Whoever makes it first-party vouches for it.
-  const vouched = wanted.first_party === true ? { verified: true } : {};
-  const decided = { ...vouched, ...decidedCeiling(client, wanted) };
-  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...decided, updated_at: tx.clock.now() });
+  const vouched = adjusted.first_party === true ? { verified: true } : {};
+  const decided = { ...vouched, ...decidedCeiling(client, adjusted) };
+  const changed = await updateClient(tx.scope, client.id, { ...adjusted, ...secret, ...decided, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
   await emitUpdated(tx, client, changed);
   return changed;
@@ -255,6 +254,6 @@ export async function rotateClientSecret(
   });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
   const previous_attributes = { secret_rotated_at: client.secret_rotated_at?.toISOString() ?? null };
-  await emit(tx, 'client.updated', { ...clientData(changed), previous_attributes });
+  await emitClientUpdated(tx, changed, previous_attributes);
   return { client: changed, client_secret };
 }

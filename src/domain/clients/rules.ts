@@ -21,11 +21,10 @@ export type ClientInput = Partial<
   >
 >; // prettier-ignore
 
-/** Whether somebody beyond the Management API changes the client: who holds its registration token (RFC 7591), or its metadata document. */
+/** Whether somebody beyond the Management API changes the client: who holds its registration access token (RFC 7592 2), or its metadata document. */
 export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest' | 'origin'>): boolean =>
   client.registration_token_digest !== null || client.origin === 'metadata_document';
 
-/** What the rules look at. */
 export type RuledClient = Pick<
   ClientRow,
   | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'

@@ -22,16 +22,16 @@ export const describing: ReadonlySet<string> = new Set([
 /**
  * Records what of a client that describes itself changed by its own word (RFC 7592 2.2, or its metadata document), in the transaction of the change. An administrator's
  * change is told by the Management API.
- * @param said the columns that it says of itself
+ * @param described the columns that it says of itself
  */
 export async function recordOwnChange(
   tx: Context,
   before: ClientRow,
   after: ClientRow,
-  said: readonly string[],
+  described: readonly string[],
   origin: Origin,
 ): Promise<void> {
-  const columns = said as readonly (keyof ClientRow)[];
+  const columns = described as readonly (keyof ClientRow)[];
   const changed = columns.filter((name) => !describing.has(name) && !isDeepStrictEqual(before[name], after[name])).sort();
   const details = {
     actor: { actor_kind: 'client', actor_id: after.id, display: after.name },

@@ -3,12 +3,12 @@ import { startFlushing, type Loop } from '../../platform/loop.js';
 import type { Deps } from '../context.js';
 
 /** Writes what was collected, in one statement; kept for the next call when that fails. @throws what the database throws */
-export async function flushClientUse(deps: Pick<Deps, 'knex' | 'clientUse'>): Promise<void> {
-  const taken = deps.clientUse.take();
+export async function flushClientUse(deps: Pick<Deps, 'db' | 'notes'>): Promise<void> {
+  const taken = deps.notes.clientUse.take();
   try {
-    await noteClientUse(deps.knex, taken);
+    await noteClientUse(deps.db.knex, taken);
   } catch (error) {
-    for (const { environment_id, client_id, at } of taken) deps.clientUse.note(environment_id, client_id, at);
+    for (const { environment_id, client_id, at } of taken) deps.notes.clientUse.note(environment_id, client_id, at);
     throw error;
   }
 }

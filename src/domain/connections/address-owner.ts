@@ -2,7 +2,6 @@ import { listConnectionDomains } from '../../db/tables/connections.js';
 import { remembered, type Context } from '../context.js';
 import { domainOfEmail, namesDomain, type Connection } from './connections.js';
 
-/** What a provider says of an address. */
 export type AssertedAddress = { readonly email: string | null; readonly email_verified: boolean };
 
 /**

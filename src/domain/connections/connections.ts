@@ -1,12 +1,11 @@
 import { findConnection, listEnabledConnections, type ConnectionRow } from '../../db/tables/connections.js';
 import { isUuid } from '../../lib/random.js';
-import type { Place } from '../../lib/seal.js';
+import type { Aad } from '../../lib/seal.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { connectionStrategies, strategyOf, type StrategyName } from './strategies.js';
 import { remembered, type Context } from '../context.js';
-import type { Environment } from '../environments/environment.js';
+import type { Environment } from '../environment.js';
 
-/** A connection as the service works with it. */
 export type Connection = ConnectionRow;
 
 /** The connection of the id in this environment, whatever its status; null for anything else. */
@@ -20,12 +19,10 @@ export async function enabledConnections(ctx: Context): Promise<Connection[]> {
   return (await remembered(ctx, 'connections', 'enabled', ({ scope }) => listEnabledConnections(scope))) ?? [];
 }
 
-/** The redirect URI of this service at all providers. */
 export function callbackUrl(environment: Pick<Environment, 'issuer'>): string {
   return `${environment.issuer}/auth/sso/callback`;
 }
 
-/** Where a login through the connection begins. */
 export function connectionLoginUrl(environment: Pick<Environment, 'issuer'>, connection: Pick<Connection, 'id'>): string {
   return `${environment.issuer}/auth/sso/${connection.id}`;
 }
@@ -61,7 +58,7 @@ export function tellsAuthTime({ strategy, issuer }: Pick<Connection, 'strategy' 
   return description.protocol === 'oidc' && (issuer ?? description.issuer) !== null;
 }
 
-const testPlace = 'sso-test';
+const testAad = 'sso-test';
 const testLifetimeMs = 3_600_000;
 
 /**
@@ -75,7 +72,7 @@ export function connectionTestUrl(
 ): string {
   const until = ctx.clock.now().getTime() + testLifetimeMs;
   const content: TestTicket = { connection_id: connection.id, until, tells_people: actor.permissions.has('users:read') };
-  const ticket = ctx.sealer.sealText(JSON.stringify(content), `${testPlace} ${ctx.environment.id}`);
+  const ticket = ctx.crypto.sealer.sealText(JSON.stringify(content), `${testAad} ${ctx.environment.id}`);
   return `${connectionLoginUrl(ctx.environment, connection)}?test=${ticket}`;
 }
 
@@ -84,19 +81,18 @@ export type TestTicket = { readonly connection_id: string; readonly until: numbe
 
 /** The ticket of {@link connectionTestUrl}; null when it is not for this connection, or no longer good. */
 export function openTestTicket(ctx: Context, ticket: string, connection_id: string): TestTicket | null {
-  const text = ctx.sealer.openText(ticket, `${testPlace} ${ctx.environment.id}`);
+  const text = ctx.crypto.sealer.openText(ticket, `${testAad} ${ctx.environment.id}`);
   if (text === null) return null;
   const opened = JSON.parse(text) as TestTicket;
   return opened.connection_id === connection_id && opened.until > ctx.clock.now().getTime() ? opened : null;
 }
 
 /** Opens the provider's secret, or null when the connection has none. */
-export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connection): string | null {
+export function providerSecret(ctx: Pick<Context, 'crypto'>, connection: Connection): string | null {
   const { id, provider_client_secret_sealed: sealed } = connection;
-  return sealed && ctx.sealer.open(sealed, providerSecretPlace(id));
+  return sealed && ctx.crypto.sealer.open(sealed, providerSecretAad(id));
 }
 
-/** What a connection's client secret is sealed for. */
-export function providerSecretPlace(connection_id: string): Place {
+export function providerSecretAad(connection_id: string): Aad {
   return `connections/${connection_id}`;
 }

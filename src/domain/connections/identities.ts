@@ -53,7 +53,6 @@ export async function unlinkIdentity(
   });
 }
 
-/** What a provider says of a person. */
 export type ProviderAccount = {
   readonly connection_id: string;
   /** The connection's as it was asked: what its provider says proves nothing of a later one. */
@@ -63,21 +62,29 @@ export type ProviderAccount = {
   readonly claims: Readonly<Record<string, unknown>>;
 };
 
-/** Links an account at a provider to a user. @throws SQLSTATE 23505 when (connection, subject) is linked already */
-export async function linkIdentity(tx: Context, user_id: string, account: ProviderAccount): Promise<IdentityRow> {
+/** Links an account at a provider to a user: that alone is no login. @throws SQLSTATE 23505 when (connection, subject) is linked already */
+export async function linkIdentity(
+  tx: Context,
+  user_id: string,
+  account: ProviderAccount,
+  last_login_at: Date | null = null,
+): Promise<IdentityRow> {
   const now = tx.clock.now();
-  return insertIdentity(tx.scope, { id: uuidv7(now.getTime()), user_id, ...account, last_login_at: now, created_at: now, updated_at: now });
+  return insertIdentity(tx.scope, { id: uuidv7(now.getTime()), user_id, ...account, last_login_at, created_at: now, updated_at: now });
 }
+
+/** How an account is linked: the provider's name for the mail, and the sign-in that it is linked with, if it is one. */
+type Link = { readonly provider: string; readonly origin: Origin; readonly last_login_at?: Date };
 
 /** Links an account at a provider to an existing user and notifies them by mail. @throws as {@link linkIdentity} */
 export async function linkToAccount(
   tx: Context,
   user: Pick<UserRow, 'id' | 'email' | 'locale'>,
   account: ProviderAccount,
-  { provider, origin }: { readonly provider: string; readonly origin: Origin },
+  how: Link,
 ): Promise<IdentityRow> {
-  const identity = await linkIdentity(tx, user.id, account);
-  await announceLink(tx, identity, user, account, { provider, origin });
+  const identity = await linkIdentity(tx, user.id, account, how.last_login_at);
+  await announceLink(tx, identity, user, account, how);
   return identity;
 }
 
@@ -87,11 +94,21 @@ export async function proveIdentity(
   identity: Pick<IdentityRow, 'id'>,
   user: Pick<UserRow, 'id' | 'email' | 'locale'>,
   account: ProviderAccount,
-  how: { readonly provider: string; readonly origin: Origin },
+  how: Link,
 ): Promise<void> {
   const now = tx.clock.now();
   const { generation, email, claims } = account;
-  await updateIdentity(tx.scope, identity.id, { generation, email, claims, last_login_at: now, updated_at: now });
+  await updateIdentity(
+    tx.scope,
+    { id: identity.id },
+    {
+      generation,
+      email,
+      claims,
+      ...(how.last_login_at && { last_login_at: how.last_login_at }),
+      updated_at: now,
+    },
+  );
   await announceLink(tx, identity, user, account, how);
 }
 
@@ -100,7 +117,7 @@ async function announceLink(
   identity: Pick<IdentityRow, 'id'>,
   user: Pick<UserRow, 'id' | 'email' | 'locale'>,
   account: ProviderAccount,
-  { provider, origin }: { readonly provider: string; readonly origin: Origin },
+  { provider, origin }: Link,
 ): Promise<void> {
   const { actor } = userParty(user);
   const target = { target_type: 'identity', target_id: identity.id, display: account.email ?? provider };

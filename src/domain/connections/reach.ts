@@ -78,22 +78,22 @@ const isChanged = (before: ConnectionState, after: ConnectionState) => (name: ke
 export function domainsAfter(
   actor: Actor,
   before: ConnectionState,
-  wanted: ConnectionState,
-  asked: readonly string[] | undefined,
+  after: ConnectionState,
+  requested: readonly string[] | undefined,
 ): string[] {
-  if (before.domains.length === 0 || holdsEverything(actor) || !identityDeciding.some(isChanged(before, wanted))) return wanted.domains;
-  if (asked !== undefined && asked.length > 0) requireEverything(actor, { attribute: 'domains' });
+  if (before.domains.length === 0 || holdsEverything(actor) || !identityDeciding.some(isChanged(before, after))) return after.domains;
+  if (requested !== undefined && requested.length > 0) requireEverything(actor, { attribute: 'domains' });
   return [];
 }
 
-/** What makes somebody else's word count as that of the trusted connection. */
+/** Settings whose change would let another provider's assertions count as those of the trusted connection. */
 const believed = [...identityDeciding, 'options'] as const;
 
-function staysTrusted(actor: Actor, before: ConnectionState | null, wanted: ConnectionState): boolean {
+function staysTrusted(actor: Actor, before: ConnectionState | null, after: ConnectionState): boolean {
   if (before === null) return holdsEverything(actor);
   if (!before.trusted || holdsEverything(actor)) return before.trusted;
-  const led = believed.some(isChanged(before, wanted));
-  const opened = (wanted.allow_registration && !before.allow_registration) || (wanted.status === 'enabled' && before.status !== 'enabled');
+  const led = believed.some(isChanged(before, after));
+  const opened = (after.allow_registration && !before.allow_registration) || (after.status === 'enabled' && before.status !== 'enabled');
   return !led && !opened;
 }
 
@@ -102,9 +102,9 @@ function staysTrusted(actor: Actor, before: ConnectionState | null, wanted: Conn
  * led elsewhere or opened to new people is not.
  * @throws {Refusal} 403 `scope_escalation` for asking what only such a holder may
  */
-export function trustAfter(actor: Actor, before: ConnectionState | null, wanted: ConnectionState, asked: boolean | undefined): boolean {
-  if (asked === false) return false;
-  const stays = staysTrusted(actor, before, wanted);
-  if (asked && !stays) requireEverything(actor, { attribute: 'trusted' });
-  return asked ?? stays;
+export function trustAfter(actor: Actor, before: ConnectionState | null, after: ConnectionState, requested: boolean | undefined): boolean {
+  if (requested === false) return false;
+  const stays = staysTrusted(actor, before, after);
+  if (requested && !stays) requireEverything(actor, { attribute: 'trusted' });
+  return requested ?? stays;
 }

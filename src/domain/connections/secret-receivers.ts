@@ -1,7 +1,6 @@
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { strategyOf, type StrategyName } from './strategies.js';
 
-/** The columns that say where a connection's client secret goes. */
 export type SecretWay = Pick<ConnectionRow, 'strategy' | 'issuer' | 'token_endpoint'>;
 
 /**

@@ -6,9 +6,12 @@ import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, strategyOf, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { domainsAfter, refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
-import { domainOfEmail, providerSecretPlace } from './connections.js';
+import { domainOfEmail, providerSecretAad } from './connections.js';
 import { leadsSecretElsewhere } from './secret-receivers.js';
 import type { Context } from '../context.js';
+import { emitConnectionUpdated } from '../events/connections.js';
+import { actorData, connectionData } from '../events/data.js';
+import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
 /** What can be set on a connection. The secret is plain here, sealed in the row and shown nowhere; null takes it away. */
@@ -133,7 +136,7 @@ const blank = {
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
   if (secret === undefined) return rest;
-  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, providerSecretPlace(id)) };
+  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.crypto.sealer.seal(secret, providerSecretAad(id)) };
 }
 
 /** Nobody reads a stored secret again: sending it to a server of one's own would be just that. */
@@ -171,7 +174,11 @@ export async function createConnection(tx: Context, actor: Actor, input: Connect
   const after = { ...blank, ...columns } as ConnectionState;
   const trusted = trustAfter(actor, null, after, input.trusted);
   refuseConnectionReach(actor, null, { ...after, trusted });
-  return refuseDuplicates(duplicates, () => insertConnection(tx.scope, { ...columns, trusted, id, created_at: now, updated_at: now }));
+  const created = await refuseDuplicates(duplicates, () =>
+    insertConnection(tx.scope, { ...columns, trusted, id, created_at: now, updated_at: now }),
+  );
+  await emit(tx, 'connection.created', { ...connectionData(created), created_by: actorData(actor) });
+  return created;
 }
 
 /**
@@ -186,8 +193,8 @@ export async function changeConnection(
 ): Promise<ConnectionRow> {
   const columns = columnsOf(tx, connection.id, input);
   refuseIfAny(connectionInputProblems(tx, input, connection));
-  const wanted = { ...connection, ...columns };
-  const after = { ...wanted, domains: domainsAfter(actor, connection, wanted, input.domains) };
+  const merged = { ...connection, ...columns };
+  const after = { ...merged, domains: domainsAfter(actor, connection, merged, input.domains) };
   const trusted = trustAfter(actor, connection, after, input.trusted);
   refuseConnectionReach(actor, connection, { ...after, trusted });
   const changed = await updateConnection(tx.scope, connection.id, {
@@ -197,6 +204,7 @@ export async function changeConnection(
     updated_at: tx.clock.now(),
   });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such connection.' });
+  await emitConnectionUpdated(tx, actor, connection, changed);
   return changed;
 }
 
@@ -204,4 +212,6 @@ export async function changeConnection(
 export async function removeConnection(tx: Context, actor: Actor, connection: ConnectionRow): Promise<void> {
   refuseConnectionReach(actor, connection, null);
   await deleteConnection(tx.scope, connection.id);
+  const deleted_at = tx.clock.now().toISOString();
+  await emit(tx, 'connection.deleted', { ...connectionData(connection), deleted_by: actorData(actor), deleted_at });
 }

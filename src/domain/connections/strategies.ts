@@ -1,6 +1,5 @@
-import { profileColumns } from '../users/profile.js';
+import { profileColumns } from '../claims/profile.js';
 import { named } from '../../lib/named.js';
-/** The fields of a connection that say where its provider is. */
 export const endpointFields = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const;
 export type EndpointField = (typeof endpointFields)[number];
 
@@ -10,7 +9,7 @@ export type EndpointField = (typeof endpointFields)[number];
  */
 export const mappableAttributes = ['sub', 'email', 'email_verified', 'name', ...profileColumns] as const;
 export type MappableAttribute = (typeof mappableAttributes)[number];
-export type ClaimMapping = Readonly<Partial<Record<MappableAttribute, string | readonly string[]>>>;
+export type ProviderClaimMapping = Readonly<Partial<Record<MappableAttribute, string | readonly string[]>>>;
 
 /** OIDC's names of two attributes; a mapping may use either (OIDC Core 5.1). */
 export const attributeAliases: Readonly<Record<string, MappableAttribute>> = named({ given_name: 'first_name', family_name: 'last_name' });
@@ -34,13 +33,13 @@ export type StrategyDescription = {
   readonly issuer: string | null;
   readonly endpoints: Readonly<Partial<Record<EndpointField, string>>>;
   readonly scopes: readonly string[];
-  readonly claim_mapping: ClaimMapping;
+  readonly claim_mapping: ProviderClaimMapping;
   readonly options: readonly StrategyOption[];
   /** How the provider's answer comes back: in the address, or as a form that the browser posts. */
   readonly response_mode: 'query' | 'form_post';
 };
 
-const standardClaims: ClaimMapping = {
+const standardClaims: ProviderClaimMapping = {
   sub: 'sub',
   email: 'email',
   email_verified: 'email_verified',
@@ -150,13 +149,10 @@ export const connectionStrategies = {
   },
 } as const satisfies Record<string, StrategyDescription>;
 
-/** The wire name of a strategy. */
 export type StrategyName = keyof typeof connectionStrategies;
 
-/** Every strategy by name. */
 export const strategyNames = Object.keys(connectionStrategies) as StrategyName[];
 
-/** The description of a strategy, as its general type. */
 export function strategyOf(name: StrategyName): StrategyDescription {
   return connectionStrategies[name];
 }

@@ -10,8 +10,8 @@ import { giveConsent, isAlwaysAsked } from '../grants/consents.js';
 import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { contextFor } from '../sessions/authentication-context.js';
-import { demandOf } from '../sessions/demand.js';
-import { holdSession, type BrowserSession } from '../sessions/sessions.js';
+import { requirementOf } from '../proofs/sign-in-requirement.js';
+import { type BrowserSession, emitSessionCreated, holdSession } from '../sessions/sessions.js';
 
 /** What a person was asked: by which device, of which client, and what for. */
 export type DeviceQuestion = {
@@ -33,7 +33,7 @@ async function startDeviceSession(
   device: Pick<SessionRow, 'id' | 'device_client_id' | 'ip_address' | 'user_agent'>,
 ): Promise<void> {
   const now = tx.clock.now();
-  await insertSession(tx.scope, {
+  const session = await insertSession(tx.scope, {
     ...proof,
     ...device,
     // Of no token at all: a device has no cookie.
@@ -45,12 +45,13 @@ async function startDeviceSession(
     updated_at: now,
     version: 1,
   });
+  await emitSessionCreated(tx, session);
 }
 
 /** What is stored of a yes; of the sign-in what a code for the same would state. */
 function approvalOf(tx: Context, session: BrowserSession, { client, resource, scopes }: DeviceQuestion): DeviceApproval {
   const now = tx.clock.now().getTime();
-  const demanded = demandOf(client, resource).acr;
+  const demanded = requirementOf(client, resource).acr;
   const { acr, amr, auth_time, auth_time_known } = contextFor(session, demanded === null ? [] : [demanded]);
   return {
     user_id: session.user_id,
@@ -78,8 +79,8 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
     const resource = question.resource?.identifier ?? null;
     const { user_id, session_id } = approval;
     await startDeviceSession(tx, proof, { id: session_id, device_client_id: client.id, ip_address, user_agent });
-    const asked = { user_id, client_id: client.id, scopes, resource };
-    if (!client.first_party || isAlwaysAsked(tx, asked)) await giveConsent(tx, asked, origin);
+    const consent = { user_id, client_id: client.id, scopes, resource };
+    if (!client.first_party || isAlwaysAsked(tx, consent)) await giveConsent(tx, consent, origin);
     await recordSecurityEvent(tx, 'device.approved', {
       actor: userOf(session),
       target: { target_type: 'session', target_id: session_id },

@@ -23,11 +23,11 @@ export type DeviceRequest = Pick<NewDeviceCode, 'client_id' | 'scope' | 'resourc
  */
 export async function startDeviceCode(
   ctx: Context,
-  { origin, ...asked }: DeviceRequest,
+  { origin, ...request }: DeviceRequest,
 ): Promise<{ device_code: string; user_code: string }> {
   const now = ctx.clock.now();
   const row = {
-    ...asked,
+    ...request,
     ip_address: origin.ip_address,
     user_agent: origin.user_agent?.slice(0, maxUserAgent) ?? null,
     created_at: now,
@@ -36,7 +36,7 @@ export async function startDeviceCode(
   };
   for (let attempt = 1; attempt <= tries; attempt++) {
     const [device_code, user_code] = [randomToken('dc_'), newUserCode()];
-    const user_code_digest = ctx.sealer.digest('user code', user_code);
+    const user_code_digest = ctx.crypto.sealer.digest('user code', user_code);
     if (await insertDeviceCode(ctx.scope, { ...row, digest: digest(device_code), user_code_digest })) return { device_code, user_code };
   }
   throw new Error('no user code was free');
@@ -44,4 +44,4 @@ export async function startDeviceCode(
 
 /** The waiting code that somebody typed, in the form of `readUserCode`; null when there is none. */
 export const waitingDeviceCode = (ctx: Context, user_code: string): Promise<WaitingDeviceCode | null> =>
-  findWaitingDeviceCode(ctx.scope, ctx.sealer.digests('user code', user_code), ctx.clock.now());
+  findWaitingDeviceCode(ctx.scope, ctx.crypto.sealer.digests('user code', user_code), ctx.clock.now());

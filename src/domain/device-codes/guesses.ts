@@ -7,7 +7,6 @@ import type { Origin } from '../origin.js';
 /** A code has 34 bits: at ten tries in ten minutes, with a thousand codes that wait, somebody guesses one in fifty years. */
 const guessLimit = { limit: 10, seconds: 600 } as const;
 
-/** Whoever types codes. */
 export type Guesser = {
   readonly session_id: string;
   readonly user_id: string;
@@ -50,6 +49,6 @@ export async function countGuess(ctx: Context, guesser: Guesser): Promise<number
 }
 
 /** Takes a counted try back, because it was right. */
-export async function returnGuess(ctx: Context, guesser: Guesser): Promise<void> {
+export async function returnDeviceGuess(ctx: Context, guesser: Guesser): Promise<void> {
   for (const { window } of windowsOf(guesser)) await returnUserCodeGuess(ctx.scope, window);
 }

@@ -23,5 +23,4 @@ export const checkIds = [
   'versions',
 ] as const;
 
-/** The name of a check. */
 export type CheckId = (typeof checkIds)[number];

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { CloserLook, CommandLine, Fix } from '../../lib/remedies.js';
+import type { Probe, CommandLine, Fix } from '../../lib/remedies.js';
 import type { Installation } from './installation.js';
 
 /** How bad it is: `notice` is worth knowing, `warning` will hurt, `problem` hurts now. */
@@ -19,7 +19,6 @@ export type Fault = {
   readonly mend: string;
 };
 
-/** A fault that was found. */
 export type Found<Name extends string = string> = {
   readonly fault: Name;
   /** One sentence that names what is wrong here. Never a secret. */
@@ -27,13 +26,12 @@ export type Found<Name extends string = string> = {
   /** What mends it: a command that can be run as it stands and changes nothing but what is ours, or a variable with its value. Absent: nothing does from here. */
   readonly fix?: Fix | null;
   /** A command that only looks: it says more of what is wrong, and changes nothing. */
-  readonly look?: CloserLook | null;
+  readonly look?: Probe | null;
   /** What it is about: a variable, or `<collection>/<id>`. */
   readonly subject?: string | null;
 };
 
-/** What a check asks with. */
-export type Look = {
+export type CheckContext = {
   readonly installation: Installation;
   /** Runs statements that can change nothing, with a time limit. @throws what the database throws */
   readonly database: <T>(work: (trx: Knex) => Promise<T>) => Promise<T>;
@@ -49,24 +47,24 @@ export type Check<Name extends string = string> = {
   readonly id: string;
   readonly title: string;
   /** What it looks at, for the documentation. */
-  readonly looks: string;
+  readonly inspects: string;
   /** What it says when it found nothing. */
-  readonly well: string;
+  readonly okText: string;
   readonly needs: Need | null;
   /** Variables without which there is nothing to look at: it is skipped while one of them is wrong. */
   readonly variables: readonly string[];
   readonly faults: Readonly<Record<Name, Fault>>;
-  run(look: Look): Promise<readonly Found<Name>[]>;
+  run(context: CheckContext): Promise<readonly Found<Name>[]>;
 };
 
 /** Declares a check; it can only report faults that it lists. */
 export const check = <const Name extends string>(definition: Check<Name>): Check => definition;
 
 /** Where a record is, unless in the default environment. */
-export const within = (environment: string): string => (environment === 'default' ? '' : ` of environment ${environment}`);
+export const inEnvironment = (environment: string): string => (environment === 'default' ? '' : ` of environment ${environment}`);
 
 /** The name of a record in `subject`: `webhooks/<id>`, in another environment than the default one `environments/<slug>/webhooks/<id>`. */
-export const recordOf = (environment: string, collection: string, id: string): string =>
+export const recordSubject = (environment: string, collection: string, id: string): string =>
   `${environment === 'default' ? '' : `environments/${environment}/`}${collection}/${id}`;
 
 /** The command line on an environment, which is reached as `<slug>.<host>` (specification 3.1); another one wants credentials of its own. */

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { readOnly } from '../../db/connection/read-only.js';
-import { looks } from '../../lib/remedies.js';
+import { probes } from '../../lib/remedies.js';
 import { fileVariable } from '../../lib/variable-files.js';
 import type { CheckId } from './check-ids.js';
 import { checks } from './checks/index.js';
-import type { Check, Found, Level, Look } from './check.js';
-import { isOpen, type Installation } from './installation.js';
+import type { Check, Found, Level, CheckContext } from './check.js';
+import { isOpenDatabase, type Installation } from './installation.js';
+import { ofEach } from '../../lib/memo.js';
 
 /** What a check says: a finding, why it matters, the command or variable that mends it, and the command that only looks closer (null where there is none). */
 export type CheckResult = {
@@ -38,7 +39,7 @@ const gravity: readonly Level[] = ['problem', 'warning', 'notice', 'skipped', 'o
 export const worstFirst = (results: readonly CheckResult[]): CheckResult[] =>
   [...results].sort((one, other) => gravity.indexOf(one.level) - gravity.indexOf(other.level));
 
-/** Lets so many through at once. */
+/** Runs at most `count` tasks at once. */
 function createLanes(count: number) {
   let free = count;
   const waiting: (() => void)[] = [];
@@ -57,7 +58,7 @@ function createLanes(count: number) {
 
 class Late extends Error {}
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   const timer = new AbortController();
   const late = delay(ms, null, { signal: timer.signal }).then(() => {
     throw new Late();
@@ -92,15 +93,15 @@ function resultOf(id: CheckId, { faults }: Check, { fault, finding, fix = null, 
 }
 
 /** Runs one check. A check that fails or takes too long is a warning of its own: not to know is no good sign. */
-async function outcomeOf(id: CheckId, ms: number, look: Look): Promise<Outcome> {
+async function outcomeOf(id: CheckId, ms: number, context: CheckContext): Promise<Outcome> {
   const one: Check = checks[id];
-  const again = { why: 'What could not be looked at may be wrong.', look: looks.checks(look.installation.command, id) };
+  const again = { why: 'What could not be looked at may be wrong.', look: probes.checks(context.installation.command, id) };
   try {
-    const found = await within(ms, one.run(look));
+    const found = await withTimeout(ms, one.run(context));
     const shown = found.slice(0, maxFindings).map((each) => resultOf(id, one, each));
     const rest = found.length - shown.length;
     const more = rest > 0 ? [result(id, 'notice', `${rest} more of the same are not shown.`, again)] : [];
-    const results = shown.length > 0 ? [...shown, ...more] : [result(id, 'ok', one.well)];
+    const results = shown.length > 0 ? [...shown, ...more] : [result(id, 'ok', one.okText)];
     return { results, faults: new Set(found.map(({ fault }) => fault)) };
   } catch (error) {
     const { code } = error as { code?: unknown };
@@ -115,10 +116,10 @@ async function outcomeOf(id: CheckId, ms: number, look: Look): Promise<Outcome> 
 const skipped = (id: CheckId, why: string): Outcome => ({ results: [result(id, 'skipped', why)], faults: null });
 
 /** Runs statements that can change nothing, two looks at a time. @throws {Error} where there is no database */
-function askingAt(database: Installation['database']): Look['database'] {
+function readOnlyAt(database: Installation['database']): CheckContext['database'] {
   const lane = createLanes(lanes);
   return async (work) => {
-    if (!isOpen(database)) throw new Error('there is no database to ask');
+    if (!isOpenDatabase(database)) throw new Error('there is no database to ask');
     return lane(() => readOnly(database.knex, limits.statement, work));
   };
 }
@@ -130,35 +131,35 @@ function askingAt(database: Installation['database']): Look['database'] {
  */
 export async function diagnose(installation: Installation, only: readonly CheckId[] | null = null): Promise<Diagnosis> {
   const { database, variables } = installation;
-  const ask = askingAt(database);
+  const ask = readOnlyAt(database);
   const wrong = new Set(variables.problems.flatMap(({ variables: named }) => named));
-  const isWanted = (id: CheckId) => only === null || only.includes(id);
+  const isSelected = (id: CheckId) => only === null || only.includes(id);
   const blocked = (id: CheckId): string | undefined =>
     checks[id].variables.find((name) => wrong.has(name) || wrong.has(fileVariable(name)));
 
   const until = performance.now() + limits.all;
-  const look: Look = { installation, database: ask, hasSchema: async () => (await schema) === null };
+  const context: CheckContext = { installation, database: ask, hasSchema: async () => (await schema) === null };
   const run = async (id: CheckId, ms: number, ready: Promise<string | null>): Promise<Outcome> => {
     const variable = blocked(id);
     if (variable !== undefined) return skipped(id, `Not looked at: ${variable} is wrong (config).`);
     const missing = await ready;
-    return missing === null ? outcomeOf(id, Math.max(leastMs, Math.min(ms, until - performance.now())), look) : skipped(id, missing);
+    return missing === null ? outcomeOf(id, Math.max(leastMs, Math.min(ms, until - performance.now())), context) : skipped(id, missing);
   };
 
-  const asked = run('database', limits.first, Promise.resolve(null));
-  const answers = asked.then(({ faults }) => (isUsable(faults) ? null : 'Not looked at: the database does not answer (database).'));
+  const connected = run('database', limits.first, Promise.resolve(null));
+  const answers = connected.then(({ faults }) => (isUsable(faults) ? null : 'Not looked at: the database does not answer (database).'));
   const compared = run('migrations', limits.first, answers);
   const schema = compared.then(({ results, faults }) =>
     faults !== null && !faults.has('pending') ? null : (skippedText(results) ?? 'Not looked at: migrations are pending (migrations).'),
   );
   const ready = { none: Promise.resolve(null), database: answers, schema };
-  const outcomes = (Object.keys(checks) as CheckId[]).filter(isWanted).map((id) => {
-    if (id === 'database') return asked;
+  const outcomes = (Object.keys(checks) as CheckId[]).filter(isSelected).map((id) => {
+    if (id === 'database') return connected;
     if (id === 'migrations') return compared;
     return run(id, limits.check, ready[checks[id].needs ?? 'none']);
   });
   const results = (await Promise.all(outcomes)).flatMap((outcome) => outcome.results);
-  await Promise.all([asked, compared]);
+  await Promise.all([connected, compared]);
   return { status: statusOf(results), checks: results };
 }
 
@@ -171,11 +172,10 @@ function statusOf(results: readonly CheckResult[]): Diagnosis['status'] {
   return results.some(({ level }) => level === 'warning') ? 'warning' : 'ok';
 }
 
-const running = new WeakMap<Knex, Promise<Diagnosis>>();
+const runningAt = ofEach((_pool: Knex): { now: Promise<Diagnosis> | null } => ({ now: null }));
 
 /** The diagnosis of a running service: those who ask at the same time share one look. */
 export function sharedDiagnosis(knex: Knex, make: () => Installation): Promise<Diagnosis> {
-  const current = running.get(knex) ?? diagnose(make()).finally(() => running.delete(knex));
-  running.set(knex, current);
-  return current;
+  const running = runningAt(knex);
+  return (running.now ??= diagnose(make()).finally(() => (running.now = null)));
 }

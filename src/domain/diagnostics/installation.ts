@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { Config } from '../../config.js';
 import type { NearbyVariable, VariableProblem } from '../../lib/config-inspection.js';
 import type { Sealer } from '../../lib/seal.js';
-import type { CloserLook, Fix, RunProgram } from '../../lib/remedies.js';
+import type { Probe, Fix, RunProgram } from '../../lib/remedies.js';
 import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch } from '../../platform/fetch/fetch.js';
 import type { PasswordHasher } from '../passwords/passwords.js';
@@ -12,7 +12,7 @@ export type ClosedDatabase = {
   readonly fault: 'absent' | 'away' | 'directory';
   readonly finding: string;
   readonly fix?: Fix;
-  readonly look?: CloserLook;
+  readonly look?: Probe;
 };
 
 /** The database of an installation, as far as it is open; `sealer` is null where there is no SECRET_KEY to open anything with. */
@@ -35,4 +35,4 @@ export type Installation = {
   readonly command: RunProgram;
 };
 
-export const isOpen = (database: Installation['database']): database is OpenDatabase => 'knex' in database;
+export const isOpenDatabase = (database: Installation['database']): database is OpenDatabase => 'knex' in database;

@@ -23,8 +23,11 @@ export function ownSurroundings(): Pick<Installation, 'release' | 'node' | 'comm
 }
 
 /** The service that this process is part of. Its configuration was sound when it started; names that nobody reads it has all the same. */
-export function installationOf(deps: Pick<Deps, 'config' | 'clock' | 'fetch' | 'passwords' | 'knex' | 'sealer'>): Installation {
-  const { config, clock, fetch, passwords, knex, sealer } = deps;
+export function installationOf(deps: Pick<Deps, 'config' | 'clock' | 'net' | 'crypto' | 'db'>): Installation {
+  const { config, clock } = deps;
+  const { fetch } = deps.net;
+  const { passwords, sealer } = deps.crypto;
+  const { knex } = deps.db;
   const variables = { problems: [], nearby: inspectConfig().nearby };
   return { config, variables, clock, fetch, passwords, database: { knex, sealer }, ...ownSurroundings() };
 }

@@ -9,12 +9,13 @@ import { importClientKey, type ClientKey } from '../clients/key-set.js';
 import { isFapi2 } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import { currentNonce, nonceEnd } from './nonces.js';
+import { memo } from '../../lib/memo.js';
 
 /** What proofs may be signed with (`dpop_signing_alg_values_supported`, RFC 9449 5.1). */
 export const proofAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519'] as const;
 
 /** A proof that the sender of a request holds a key, made for this request (RFC 9449 4.3). */
-export type Proof = {
+export type DpopProof = {
   /** The thumbprint of the key (RFC 7638). */
   readonly jkt: string;
   /** What has to be stored with whatever the request is granted; null once that it is the first use is settled. */
@@ -28,10 +29,9 @@ export type ProofRefusal = {
   readonly error: 'invalid_dpop_proof' | 'use_dpop_nonce';
   readonly reason: string;
   /** The proof, where its clock is off and nothing but a nonce is missing: who sends it decides whether one would help ({@link problemForClient}). */
-  readonly but_for_nonce?: Proof;
+  readonly but_for_nonce?: DpopProof;
 };
 
-/** The request that a proof must be for. */
 export type ProvenRequest = {
   readonly method: string;
   /** Of the host that was asked, one of the environment's own. */
@@ -58,15 +58,11 @@ const isJws = (text: string) => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 
 type ProofKey = { readonly key: ClientKey['key']; readonly alg: string; readonly jkt: string };
 
-/** Keys by the encoded header that they came in: a client sends the same with each of its proofs. */
-const known = new Map<string, ProofKey>();
-const maxKnown = 1_000;
-
-/** The key that the header bears, or what is wrong with the header (RFC 9449 4.2). */
-async function keyOf(jws: string): Promise<ProofKey | string> {
-  const encoded = jws.slice(0, jws.indexOf('.'));
-  const before = known.get(encoded);
-  if (before) return before;
+/**
+ * The key that the header bears, or what is wrong with the header (RFC 9449 4.2). The last thousand are remembered: a client sends the same header with each
+ * of its proofs.
+ */
+const keyOf = memo(async (_header: string, jws: string): Promise<ProofKey | string> => {
   const { typ, alg, crit, jwk: member } = decodeProtectedHeader(jws);
   if (typ !== 'dpop+jwt') return 'typ must be dpop+jwt';
   if (alg === undefined || !proofAlgorithms.includes(alg as never)) return `alg must be one of ${proofAlgorithms.join(', ')}`;
@@ -76,18 +72,15 @@ async function keyOf(jws: string): Promise<ProofKey | string> {
   const imported = importClientKey(jwk);
   if (!imported) return 'jwk must be a public key: P-256, Ed25519, or RSA of 2048 to 4096 bits';
   if (!imported.algorithms.includes(alg as never)) return 'alg is not one of jwk';
-  const found = { key: imported.key, alg, jkt: await calculateJwkThumbprint(jwk as JWK) };
-  if (known.size >= maxKnown) known.delete(known.keys().next().value as string);
-  known.set(encoded, found);
-  return found;
-}
+  return { key: imported.key, alg, jkt: await calculateJwkThumbprint(jwk as JWK) };
+}, 1_000);
 
 /** The key of a proof whose signature is right, and its claims; or what is wrong. */
 async function opened(jws: string): Promise<{ readonly jkt: string; readonly claims: JsonObject } | string> {
   if (jws.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (!isJws(jws)) return 'there must be one header DPoP, which holds one JWS';
   try {
-    const key = await keyOf(jws);
+    const key = await keyOf(jws.slice(0, jws.indexOf('.')), jws);
     if (typeof key === 'string') return key;
     const { payload } = await compactVerify(jws, key.key, { algorithms: [key.alg] });
     const claims = jsonObject(JSON.parse(Buffer.from(payload).toString('utf8')));
@@ -165,7 +158,7 @@ function endOf(
 }
 
 /** Checks a proof against the request that it came with; that it wasn't used before is for whoever stores its `use`. */
-export async function verifyProof(ctx: Context, jws: string, request: ProvenRequest): Promise<Proof | ProofRefusal> {
+export async function verifyProof(ctx: Context, jws: string, request: ProvenRequest): Promise<DpopProof | ProofRefusal> {
   const invalid = (reason: string): ProofRefusal => ({ error: 'invalid_dpop_proof', reason: `the DPoP proof is not good: ${reason}` });
   const proof = await opened(jws);
   if (typeof proof === 'string') return invalid(proof);
@@ -180,7 +173,7 @@ export async function verifyProof(ctx: Context, jws: string, request: ProvenRequ
 }
 
 /** What is wrong with a good proof of this client all the same: with FAPI 2.0 a nonce makes up for no clock. */
-export const problemForClient = (client: Pick<Client, 'profile'>, { clock_off }: Pick<Proof, 'clock_off'>): ProofRefusal | null =>
+export const problemForClient = (client: Pick<Client, 'profile'>, { clock_off }: Pick<DpopProof, 'clock_off'>): ProofRefusal | null =>
   clock_off && isFapi2(client) ? clockRefused : null;
 
 /** What is said of a proof that was used before (RFC 9449 11.1). */
@@ -191,12 +184,12 @@ export const proofRefused = (ctx: Context, { error, reason }: ProofRefusal): OAu
   new OAuthError(400, error, reason, { 'DPoP-Nonce': currentNonce(ctx) });
 
 /** Spends a proof by a statement of its own, where no other runs that could. @throws {OAuthError} when it was used before */
-export async function spendProof(ctx: Context, proof: Proof): Promise<void> {
+export async function spendProof(ctx: Context, proof: DpopProof): Promise<void> {
   if (proof.use && !(await insertProofUse(ctx.scope, proof.use))) throw proofRefused(ctx, usedBefore);
 }
 
 /** Refuses who asks without a proof for what is given out bound to a key only. @throws {OAuthError} */
-export function requireBound(ctx: Context, of: { readonly dpop_bound_access_tokens: boolean } | null, proof: Proof | null): void {
+export function requireBound(ctx: Context, of: { readonly dpop_bound_access_tokens: boolean } | null, proof: DpopProof | null): void {
   if (proof !== null || !of?.dpop_bound_access_tokens) return;
   throw proofRefused(ctx, { error: 'invalid_dpop_proof', reason: 'the tokens asked for are bound to a key: a DPoP proof is needed' });
 }

@@ -2,7 +2,7 @@ import { findEnvironment, listEnvironments, type EnvironmentRow } from '../../db
 import { listAllVerifiedDomains, listHostsOf, type HostRow } from '../../db/tables/custom_domains.js';
 import type { Config } from '../../config.js';
 import type { Deps } from '../context.js';
-import type { Environment } from './environment.js';
+import type { Environment } from '../environment.js';
 import { pageTextsOf } from './page-texts.js';
 
 /** `<slug>.<host of BASE_URL>`, or BASE_URL itself for the default environment. */
@@ -36,9 +36,9 @@ function hostsOf(
 }
 
 /** The row with what follows from BASE_URL and the domains, and its texts. */
-export async function completeEnvironment(deps: Pick<Deps, 'config' | 'knex' | 'logger'>, row: EnvironmentRow): Promise<Environment> {
+export async function completeEnvironment(deps: Pick<Deps, 'config' | 'db' | 'logger'>, row: EnvironmentRow): Promise<Environment> {
   const base_url = baseUrlOf(deps.config, row);
-  const hosts = hostsOf(base_url, row, await listHostsOf(deps.knex, row.id));
+  const hosts = hostsOf(base_url, row, await listHostsOf(deps.db.knex, row.id));
   const page_texts = await pageTextsOf(deps, row.id);
   return { ...row, ...hosts, base_url, management_audience: `${base_url}/api`, page_texts };
 }
@@ -46,7 +46,7 @@ export async function completeEnvironment(deps: Pick<Deps, 'config' | 'knex' | '
 /** The environment of the id, remembered until it, its domains or its texts change. */
 export async function findEnvironmentById(deps: Deps, id: string): Promise<Environment | null> {
   return deps.cache.get(id, 'environments', id, async () => {
-    const row = await findEnvironment(deps.knex, id);
+    const row = await findEnvironment(deps.db.knex, id);
     return row && completeEnvironment(deps, row);
   });
 }
@@ -55,7 +55,7 @@ export async function findEnvironmentById(deps: Deps, id: string): Promise<Envir
 type Hosts = { readonly domains: ReadonlyMap<string, string>; readonly slugs: ReadonlyMap<string, string>; readonly default_id: string };
 
 async function loadHosts(deps: Deps): Promise<Hosts | null> {
-  const [environments, domains] = await Promise.all([listEnvironments(deps.knex), listAllVerifiedDomains(deps.knex)]);
+  const [environments, domains] = await Promise.all([listEnvironments(deps.db.knex), listAllVerifiedDomains(deps.db.knex)]);
   const standard = environments.find((environment) => environment.is_default);
   if (!standard) return null;
   return {

@@ -6,7 +6,6 @@ import { uuidv7 } from '../../lib/random.js';
 import type { Context, Deps } from '../context.js';
 import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
 
-/** What can be set on a text. */
 export type PageTextInput = { readonly key: string; readonly locale: Language; readonly text: string };
 
 const maxTexts = 2_000;
@@ -36,7 +35,7 @@ export function pageTextProblems({ key, locale, text }: Partial<PageTextInput>):
 }
 
 /** The texts that the environment has in the place of built-in ones; null for none. One that doesn't fit is told in the log. */
-export async function pageTextsOf({ knex, logger }: Pick<Deps, 'knex' | 'logger'>, environment_id: string): Promise<OwnTexts | null> {
+export async function pageTextsOf({ db: { knex }, logger }: Pick<Deps, 'db' | 'logger'>, environment_id: string): Promise<OwnTexts | null> {
   const stored = await listPageTexts(knex, environment_id);
   if (stored.length === 0) return null;
   return createOwnTexts(stored, ({ id, key, locale }, { code }) =>

@@ -23,14 +23,14 @@ const rpIdsOf = ({ origins }: Context['environment']): string[] => [...new Set(o
  * Refuses an RP id that isn't a host of the environment, and another one once there are passkeys: they belong to theirs for good (WebAuthn L3 5.1.2).
  * @param ctx of the environment itself, in the transaction that has written it
  * @param before the environment as it was, held by the transaction; null for a new one
- * @param wanted undefined: not in the request
+ * @param requested undefined: not in the request
  * @throws {Refusal} 409 `passkeys_exist`, 422
  */
-export async function refuseRpId(ctx: Context, before: EnvironmentRow | null, wanted: string | null | undefined): Promise<void> {
-  if (wanted === undefined || wanted === (before?.passkey_rp_id ?? null)) return;
+export async function refuseRpId(ctx: Context, before: EnvironmentRow | null, requested: string | null | undefined): Promise<void> {
+  if (requested === undefined || requested === (before?.passkey_rp_id ?? null)) return;
   const attribute = 'passkey_rp_id';
   const hosts = rpIdsOf(ctx.environment);
-  if (wanted !== null && !hosts.includes(wanted))
+  if (requested !== null && !hosts.includes(requested))
     throw new Refusal({ status: 422, code: 'invalid_value', attribute, detail: `Must be a host of the environment: ${hosts.join(', ')}.` });
   if (before === null || !(await hasPasskeys(ctx.scope))) return;
   const detail = `There are passkeys that belong to ${before.passkey_rp_id ?? 'another host'}, and would no longer work.`;

@@ -1,11 +1,8 @@
 import { z } from 'zod';
+import { namedEvents } from './named-events.js';
+import { shapes } from './shapes.js';
 
-const text = z.string();
-const nullable = z.string().nullable();
-const time = z.iso.datetime();
-const uuid = z.uuid();
-const previous = { previous_attributes: z.record(z.string(), z.unknown()) };
-
+const { actor, client, nullable, previous, text, time, uuid } = shapes;
 const user = {
   id: uuid,
   first_name: nullable,
@@ -47,20 +44,6 @@ const permission = {
   created_at: time,
   updated_at: time,
 };
-const client = {
-  id: text,
-  client_id: text,
-  name: text,
-  application_type: z.enum(['web', 'spa', 'native', 'machine']),
-  token_endpoint_auth_method: text,
-  redirect_uris: z.array(text),
-  grant_types: z.array(text),
-  scopes: z.array(text).nullable(),
-  first_party: z.boolean(),
-  status: z.enum(['enabled', 'disabled']),
-  created_at: time,
-  updated_at: time,
-};
 const environment = {
   id: uuid,
   name: text,
@@ -87,13 +70,9 @@ const environment = {
   created_at: time,
   updated_at: time,
 };
-const actor = z.object({ actor_kind: z.enum(['user', 'client', 'system']), actor_id: nullable });
 
-/**
- * The event types (specification 7.2.2) with the schema of each payload's `data`. The webhook enum, the typed `emit`,
- * `/api/event_types` and docs/reference/events.md follow from this list.
- */
-export const catalogue = {
+/** The event types that `*` stands for, but for `token.issued` (specification 7.2.2). */
+const standardEvents = {
   'user.created': { description: 'A user is created via the API.', data: z.object({ ...user, created_by: actor }) },
   'user.registered': {
     description: 'A user registers through the login flow.',
@@ -175,11 +154,26 @@ export const catalogue = {
   },
 } as const;
 
-/** The name of an event type. */
+/**
+ * All event types with the schema of each payload's `data`. The webhook enum, the typed `emit`, `/api/event_types` and docs/reference/events.md follow from
+ * this list.
+ */
+export const catalogue = { ...standardEvents, ...namedEvents } as const;
+
 export type EventType = keyof typeof catalogue;
 
-/** The `data` member of an event type's payload. */
 export type EventData<Type extends EventType> = z.infer<(typeof catalogue)[Type]['data']>;
 
-/** Every event type by name. */
 export const eventTypes = Object.keys(catalogue) as EventType[];
+
+/** The part of the name before the dot: the kind of record that it is about. */
+export const groupOfEvent = (type: string): string => type.slice(0, type.indexOf('.'));
+
+/** All groups, in the order of their first types. */
+export const eventGroups: readonly string[] = [...new Set(eventTypes.map(groupOfEvent))];
+
+/** Whether lists have the type only under a filter of its group, and `*` never stands for it (specification 7.2.5). */
+export const isNamedEvent = (type: string): boolean => Object.hasOwn(namedEvents, type);
+
+/** Whether a webhook gets the type only where it names it. */
+export const isByNameOnly = (type: string): boolean => type === 'token.issued' || isNamedEvent(type);

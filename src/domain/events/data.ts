@@ -1,8 +1,21 @@
 import type { ClientRow } from '../../db/tables/clients.js';
+import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
+import type { Actor } from '../actor.js';
 import type { EventData } from './catalogue.js';
+
+/** Who did it, as events name them: never what they may do. */
+export const actorData = ({ actor_kind, actor_id }: Pick<Actor, 'actor_kind' | 'actor_id'>) => ({ actor_kind, actor_id });
+
+/** The person themselves, as the one who did it. */
+export const userActor = ({ id }: Pick<UserRow, 'id'>) => ({ actor_kind: 'user' as const, actor_id: id });
+
+/** Whom an event is about, in short. */
+export function personData({ id, first_name, last_name, email, external_id }: UserRow) {
+  return { id, first_name, last_name, email, external_id };
+}
 
 /** A user as events show it: never a secret, never a hash. */
 export function userData(user: UserRow, roles: readonly string[]) {
@@ -23,7 +36,6 @@ export function userData(user: UserRow, roles: readonly string[]) {
   };
 }
 
-/** A client as events show it. */
 export function clientData(client: ClientRow): EventData<'client.registered'> {
   return {
     id: client.id,
@@ -38,6 +50,31 @@ export function clientData(client: ClientRow): EventData<'client.registered'> {
     status: client.status,
     created_at: client.created_at.toISOString(),
     updated_at: client.updated_at.toISOString(),
+  };
+}
+
+/** A connection as events show it: never its secret. */
+export function connectionData(row: ConnectionRow) {
+  const { id, name, display_name, strategy, status, provider_client_id, issuer, scopes, domains, required } = row;
+  const { allow_registration, account_linking, profile_sync, trusted, second_factor, created_at, updated_at } = row;
+  return {
+    id,
+    name,
+    display_name,
+    strategy,
+    status,
+    provider_client_id,
+    issuer,
+    scopes,
+    domains,
+    required,
+    allow_registration,
+    account_linking,
+    profile_sync,
+    trusted,
+    second_factor,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
   };
 }
 

@@ -20,6 +20,29 @@ const user = {
   created_at: '2026-01-02T08:00:00.000Z',
   updated_at: at,
 };
+const person = { id: user_id, first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.com', external_id: null };
+const session = { id: '0195e8a2-6f00-7000-8000-0000000000f1', user_id, device_client_id: null, created_at: at };
+const connection = {
+  id: '0195e8a2-6f00-7000-8000-000000000131',
+  name: 'acme',
+  display_name: 'Acme',
+  strategy: 'oidc',
+  status: 'enabled' as const,
+  provider_client_id: 'notes',
+  issuer: 'https://login.acme.example',
+  scopes: ['openid', 'email', 'profile'],
+  domains: ['acme.example'],
+  required: false,
+  allow_registration: true,
+  account_linking: 'ask',
+  profile_sync: 'on_create',
+  trusted: false,
+  second_factor: 'own',
+  created_at: '2026-01-02T08:00:00.000Z',
+  updated_at: at,
+};
+const authenticator = { id: '0195e8a2-6f00-7000-8000-000000000121', user_id, kind: 'passkey' as const, name: 'Laptop' };
+const administrator = { actor_kind: 'user' as const, actor_id: '0195e8a2-6f00-7000-8000-0000000000a2' };
 const passwordChange = {
   id: user_id,
   first_name: 'Ada',
@@ -164,6 +187,57 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
     sample: true,
     subscribed_events: ['user.created'],
   },
+  'user.deleted': { ...person, deleted_by: administrator, deleted_at: at },
+  'user.blocked': { ...person, blocked_by: administrator, blocked_at: at },
+  'user.unblocked': { ...person, unblocked_by: administrator, unblocked_at: at },
+  'session.created': {
+    ...session,
+    amr: ['pwd', 'otp', 'mfa'],
+    acr: '2',
+    ip_address: '203.0.113.7',
+    user_agent: 'Mozilla/5.0',
+    expires_at: '2026-03-28T09:26:53.589Z',
+  },
+  'session.revoked': { ...session, reason: 'logout', revoked_at: '2026-03-14T17:05:11.004Z' },
+  'login.succeeded': {
+    user_id,
+    email: person.email,
+    session_id: session.id,
+    amr: ['pwd'],
+    new_device: false,
+    ip_address: '203.0.113.7',
+    user_agent: 'Mozilla/5.0',
+    signed_in_at: at,
+  },
+  'login.failed': {
+    user_id,
+    email: person.email,
+    connection_id: null,
+    reason: 'invalid_credentials',
+    ip_address: '203.0.113.7',
+    user_agent: 'Mozilla/5.0',
+    count: 1,
+    failed_at: at,
+  },
+  'password.changed': {
+    ...person,
+    how: 'changed',
+    changed_by: { actor_kind: 'user', actor_id: user_id },
+    sessions_revoked: true,
+    changed_at: at,
+  },
+  'authenticator.created': { ...authenticator, created_by: { actor_kind: 'user', actor_id: user_id }, created_at: at },
+  'authenticator.deleted': { ...authenticator, deleted_by: administrator, deleted_at: at },
+  'client.created': { ...client, origin: 'administrator' },
+  'client.deleted': { id: client.id, client_id: client.id, name: client.name, deleted_by: administrator, deleted_at: at },
+  'connection.created': { ...connection, created_by: administrator },
+  'connection.updated': {
+    ...connection,
+    previous_attributes: { domains: [] },
+    credentials_replaced: false,
+    updated_by: administrator,
+  },
+  'connection.deleted': { ...connection, deleted_by: administrator, deleted_at: at },
 };
 
 /** The envelope of the samples, in which `data` stands. */

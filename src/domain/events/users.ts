@@ -1,8 +1,9 @@
 import { listRoleNamesOfUser } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
+import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
 import type { EventData } from './catalogue.js';
-import { userData } from './data.js';
+import { actorData, personData, userActor, userData } from './data.js';
 import { emit } from './emit.js';
 
 /** `user.updated`, with what the named columns held before. */
@@ -17,16 +18,27 @@ function passwordData(tx: Context, user: UserRow, sessions_revoked: boolean): Ev
   return { id, first_name, last_name, email, sessions_revoked, changed_at };
 }
 
-/** `user.password_reset`: a new password without the old one. */
+type HowChanged = Pick<EventData<'password.changed'>, 'how' | 'changed_by' | 'sessions_revoked'>;
+
+async function emitPassword(tx: Context, user: UserRow, how: HowChanged): Promise<void> {
+  const { changed_at } = passwordData(tx, user, how.sessions_revoked);
+  await emit(tx, 'password.changed', { ...personData(user), ...how, changed_at });
+}
+
+/** `user.password_reset` and `password.changed`: a new password without the old one. `administrator` sets it; without one the person does, by a code. */
 export async function emitPasswordReset(
   tx: Context,
   user: UserRow,
-  how: { initiated_by: 'user' | 'admin'; sessions_revoked: boolean },
+  change: { initiated_by: 'user' | 'admin'; sessions_revoked: boolean; administrator?: Actor },
 ): Promise<void> {
-  await emit(tx, 'user.password_reset', { ...passwordData(tx, user, how.sessions_revoked), initiated_by: how.initiated_by });
+  const { initiated_by, sessions_revoked, administrator } = change;
+  await emit(tx, 'user.password_reset', { ...passwordData(tx, user, sessions_revoked), initiated_by });
+  const how = administrator ? 'set' : 'reset';
+  await emitPassword(tx, user, { how, changed_by: administrator ? actorData(administrator) : userActor(user), sessions_revoked });
 }
 
-/** `user.password_changed`: the person, who knew the old one. */
-export async function emitPasswordChanged(tx: Context, user: UserRow, how: { sessions_revoked: boolean }): Promise<void> {
-  await emit(tx, 'user.password_changed', passwordData(tx, user, how.sessions_revoked));
+/** `user.password_changed` and `password.changed`: the person, who knew the old one. */
+export async function emitPasswordChanged(tx: Context, user: UserRow, { sessions_revoked }: { sessions_revoked: boolean }): Promise<void> {
+  await emit(tx, 'user.password_changed', passwordData(tx, user, sessions_revoked));
+  await emitPassword(tx, user, { how: 'changed', changed_by: userActor(user), sessions_revoked });
 }

@@ -121,7 +121,6 @@ export async function changeClientGrant(
   return changed;
 }
 
-/** Takes the grant away. */
 export async function removeClientGrant(tx: Context, grant: ClientGrantRow): Promise<void> {
   await deleteClientGrant(tx.scope, grant.id);
 }

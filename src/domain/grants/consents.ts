@@ -7,7 +7,7 @@ import { noOrigin, type Origin } from '../origin.js';
 import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
-import { isOpenidScope } from '../tokens/scopes.js';
+import { isOpenidScope } from '../claims/scopes.js';
 
 /** What an application asks a person for: scopes, and the API resource that those beyond OpenID Connect's belong to. */
 export type ConsentQuestion = {
@@ -41,11 +41,11 @@ const isSameClient = (then: Buffer | null, now: Buffer | null): boolean =>
 
 /** What of it the person hasn't allowed before: scopes, and the resource, which may be without scopes of its own. */
 export async function withoutConsent(ctx: Context, question: ConsentQuestion): Promise<{ scopes: string[]; resource: boolean }> {
-  const nothing = { resource_scopes: {} as Readonly<Record<string, string[]>>, resources: [] as readonly string[] };
+  const none = { resource_scopes: {} as Readonly<Record<string, string[]>>, resources: [] as readonly string[] };
   const stored = isAlwaysAsked(ctx, question) ? null : await findConsent(ctx.scope, question.user_id, question.client_id);
   const found = stored && isSameClient(stored.client_digest, question.client_digest ?? null) ? stored : null;
-  const { resource_scopes, resources } = found ?? nothing;
-  const scopes = heaps(question).flatMap(([resource, asked]) => asked.filter((scope) => !own(resource_scopes, resource)?.includes(scope)));
+  const { resource_scopes, resources } = found ?? none;
+  const scopes = heaps(question).flatMap(([resource, names]) => names.filter((scope) => !own(resource_scopes, resource)?.includes(scope)));
   return { scopes, resource: found === null || (question.resource !== null && !resources.includes(question.resource)) };
 }
 
@@ -56,7 +56,6 @@ export async function isConsented(ctx: Context, question: ConsentQuestion): Prom
   return scopes.length === 0 && !resource;
 }
 
-/** Actor and target of a consent's security event. */
 const partiesOf = (user_id: string, client_id: string) => ({
   actor: { actor_kind: 'user', actor_id: user_id, display: null } as const,
   target: { target_type: 'client', target_id: client_id },
@@ -66,9 +65,9 @@ const partiesOf = (user_id: string, client_id: string) => ({
  * Remembers that the person allowed it. Of what is always asked only the rest is kept: by it the person finds the application and can end it.
  * Call it in a transaction.
  */
-export async function giveConsent(tx: Context, asked: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
-  const kept = asked.unproven ? [] : asked.scopes.filter(isOpenidScope);
-  const question = isAlwaysAsked(tx, asked) ? { ...asked, scopes: kept, resource: null } : asked;
+export async function giveConsent(tx: Context, allowed: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
+  const remembered = allowed.unproven ? [] : allowed.scopes.filter(isOpenidScope);
+  const question = isAlwaysAsked(tx, allowed) ? { ...allowed, scopes: remembered, resource: null } : allowed;
   const { user_id, client_id } = question;
   const at = tx.clock.now();
   for (const [resource, scopes] of heaps(question))
@@ -76,16 +75,18 @@ export async function giveConsent(tx: Context, asked: ConsentQuestion, origin: O
       id: uuidv7(at.getTime()),
       user_id,
       client_id,
-      client_digest: asked.client_digest ?? null,
+      client_digest: allowed.client_digest ?? null,
       resource,
       scopes,
       at,
     });
-  const detail = { scopes: asked.unproven ? asked.scopes : question.scopes, resource: asked.unproven ? asked.resource : question.resource };
+  const detail = {
+    scopes: allowed.unproven ? allowed.scopes : question.scopes,
+    resource: allowed.unproven ? allowed.resource : question.resource,
+  };
   await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
 }
 
-/** Records a denied consent as a security event. */
 export function noteConsentDenied(ctx: Context, user_id: string, client_id: string, origin: Origin): void {
   noteSecurityEvent(ctx, 'consent.denied', { ...partiesOf(user_id, client_id), origin });
 }

@@ -55,12 +55,12 @@ export function ecsRecord(source: LogStreamSource, row: AuditLogRow): Record<str
   const { id, action, changes, target_type, target_id, target_display } = row;
   const actor = { actor_kind: row.actor_kind, actor_id: row.actor_id, display: row.actor_display };
   // Values of any type under names of any kind: as text, lest an index refuse a line for its mapping.
-  const told = { target: { target_type, target_id, display: target_display }, changes: JSON.stringify(changes) };
+  const details = { target: { target_type, target_id, display: target_display }, changes: JSON.stringify(changes) };
   return {
     ...common,
     message: action,
     event: { id, kind: 'event', action, ...operation, dataset, severity: 1, ...event },
     ...usersOf(actor_id, target_type === 'user' ? target_id : null),
-    idp: { ...idp, actor, ...told },
+    idp: { ...idp, actor, ...details },
   };
 }

@@ -9,7 +9,7 @@ import {
   type LogStreamSource,
 } from '../../db/tables/log_streams.js';
 import { uuidv7 } from '../../lib/random.js';
-import type { Place } from '../../lib/seal.js';
+import type { Aad } from '../../lib/seal.js';
 import type { Context } from '../context.js';
 import { Refusal } from '../refusal.js';
 import { mintSigningSecret, previousSecretLifetimeMs } from '../webhooks/secrets.js';
@@ -33,12 +33,12 @@ export type LogStreamWithSecret = { readonly stream: LogStreamRow; readonly sign
 const maxStreams = 10;
 
 /** What the secrets of a stream are sealed for: they don't open for another one. */
-export const logStreamPlace = (id: string): Place => `log_streams/${id}`;
+export const logStreamAad = (id: string): Aad => `log_streams/${id}`;
 
 const sealed = (tx: Context, id: string, authorization: string | null | undefined): Partial<LogStreamRow> =>
   authorization === undefined
     ? {}
-    : { authorization_sealed: authorization === null ? null : tx.sealer.seal(authorization, logStreamPlace(id)) };
+    : { authorization_sealed: authorization === null ? null : tx.crypto.sealer.seal(authorization, logStreamAad(id)) };
 
 /** Makes a stream, with a secret of its own unless one is given: what is recorded from now on is sent. @throws {Refusal} 409 `too_many` */
 export async function createLogStream(tx: Context, input: LogStreamInput, given?: string): Promise<LogStreamWithSecret> {
@@ -46,7 +46,7 @@ export async function createLogStream(tx: Context, input: LogStreamInput, given?
     throw new Refusal({ status: 409, code: 'too_many', detail: `An environment has at most ${maxStreams} log streams.` });
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, logStreamPlace(id), given);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.crypto.sealer, logStreamAad(id), given);
   const { authorization, sources, ...rest } = input;
   const times = { created_at: now, updated_at: now };
   const stream = await insertLogStream(tx.scope, {
@@ -93,7 +93,7 @@ export async function updateLogStream(tx: Context, before: LogStreamRow, changes
 /** Gives the stream a new secret, made unless it is given; for 24 hours the old one signs the Standard Webhooks header too. Null when there is no such stream. */
 export async function rotateStreamSecret(tx: Context, id: string, given?: string): Promise<LogStreamWithSecret | null> {
   const at = tx.clock.now();
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, logStreamPlace(id), given);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.crypto.sealer, logStreamAad(id), given);
   const previous_secret_expires_at = new Date(at.getTime() + previousSecretLifetimeMs);
   const stream = await rotateLogStreamSecret(tx.scope, id, { ...secret, at, previous_secret_expires_at });
   return stream && { stream, signing_secret };

@@ -54,11 +54,11 @@ function ofClass(class_uid: number, event: string, row: AuditLogRow): Record<str
 
 /** The record in the Open Cybersecurity Schema Framework 1; what that has no name for is under `unmapped`. */
 export function ocsfRecord(source: LogStreamSource, row: AuditLogRow): Record<string, unknown> {
-  const told = source === 'security_events' ? securityEventOf(row) : null;
-  const event = told?.event ?? row.action;
+  const securityEvent = source === 'security_events' ? securityEventOf(row) : null;
+  const event = securityEvent?.event ?? row.action;
   const verb = row.action.slice(row.action.indexOf('.') + 1);
-  const { class_uid, activity_id } = told ? namesOf(event) : { class_uid: 6003, activity_id: activities.get(verb) ?? 99 };
-  const user_id = told?.user_id ?? (row.target_type === 'user' ? row.target_id : null);
+  const { class_uid, activity_id } = securityEvent ? namesOf(event) : { class_uid: 6003, activity_id: activities.get(verb) ?? 99 };
+  const user_id = securityEvent?.user_id ?? (row.target_type === 'user' ? row.target_id : null);
   const { environment_id, target_type, target_id, target_display, changes, reason, ip_address, user_agent, request_id } = row;
   const target = { target_type, target_id, display: target_display };
   return {
@@ -66,7 +66,7 @@ export function ocsfRecord(source: LogStreamSource, row: AuditLogRow): Record<st
     class_uid,
     activity_id,
     type_uid: class_uid * 100 + activity_id,
-    severity_id: severities[told?.severity ?? 'info'],
+    severity_id: severities[securityEvent?.severity ?? 'info'],
     time: row.occurred_at.getTime(),
     count: row.count,
     message: event,
@@ -78,6 +78,12 @@ export function ocsfRecord(source: LogStreamSource, row: AuditLogRow): Record<st
     ...(ip_address !== null && { src_endpoint: { ip: ip_address } }),
     ...(user_agent !== null && { http_request: { user_agent } }),
     ...ofClass(class_uid, event, row),
-    unmapped: { source, environment_id, client_id: told?.client_id ?? null, target, ...(told ? { detail: told.detail } : { changes }) },
+    unmapped: {
+      source,
+      environment_id,
+      client_id: securityEvent?.client_id ?? null,
+      target,
+      ...(securityEvent ? { detail: securityEvent.detail } : { changes }),
+    },
   };
 }

@@ -5,7 +5,7 @@ import { OutboundError } from '../../platform/fetch/outbound-error.js';
 import type { Deps } from '../context.js';
 import { failureOfStatus, outboundFailures } from '../webhooks/failure-reason.js';
 import { deliveryHeaders } from '../webhooks/sign.js';
-import { logStreamPlace } from './log-streams.js';
+import { logStreamAad } from './log-streams.js';
 
 /** The longest that a POST may take, in milliseconds. */
 export const postTimeoutMs = 10_000;
@@ -19,18 +19,22 @@ export type Posted = {
 };
 
 /** The name of the one kind of message that receivers get, in `X-Service-Event`. */
-export const batchEvent = 'log_stream.batch';
+const batchEvent = 'log_stream.batch';
 
-function headersOf({ sealer, clock }: Pick<Deps, 'sealer' | 'clock'>, stream: LogStreamRow, body: Buffer): Record<string, string> {
+function headersOf(
+  { crypto: { sealer }, clock }: Pick<Deps, 'crypto' | 'clock'>,
+  stream: LogStreamRow,
+  body: Buffer,
+): Record<string, string> {
   const now = clock.now();
-  const place = logStreamPlace(stream.id);
+  const aad = logStreamAad(stream.id);
   const { previous_secret_sealed: previous, previous_secret_expires_at: until } = stream;
   const message = { id: randomUUID(), timestamp: Math.floor(now.getTime() / 1000), body };
-  const previousSecret = previous !== null && until !== null && until > now ? sealer.open(previous, place) : null;
+  const previousSecret = previous !== null && until !== null && until > now ? sealer.open(previous, aad) : null;
   return {
-    ...deliveryHeaders(sealer.open(stream.secret_sealed, place), previousSecret, batchEvent, message),
+    ...deliveryHeaders(sealer.open(stream.secret_sealed, aad), previousSecret, batchEvent, message),
     'Content-Type': 'application/x-ndjson',
-    ...(stream.authorization_sealed && { Authorization: sealer.open(stream.authorization_sealed, place) }),
+    ...(stream.authorization_sealed && { Authorization: sealer.open(stream.authorization_sealed, aad) }),
   };
 }
 
@@ -39,7 +43,7 @@ function headersOf({ sealer, clock }: Pick<Deps, 'sealer' | 'clock'>, stream: Lo
  * @throws the signal's reason, and nothing else, when the signal ends it
  */
 export async function postLines(
-  deps: Pick<Deps, 'sealer' | 'clock' | 'fetch' | 'logger'>,
+  deps: Pick<Deps, 'crypto' | 'clock' | 'net' | 'logger'>,
   stream: LogStreamRow,
   lines: readonly string[],
   signal?: AbortSignal,
@@ -50,7 +54,7 @@ export async function postLines(
     const body = Buffer.from(lines.map((line) => `${line}\n`).join(''));
     const headers = headersOf(deps, stream, body);
     const limits = { timeoutMs: postTimeoutMs, maxResponseBytes: 1_024, bodyTimeoutMs: 1_000, pool: stream.id };
-    const answer = await deps.fetch.request(stream.url, { method: 'POST', headers, body, ...limits, ...(signal && { signal }) });
+    const answer = await deps.net.fetch.request(stream.url, { method: 'POST', headers, body, ...limits, ...(signal && { signal }) });
     const header = answer.headers['retry-after'];
     const retry_after = Array.isArray(header) ? header[0] : header;
     return { response_status: answer.status, error: failureOfStatus(answer.status), retry_after, duration_ms: took() };

@@ -6,7 +6,7 @@ import { Refusal } from '../refusal.js';
 
 const maxLogos = 1_000;
 const maxBytes = 64 * 1024 * 1024;
-/** So long a logo stays that no branding names: who goes back to it finds it. */
+/** Days for which a logo that no branding names is kept, for whoever goes back to it. */
 const unusedDays = 30;
 
 const dayMs = 86_400_000;

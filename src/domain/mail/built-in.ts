@@ -1,6 +1,7 @@
 import type { Language } from '../../lib/languages/languages.js';
 import { format, type MessageKey } from '../../lib/languages/messages.js';
 import { variablesOf, type MailName, type MailText } from './mails.js';
+import { memo } from '../../lib/memo.js';
 
 type MailKey = Extract<MessageKey, `mail.${string}`>;
 
@@ -12,7 +13,7 @@ type Wording = readonly [subject: string, ...paragraphs: string[]];
 
 const where = (name: string, content: string) => `{{#${name}}}\n${content}\n{{/${name}}}`;
 const unless = (name: string, content: string) => `{{^${name}}}\n${content}\n{{/${name}}}`;
-const either = (name: string, content: string, otherwise: string) => `${where(name, content)}\n${unless(name, otherwise)}`;
+const ifElse = (name: string, content: string, otherwise: string) => `${where(name, content)}\n${unless(name, otherwise)}`;
 const inline = (name: string, content: string, otherwise: string) =>
   `{{#${name}}}${content}{{/${name}}}{{^${name}}}${otherwise}{{/${name}}}`;
 
@@ -47,7 +48,7 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     `${say('mail.code_or_link')}\n{{reset_url}}`,
     say('mail.code_valid_for'),
     details,
-    either('administrator', say('mail.administrator_asked'), say('mail.password_reset_code_not_you')),
+    ifElse('administrator', say('mail.administrator_asked'), say('mail.password_reset_code_not_you')),
   ],
   sign_in_code: (say) => [
     say('mail.sign_in_code_subject'),
@@ -55,7 +56,7 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     '{{code}}',
     say('mail.code_valid_once'),
     details,
-    either('second', say('mail.sign_in_code_second_not_you'), say('mail.sign_in_code_not_you')),
+    ifElse('second', say('mail.sign_in_code_second_not_you'), say('mail.sign_in_code_not_you')),
   ],
   sign_in_elsewhere: (say) => [
     say('mail.sign_in_elsewhere_subject'),
@@ -66,19 +67,19 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
   ],
   password_changed: (say) => [
     say('mail.password_changed_subject'),
-    either('administrator', say('mail.password_set_by_administrator'), say('mail.password_changed')),
+    ifElse('administrator', say('mail.password_set_by_administrator'), say('mail.password_changed')),
     details,
-    `${either('administrator', say('mail.password_set_not_expected'), say('mail.password_changed_not_you'))}\n{{reset_url}}`,
+    `${ifElse('administrator', say('mail.password_set_not_expected'), say('mail.password_changed_not_you'))}\n{{reset_url}}`,
   ],
   email_changed: (say) => [
     say('mail.email_changed_subject'),
-    either('old', say('mail.email_changed_old'), say('mail.email_changed_new')),
+    ifElse('old', say('mail.email_changed_old'), say('mail.email_changed_new')),
     details,
     say('mail.email_changed_not_expected'),
   ],
   address_proven: (say) => [
     say('mail.address_proven_subject'),
-    either('administrator', say('mail.address_proven_by_administrator'), say('mail.address_proven')),
+    ifElse('administrator', say('mail.address_proven_by_administrator'), say('mail.address_proven')),
     details,
     say('mail.address_proven_why'),
     where('password_removed', say('mail.gone_password')),
@@ -102,13 +103,13 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
   ],
   account_linked: (say) => [
     say('mail.account_linked_subject'),
-    either('provider_email', say('mail.account_linked_address'), say('mail.account_linked')),
+    ifElse('provider_email', say('mail.account_linked_address'), say('mail.account_linked')),
     details,
     `${say('mail.account_linked_not_you')}\n{{account_url}}`,
   ],
   new_sign_in: (say) => [
     say('mail.new_sign_in_subject'),
-    either('application', say('mail.new_sign_in_device'), say('mail.new_sign_in')),
+    ifElse('application', say('mail.new_sign_in_device'), say('mail.new_sign_in')),
     details,
     `${say('mail.new_sign_in_not_you')}\n{{account_url}}`,
   ],
@@ -127,10 +128,12 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
   ],
   domain_record_missing: (say) => [
     inline('failed', say('mail.domain_failed_subject'), say('mail.domain_missing_subject')),
-    either('failed', say('mail.domain_failed'), say('mail.domain_missing')),
+    ifElse('failed', say('mail.domain_failed'), say('mail.domain_missing')),
     `${say('mail.domain_record')}\n{{domain_url}}`,
   ],
 };
+
+const writtenIn = memo((language: Language) => memo((name: MailName) => write(name, language)));
 
 function write(name: MailName, language: Language): MailText {
   const tags = Object.fromEntries(Object.keys(variablesOf(name)).map((each) => [each, `{{${each}}}`]));
@@ -138,12 +141,5 @@ function write(name: MailName, language: Language): MailText {
   return { subject, text: `${paragraphs.join('\n\n')}\n`, html: null };
 }
 
-const written = new Map<string, MailText>();
-
 /** What the mail says where an environment has no template for it; its HTML follows from the text (`html-of-text.ts`). */
-export function builtInText(name: MailName, language: Language): MailText {
-  const key = `${name} ${language}`;
-  let text = written.get(key);
-  if (!text) written.set(key, (text = write(name, language)));
-  return text;
-}
+export const builtInText = (name: MailName, language: Language): MailText => writtenIn(language)(name);

@@ -32,7 +32,7 @@ function standIn(name: string, kind: VariableKind, there: boolean): unknown {
   return there || kind !== 'optional' ? value : '';
 }
 
-/** So many characters are read at most, of all forms together: five sections make 32 of them. */
+/** The most characters that are read, of all forms together: five sections make 32 forms. */
 const mostRead = 150_000;
 
 /** More is in words that tags are part of, in all that sections make of a template, than is read. */
@@ -101,7 +101,7 @@ export function wordsOfHtml(html: string, forOffice: boolean): string {
     styles = false;
     words.push(inline.has(tagName) ? '' : '\n');
   };
-  const nothing = () => undefined;
+  const ignore = () => undefined;
   const tokenizer = new Tokenizer(
     { sourceCodeLocationInfo: false },
     {
@@ -114,11 +114,11 @@ export function wordsOfHtml(html: string, forOffice: boolean): string {
       onEndTag: between,
       onCharacter: add,
       onWhitespaceCharacter: add,
-      onNullCharacter: nothing,
+      onNullCharacter: ignore,
       onComment: ({ data }) => void words.push(forOffice ? wordsOfHtml(markupForOffice(data) ?? '', false) : ''),
-      onDoctype: nothing,
-      onEof: nothing,
-      onParseError: nothing,
+      onDoctype: ignore,
+      onEof: ignore,
+      onParseError: ignore,
     },
   );
   tokenizer.write(html, true);

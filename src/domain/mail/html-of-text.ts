@@ -1,4 +1,5 @@
 import ejs from 'ejs';
+import type { MessageKey } from '../../lib/languages/messages.js';
 import type { Variables } from './variables.js';
 
 /** Text as HTML; its tags (`{{name}}`) stay as they are. */
@@ -11,8 +12,24 @@ const onlyVariable = /^\{\{\s*(?<name>\w+)\s*\}\}$/;
 const onlyAddress = /^https:\/\/[^\s<>"'{}]+$/;
 
 const listStyle = 'margin:0 0 16px;padding:12px 16px;background:#f3f4f7;border-radius:8px;font-size:14px';
+const buttonStyle = 'display:inline-block;padding:12px 20px;border-radius:8px;color:#ffffff;font-weight:600;text-decoration:none';
+const addressStyle = 'margin:0 0 16px;font-size:13px;color:#5a606e;word-break:break-all';
 const codeStyle =
   'margin:0 0 16px;padding:16px;background:#f3f4f7;border-radius:8px;font:600 28px/1.25 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:0.15em;text-align:center';
+
+/** How the buttons look and what they say. */
+export type Buttons = { readonly color: string; readonly label: (key: MessageKey) => string };
+
+/** A link that is the only thing of its line: a button, and below it where that leads, for programs that show none. */
+function buttonOf(line: string, variables: Variables, { color, label }: Buttons): string | null {
+  const name = nameIn(line) ?? '';
+  const key = variables[name]?.button;
+  if (!key) return null;
+  return [
+    `<p style="margin:0 0 8px"><a class="button" href="{{${name}}}" style="${buttonStyle};background:${color}">${escaped(label(key))}</a></p>`,
+    `<p class="quiet" style="${addressStyle}"><a dir="ltr" href="{{${name}}}" style="color:inherit">{{${name}}}</a></p>`,
+  ].join('\n');
+}
 
 const nameIn = (line: string): string | undefined => onlyVariable.exec(line.trim())?.groups?.['name'];
 
@@ -46,15 +63,15 @@ function sectionOf(tag: string, sign: string | undefined, name: string, variable
 
 /**
  * The HTML template that has the same words as a text template: a paragraph for each, the code as what it is, lists in a box, and links of lines that are
- * nothing else than an address. Lines of section tags stand between paragraphs.
+ * nothing else than an address. A link of ours is a button. Lines of section tags stand between paragraphs.
  */
-export function htmlOfText(text: string, variables: Variables): string {
+export function htmlOfText(text: string, variables: Variables, buttons: Buttons): string {
   const out: string[] = [];
   const open: Section[] = [];
   let lines: string[] = [];
+  const isInList = () => open.some(({ after }) => after.length > 1);
   const end = () => {
-    const inList = open.some(({ after }) => after.length > 1);
-    if (lines.length > 0) out.push(paragraphOf(lines, variables, inList));
+    if (lines.length > 0) out.push(paragraphOf(lines, variables, isInList()));
     lines = [];
   };
   for (const line of text.split(/\r?\n/)) {
@@ -67,7 +84,13 @@ export function htmlOfText(text: string, variables: Variables): string {
         out.push(...((sign === '/' ? open.pop()?.after : open.at(-1)?.before) ?? [tag]));
       }
     } else {
-      lines.push(line);
+      const button = isInList() ? null : buttonOf(line, variables, buttons);
+      if (button === null) {
+        lines.push(line);
+      } else {
+        end();
+        out.push(button);
+      }
     }
   }
   end();

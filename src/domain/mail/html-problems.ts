@@ -30,7 +30,7 @@ const schemes = named<readonly string[]>({
   background: ['https:'],
 });
 
-/** So many attributes an element has at most: each new one is looked for among those before. */
+/** The most attributes of an element: each one is compared with those before it. */
 const mostAttributes = 100;
 const pieceLength = 2_000;
 
@@ -152,7 +152,7 @@ export function findHtmlProblem(template: string, variables: Variables, forOffic
     if (open?.tagName === tagName) refuse(open.line, contentProblem(tagName, source.slice(open.from, location?.startOffset)));
     if (open?.tagName === tagName) open = null;
   };
-  const nothing = () => undefined;
+  const ignore = () => undefined;
   const tokenizer = new Tokenizer(
     { sourceCodeLocationInfo: true },
     {
@@ -165,9 +165,9 @@ export function findHtmlProblem(template: string, variables: Variables, forOffic
           holdsTag(source.slice(location?.startOffset, location?.endOffset)) ? 'has variables in the doctype.' : null,
         ),
       onEof: () => refuse(open?.line, open ? `has <${open.tagName}> without its end.` : null),
-      onCharacter: nothing,
-      onNullCharacter: nothing,
-      onWhitespaceCharacter: nothing,
+      onCharacter: ignore,
+      onNullCharacter: ignore,
+      onWhitespaceCharacter: ignore,
       onParseError: ({ code, startLine }) =>
         refuse(startLine, forgiven.has(code) ? null : `is not well-formed HTML (${code}). A < that begins no tag is written &lt;.`),
     },

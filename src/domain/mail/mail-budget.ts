@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { takeRateLimit } from '../../db/tables/rate_limits.js';
+import { countRequests } from '../../db/tables/rate_limits.js';
 import { RateLimitedError } from '../../errors.js';
 import type { Context } from '../context.js';
 
-/** So many mails of one purpose in ten minutes, for one person. */
+/** Mails of one purpose to one person in ten minutes. */
 const budget = { limit: 10, window_ms: 600_000 } as const;
 
 /**
@@ -13,7 +13,6 @@ const budget = { limit: 10, window_ms: 600_000 } as const;
  */
 export async function countMail(ctx: Context, purpose: string, id: string): Promise<void> {
   const key = createHash('sha256').update(`${purpose} ${ctx.environment.id} ${id}`).digest();
-  const demand = { ...budget, cost: 1, wanted: 1, lease_ms: 0, refund: 0, refund_at: 0 };
-  const { granted, retry_ms } = await takeRateLimit(ctx.scope.knex, key, demand);
-  if (granted === 0) throw new RateLimitedError(Math.max(1, Math.ceil(retry_ms / 1000)));
+  const { hits, reset_ms } = await countRequests(ctx.scope.knex, key, { count: 1, window_ms: budget.window_ms });
+  if (hits > budget.limit) throw new RateLimitedError(Math.max(1, Math.ceil(reset_ms / 1000)));
 }

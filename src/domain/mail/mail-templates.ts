@@ -41,16 +41,16 @@ export const updateMailTemplate = (tx: Context, id: string, changes: Partial<Mai
 /**
  * A mail in the first language that serves: in the environment's template for it, or for what it is a form of (`de` for `de-CH`), else in the one for all
  * languages, else in the built-in text. A template that can't be used is passed over and told in the log: people need their mail.
- * @param wanted the languages of whoever gets it, the best first; null for what isn't known
+ * @param preferred the languages of whoever gets it, the best first; null for what isn't known
  */
 export async function renderForEnvironment<Name extends MailName>(
   tx: Pick<Context, 'scope' | 'logger' | 'environment'>,
   name: Name,
   model: MailModels[Name],
-  wanted: readonly (string | null)[],
+  preferred: readonly (string | null)[],
 ): Promise<RenderedMail> {
   const { default_locale } = tx.environment;
-  const { templates, builtIn } = mailLanguage([...wanted, default_locale]);
+  const { templates, builtIn } = mailLanguage([...preferred, default_locale]);
   const row = await findMailTemplate(tx.scope, name, templates);
   const otherwise = () => renderMail(name, model, builtInText(name, builtIn), builtIn);
   if (!row) return otherwise();

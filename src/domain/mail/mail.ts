@@ -1,7 +1,7 @@
 import { insertMail, listRecentMails, type MailRow } from '../../db/tables/mails.js';
 import { uuidv7 } from '../../lib/random.js';
-import { SealError, type Place, type Sealer } from '../../lib/seal.js';
-import { deviceParts } from '../../lib/user-agent.js';
+import { SealError, type Aad, type Sealer } from '../../lib/seal.js';
+import { userAgentDevice } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
 import { clientOf } from '../clients/clients.js';
 import type { Origin } from '../origin.js';
@@ -22,7 +22,7 @@ export type MailContent = {
 };
 
 const keepMs = 7 * 86_400_000;
-const place = (id: string): Place => `mails/${id}`;
+const aadOf = (id: string): Aad => `mails/${id}`;
 
 /**
  * Writes a mail into the outbox of the transaction that causes it, sealed because it may carry a code, and wakes the mail loop at commit.
@@ -49,7 +49,7 @@ export async function queueMail<Name extends MailName>(
   const model = {
     ...mail.model,
     environment: mailEnvironment(tx.environment, client),
-    request: { ip_address: origin.ip_address, device: deviceParts(origin.user_agent), at: tx.clock.now().toISOString() },
+    request: { ip_address: origin.ip_address, device: userAgentDevice(origin.user_agent), at: tx.clock.now().toISOString() },
   } as MailModels[Name];
   const content = { template, ...(await renderForEnvironment(tx, template, model, [locale, origin.language?.() ?? null])) };
   await queueRendered(tx, content, { to, send_before, discarded });
@@ -66,7 +66,7 @@ export async function queueRendered(
   await insertMail(tx.scope, {
     id,
     recipient: to,
-    sealed: tx.sealer.seal(JSON.stringify(content), place(id)),
+    sealed: tx.crypto.sealer.seal(JSON.stringify(content), aadOf(id)),
     send_before,
     discarded,
     expires_at: new Date(now.getTime() + keepMs),
@@ -76,7 +76,7 @@ export async function queueRendered(
 
 /** The words of a queued mail. @throws {SealError} when it was sealed under another key */
 export function openMail(sealer: Sealer, row: Pick<MailRow, 'id' | 'sealed'>): MailContent {
-  return JSON.parse(sealer.open(row.sealed, place(row.id))) as MailContent;
+  return JSON.parse(sealer.open(row.sealed, aadOf(row.id))) as MailContent;
 }
 
 /** The same, but null for a mail whose content was emptied after sending, or is sealed with an unknown key. */
@@ -98,7 +98,7 @@ const mailboxLimit = 100;
 export async function listCapturedMails(ctx: Context, to: string | null): Promise<CapturedMail[]> {
   const rows = await listRecentMails(ctx.scope, { recipient: to, limit: mailboxLimit });
   return rows.flatMap((row) => {
-    const content = openReadable(ctx.sealer, row);
+    const content = openReadable(ctx.crypto.sealer, row);
     if (!content) return [];
     const { subject, text, html } = content;
     return [{ id: row.id, to: row.recipient, subject, text, html, created_at: row.created_at.toISOString() }];

@@ -1,14 +1,29 @@
 import { message } from '../../lib/languages/messages.js';
-import { address, code, duration, flag, list, mailbox, optional, sentence, text, type ValuesOf, type Variables } from './variables.js';
+import {
+  address,
+  codeVariable,
+  durationVariable,
+  flag,
+  list,
+  mailbox,
+  optionalText,
+  sentence,
+  textVariable,
+  type ValuesOf,
+  type Variables,
+} from './variables.js';
 
 /** What every mail can name: whose it is, and where the request came from that made the service write. */
 export const commonVariables = {
-  environment_name: text('The name of the environment, or that of its branding, or of the client’s whose sign-in is under way.', 'Acme'),
+  environment_name: textVariable(
+    'The name of the environment, or that of its branding, or of the client’s whose sign-in is under way.',
+    'Acme',
+  ),
   support_email: mailbox('Whom people are told to write to.', 'help@acme.example'),
-  time: text('When it was asked for or happened, in UTC and in the language of the template.', '2026-11-21T09:05:00.000Z'),
-  device: optional('The browser and system that it came from, in the language of the template.', 'Chrome on macOS'),
-  ip_address: optional('The address that it came from.', '203.0.113.5'),
-  origin: text(
+  time: textVariable('When it was asked for or happened, in UTC and in the language of the template.', '2026-11-21T09:05:00.000Z'),
+  device: optionalText('The browser and system that it came from, in the language of the template.', 'Chrome on macOS'),
+  ip_address: optionalText('The address that it came from.', '203.0.113.5'),
+  origin: textVariable(
     'Time, device and address in one line; in English as a part of a sentence: “on 21 November 2026 at 09:05 UTC, from Chrome on macOS at …”.',
     '',
   ),
@@ -24,12 +39,12 @@ type MailSpec = {
   readonly needed: readonly string[];
 };
 
-const codeOf = code('The code to type.', '104285');
-const expires_in = duration('How long the code is good: “10 minutes”.', 600);
-const account_url = address('The person’s account page.', 'https://id.example/account');
-const login_url = address('Where the person signs in.', 'https://id.example/login');
-const reset_url = address('Where the person sets a new password.', 'https://id.example/password/forgot');
-const provider = text('The provider that signs the person in.', 'Google');
+const codeOf = codeVariable('The code to type.', '104285');
+const expires_in = durationVariable('How long the code is good: “10 minutes”.', 600);
+const account_url = address('The person’s account page.', 'https://id.example/account', 'device_answer.next');
+const login_url = address('Where the person signs in.', 'https://id.example/login', 'common.sign_in');
+const reset_url = address('Where the person sets a new password.', 'https://id.example/password/forgot', 'reset.title');
+const provider = textVariable('The provider that signs the person in.', 'Google');
 const happened = (what: string, sample = false) => flag(what, sample);
 
 /**
@@ -58,6 +73,7 @@ export const mails = {
       reset_url: address(
         'The page to enter the code on; it brings the code along.',
         'https://id.example/password/reset?code=sample&reset_id=1',
+        'reset.title',
       ),
       administrator: flag('An administrator asked for it, not the person.', false),
     },
@@ -72,7 +88,10 @@ export const mails = {
   sign_in_elsewhere: {
     title: 'Sign in elsewhere',
     sent: 'To an address that signs in through one connection alone, in the place of a code to register or to reset the password.',
-    variables: { provider, login_url: address('Where the person signs in with the provider.', 'https://id.example/auth/sso/1') },
+    variables: {
+      provider,
+      login_url: address('Where the person signs in with the provider.', 'https://id.example/auth/sso/1', 'common.sign_in'),
+    },
     needed: ['login_url'],
   },
   password_changed: {
@@ -121,7 +140,7 @@ export const mails = {
     sent: 'To somebody whose account is signed in to by an account at a provider from now on.',
     variables: {
       provider,
-      provider_email: optional('The address of the account at the provider.', 'ada at gmail dot example'),
+      provider_email: optionalText('The address of the account at the provider.', 'ada at gmail dot example'),
       account_url,
     },
     needed: ['account_url'],
@@ -129,7 +148,7 @@ export const mails = {
   new_sign_in: {
     title: 'New sign-in',
     sent: 'To somebody who signed in in a browser that is new to the account, or let a device sign in.',
-    variables: { account_url, application: optional('The application that a device was let in with; absent for a browser.', null) },
+    variables: { account_url, application: optionalText('The application that a device was let in with; absent for a browser.', null) },
     needed: ['account_url'],
   },
   sign_in_methods: {
@@ -143,8 +162,8 @@ export const mails = {
       ),
       advice: sentence('What to do, in the language of the template; a link to the account page follows.', message('mail.advice_removed')),
       account_url,
-      factor_name: optional('What the person calls the passkey or authenticator app.', 'Laptop'),
-      codes_left: optional('How many recovery codes are left; absent unless one was used.', null),
+      factor_name: optionalText('What the person calls the passkey or authenticator app.', 'Laptop'),
+      codes_left: optionalText('How many recovery codes are left; absent unless one was used.', null),
       passkey_added: happened('A passkey was added.'),
       passkey_removed: happened('A passkey was removed.', true),
       passkey_copied: happened('A passkey was refused, because a copy of it seems to exist.'),
@@ -164,9 +183,13 @@ export const mails = {
     title: 'Primary domain changed',
     sent: 'To everybody who may do everything, when sign-ins and the links of mails lead to another address from now on.',
     variables: {
-      address: text('The new address.', 'login dot example dot com'),
-      by: text('Who changed it.', 'root at example dot com'),
-      domains_url: address('The page of the domains in the dashboard.', 'https://id.example/dashboard/custom_domains'),
+      address: textVariable('The new address.', 'login dot example dot com'),
+      by: textVariable('Who changed it.', 'root at example dot com'),
+      domains_url: address(
+        'The page of the domains in the dashboard.',
+        'https://id.example/dashboard/custom_domains',
+        'mail.button_domains',
+      ),
     },
     needed: ['domains_url'],
   },
@@ -174,9 +197,13 @@ export const mails = {
     title: 'Domain verified',
     sent: 'To everybody who may do everything, when people can sign in at another domain from now on.',
     variables: {
-      address: text('The domain.', 'login dot example dot com'),
-      by: text('Who verified it.', 'root at example dot com'),
-      domains_url: address('The page of the domains in the dashboard.', 'https://id.example/dashboard/custom_domains'),
+      address: textVariable('The domain.', 'login dot example dot com'),
+      by: textVariable('Who verified it.', 'root at example dot com'),
+      domains_url: address(
+        'The page of the domains in the dashboard.',
+        'https://id.example/dashboard/custom_domains',
+        'mail.button_domains',
+      ),
     },
     needed: ['domains_url'],
   },
@@ -184,9 +211,13 @@ export const mails = {
     title: 'Domain record missing',
     sent: 'To administrators, when the DNS record of a custom domain is missing.',
     variables: {
-      domain_url: address('The page of the domain in the dashboard.', 'https://id.example/dashboard/custom_domains/1'),
+      domain_url: address(
+        'The page of the domain in the dashboard.',
+        'https://id.example/dashboard/custom_domains/1',
+        'mail.button_domains',
+      ),
       failed: flag('The environment answers there no longer.', false),
-      time_left: duration('After how long it no longer answers there: “7 days”.', 604_800),
+      time_left: durationVariable('After how long it no longer answers there: “7 days”.', 604_800),
     },
     needed: ['domain_url'],
   },
@@ -195,7 +226,6 @@ export const mails = {
 export type MailName = keyof typeof mails;
 export const mailNames = Object.keys(mails) as [MailName, ...MailName[]];
 
-/** What is said of a mail, whichever it is. */
 export const mailSpec = (name: MailName): MailSpec => mails[name];
 
 /** All that a template of the mail can name. */
@@ -214,13 +244,15 @@ export type MailBase = {
   environment: {
     name: string;
     support_email: string | null;
-    /** `branding.primary_color`, of which the links are; absent or null for ours. */
+    /** `branding.primary_color`, of which links and buttons are; absent or null for ours. */
     primary_color?: string | null | undefined;
+    /** On top of the HTML, beside the name; absent or null for none. */
+    logo_url?: string | null | undefined;
+    dark_logo_url?: string | null | undefined;
   };
   request: MailRequest;
 };
 
-/** What each mail is made of. */
 export type MailModels = { [Name in MailName]: MailBase & ValuesOf<(typeof mails)[Name]['variables']> };
 
 /** A template as it is written: `html` null for what follows from the text. */

@@ -1,4 +1,5 @@
 import mustache from 'mustache';
+import { memo } from '../../lib/memo.js';
 
 /** A tag of a template: `{{name}}`, `{{#name}}`, `{{^name}}` or `{{.}}`; any other kind is one that templates can't have. */
 export type Tag = {
@@ -7,7 +8,7 @@ export type Tag = {
   /** Where it begins in the template. */
   readonly at: number;
   /** Names of the sections around it, the innermost last. */
-  readonly within: readonly string[];
+  readonly sections: readonly string[];
 };
 
 /** The last is the content of a section; of a partial it is the white space before it. */
@@ -22,19 +23,14 @@ function writer(): InstanceType<typeof mustache.Writer> {
 
 const own = writer();
 
-let last: { readonly template: string; readonly tokens: string[][] } | null = null;
-
 /** The tokens of a template. The last one is remembered: whoever checks a template asks for them several times, and each character takes its time. */
-function parsed(template: string): string[][] {
-  if (last?.template !== template) last = { template, tokens: own.parse(template) };
-  return last.tokens;
-}
+const parsed = memo((template: string): string[][] => own.parse(template), 1);
 
-function flattened(tokens: readonly Token[], within: readonly string[]): Tag[] {
+function flattened(tokens: readonly Token[], sections: readonly string[]): Tag[] {
   return tokens.flatMap(([type, name, at, , inner]) =>
     type === 'text'
       ? []
-      : [{ type: type as Tag['type'], name, at, within }, ...flattened(Array.isArray(inner) ? inner : [], [...within, name])],
+      : [{ type: type as Tag['type'], name, at, sections }, ...flattened(Array.isArray(inner) ? inner : [], [...sections, name])],
   );
 }
 

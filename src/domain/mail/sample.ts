@@ -23,6 +23,6 @@ export function renderSample(environment: Branded, name: MailName, template: Mai
 
 /** The environment as mails show it, or the client whose sign-in is under way where that has looks of its own. */
 export function mailEnvironment(environment: Branded, client: BrandedClient | null = null): MailBase['environment'] {
-  const { name, support_email, primary_color } = brandOf(environment, client);
-  return { name, support_email, primary_color };
+  const { name, support_email, primary_color, logo_url, dark_logo_url } = brandOf(environment, client);
+  return { name, support_email, primary_color, logo_url, dark_logo_url };
 }

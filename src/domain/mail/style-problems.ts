@@ -21,8 +21,8 @@ export function findDeclarationProblem(css: string, where: string): string | nul
  * to the server that they load from: a link brings a code along, and opening the mail would be enough.
  */
 export function findStyleProblem(css: string): string | null {
-  const told = findDeclarationProblem(css, '<style>');
-  if (told !== null) return told;
+  const problem = findDeclarationProblem(css, '<style>');
+  if (problem !== null) return problem;
   const rule = [...css.matchAll(/@([\w-]*)/g)].map(([, name = '']) => name.toLowerCase()).find((name) => !harmlessRules.has(name));
   if (rule !== undefined) return `has @${rule.slice(0, 60)} in <style>: only @media, @supports and @keyframes, which load nothing.`;
   const selector = [...css.matchAll(/\[/g)].map(({ index }) => css.slice(index, index + 200)).find((one) => !harmlessAttribute.test(one));

@@ -7,16 +7,17 @@ import { findHtmlProblem } from './html-problems.js';
 import { mailSpec, variablesOf, type MailName, type MailText } from './mails.js';
 import { tagsOf, type Tag } from './mustache.js';
 import type { VariableKind, Variables } from './variables.js';
+import { memo } from '../../lib/memo.js';
 
-/** At most so many characters; Gmail cuts what is longer than 102 KB. */
+/** The most characters of a template; Gmail cuts mails that are longer than 102 KB. */
 export const templateLimits = { subject: 200, text: 20_000, html: 100_000 } as const;
 
 const mostTags = 500;
 const deepest = 4;
-/** So long a tag is at most: what looks for its end goes on over all that follows, and does so from each space anew. */
+/** The longest tag: the search for its end reads all that follows, and begins anew at each space. */
 const longestTag = 100;
 
-type Part = keyof MailText;
+type MailPart = keyof MailText;
 type Found = Pick<Problem, 'code' | 'detail'>;
 
 const invalid = (detail: string): Found => ({ code: 'invalid_template', detail });
@@ -30,22 +31,22 @@ const unwanted: Readonly<Record<'&' | '>' | '=' | '!', string>> = {
   '!': 'must not have comments ({{! ... }}).',
 };
 
-function sectionProblem({ type, name, within }: Tag, kind: VariableKind, variables: Variables): Found | null {
+function sectionProblem({ type, name, sections }: Tag, kind: VariableKind, variables: Variables): Found | null {
   if (type === 'name') {
     if (kind === 'flag') return invalid(`must use ${name} as a section, {{#${name}}}...{{/${name}}}: it is a yes or no.`);
     return kind === 'list' ? invalid(`must use ${name} as a section, {{#${name}}}{{.}}{{/${name}}}: it is a list.`) : null;
   }
   if (!['flag', 'list', 'optional', 'mailbox'].includes(kind)) return invalid(`needs no section for ${name}: it is always there.`);
-  if (within.includes(name)) return invalid(`has a section ${name} inside of itself.`);
-  if (kind === 'list' && type === '#' && within.some((each) => own(variables, each)?.kind === 'list'))
+  if (sections.includes(name)) return invalid(`has a section ${name} inside of itself.`);
+  if (kind === 'list' && type === '#' && sections.some((each) => own(variables, each)?.kind === 'list'))
     return invalid(`has the list ${name} inside of another one.`);
-  return within.length >= deepest ? invalid(`has more than ${deepest} sections in each other.`) : null;
+  return sections.length >= deepest ? invalid(`has more than ${deepest} sections in each other.`) : null;
 }
 
-function tagProblem(tag: Tag, variables: Variables, part: Part): Found | null {
+function tagProblem(tag: Tag, variables: Variables, part: MailPart): Found | null {
   if (tag.type === '&' || tag.type === '>' || tag.type === '=' || tag.type === '!') return invalid(unwanted[tag.type]);
   if (tag.name === '.') {
-    const list = own(variables, tag.within.at(-1) ?? '')?.kind === 'list';
+    const list = own(variables, tag.sections.at(-1) ?? '')?.kind === 'list';
     return tag.type === 'name' && list ? null : invalid('has {{.}} outside of a list.');
   }
   const kind = kinds(tag, variables);
@@ -74,7 +75,7 @@ function outlineOf(template: string): string {
 }
 
 /** What the tags of a part have against them; null for nothing. */
-function findTagProblem(template: string, variables: Variables, part: Part): Found | null {
+function findTagProblem(template: string, variables: Variables, part: MailPart): Found | null {
   const tooMany = invalid(`has more than ${mostTags} tags.`);
   // A section has two. Before they are read: deep ones would be read as deep.
   if (template.split('{{').length > 2 * mostTags + 1) return tooMany;
@@ -101,10 +102,10 @@ function findTagProblem(template: string, variables: Variables, part: Part): Fou
 const list = (names: readonly string[]) => names.map((name) => `{{${name}}}`).join(' or ');
 
 /** Without what it is sent for, a mail leaves people with nothing to do; in a section it would be there only sometimes. */
-function findLack(template: string, needed: readonly string[]): Found | null {
+function findMissing(template: string, needed: readonly string[]): Found | null {
   if (needed.length === 0) return null;
   const there = tagsOf(outlineOf(template)).some(
-    ({ type, name, within }) => type === 'name' && within.length === 0 && needed.includes(name),
+    ({ type, name, sections }) => type === 'name' && sections.length === 0 && needed.includes(name),
   );
   return there ? null : { code: 'variable_required', detail: `must have ${list(needed)}, outside of all sections.` };
 }
@@ -125,13 +126,13 @@ function findLeak(words: string, variables: Variables): Found | null {
   );
 }
 
-async function findProblem(name: MailName, part: Part, template: string, turn: Turn): Promise<Found | null> {
+async function findProblem(name: MailName, part: MailPart, template: string, turn: Turn): Promise<Found | null> {
   const variables = variablesOf(name);
   const wrong = findTagProblem(template, variables, part);
   if (wrong) return wrong;
   if (part === 'subject') return null;
-  const lack = findLack(template, mailSpec(name).needed);
-  if (lack) return lack;
+  const missing = findMissing(template, mailSpec(name).needed);
+  if (missing) return missing;
   await turn();
   if (part === 'text') return findLeak(template, variables);
   const found = findHtmlProblem(template, variables);
@@ -159,21 +160,18 @@ export async function templateProblems(name: MailName, given: Partial<MailText>)
   return problems;
 }
 
-/** So many verdicts are remembered: an environment has few templates that mails go out by. */
-const mostRemembered = 1_000;
-const remembered = new Map<string, boolean>();
+type Stored = MailText & { readonly id: string; readonly updated_at: Date };
+
+/** By id and time of the last change. A thousand are enough: an environment has few templates that mails go out by. */
+const usable = memo(
+  async (_version: string, { name, template }: { readonly name: MailName; readonly template: Stored }): Promise<boolean> =>
+    (await templateProblems(name, template)).length === 0,
+  1_000,
+);
 
 /**
  * Whether a stored template still fits: a later release may have taken a variable away. Looked at once, not for each mail: a long one takes as long as
  * many mails.
  */
-export async function isUsable(name: MailName, template: MailText & { readonly id: string; readonly updated_at: Date }): Promise<boolean> {
-  const key = `${template.id} ${template.updated_at.getTime()}`;
-  let usable = remembered.get(key);
-  if (usable === undefined) {
-    usable = (await templateProblems(name, template)).length === 0;
-    if (remembered.size >= mostRemembered) remembered.clear();
-    remembered.set(key, usable);
-  }
-  return usable;
-}
+export const isUsable = (name: MailName, template: Stored): Promise<boolean> =>
+  usable(`${template.id} ${template.updated_at.getTime()}`, { name, template });

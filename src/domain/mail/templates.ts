@@ -1,5 +1,7 @@
 import ejs from 'ejs';
 import { parseHex, readable } from '../../lib/contrast.js';
+import { lookUp } from '../../lib/languages/languages.js';
+import { format, type MessageKey } from '../../lib/languages/messages.js';
 import { plainWords } from '../../lib/plain-words.js';
 import { createTemplates } from '../../lib/templates.js';
 import { htmlOfText } from './html-of-text.js';
@@ -17,7 +19,7 @@ const templates = createTemplates();
 const wholeDocument = /^\s*(?:<!doctype\b|<html\b)/i;
 
 /** Whether an HTML template is a document of its own, rather than the content of ours. */
-export const isWholeDocument = (html: string): boolean => wholeDocument.test(html);
+const isWholeDocument = (html: string): boolean => wholeDocument.test(html);
 
 const rightToLeft: ReadonlySet<string> = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
@@ -37,9 +39,13 @@ export function renderMail<Name extends MailName>(name: Name, model: MailModels[
   const subject = oneLine(filledIn(template.subject, values, String));
   const footer = { ...model.environment, name: plainWords(model.environment.name) };
   const text = `${filledIn(template.text, values, String).trimEnd()}\n${footerOf(model.environment)}`;
-  const html = filledIn(template.html ?? htmlOfText(template.text, variablesOf(name)), values, ejs.escapeXML);
+  const accent = accentOf(model.environment.primary_color);
+  const buttons = { color: accent.light, label: (key: MessageKey) => format(lookUp([language]) ?? 'en', key, {}) };
+  const html = filledIn(template.html ?? htmlOfText(template.text, variablesOf(name), buttons), values, ejs.escapeXML);
   if (isWholeDocument(html)) return { subject, text, html, language };
-  const page = { subject, environment: footer, accent: accentOf(model.environment.primary_color), ...directionOf(language) };
+  const { logo_url, dark_logo_url } = model.environment;
+  const [logo, dark_logo] = [logo_url, dark_logo_url].map(fetched);
+  const page = { subject, environment: footer, logo, dark_logo, accent, ...directionOf(language) };
   return {
     subject,
     text,
@@ -47,6 +53,9 @@ export function renderMail<Name extends MailName>(name: Name, model: MailModels[
     language,
   };
 }
+
+/** The address of an image that mail programs load; null for one that is written into its address, which they don't show. */
+const fetched = (address: string | null | undefined) => (/^https?:/i.test(address ?? '') ? address : null);
 
 const directionOf = (lang: string) => ({ lang, dir: rightToLeft.has(new Intl.Locale(lang).language) ? 'rtl' : 'ltr' });
 

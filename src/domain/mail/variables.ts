@@ -1,4 +1,4 @@
-import type { Message } from '../../lib/languages/messages.js';
+import type { Message, MessageKey } from '../../lib/languages/messages.js';
 
 /**
  * What a mail template can name. `optional` and `mailbox` may be absent; `flag` and `list` are for sections; `address` is a link of ours, and the
@@ -11,6 +11,8 @@ export type Variable<Kind extends VariableKind = VariableKind, Value = unknown> 
   readonly description: string;
   /** What previews and tests show. */
   readonly sample: Value;
+  /** What the button says that an address becomes in HTML. */
+  readonly button?: MessageKey;
 };
 
 const of =
@@ -18,12 +20,15 @@ const of =
   (description: string, sample: Value): Variable<Kind, Value> => ({ kind, description, sample });
 
 /** A text that is always there. */
-export const text = of<'text', string>('text');
-export const optional = of<'optional', string | null>('optional');
+export const textVariable = of<'text', string>('text');
+export const optionalText = of<'optional', string | null>('optional');
 /** What somebody types to prove that the mail arrived. */
-export const code = of<'code', string>('code');
-/** An absolute URL of ours, written unchanged. */
-export const address = of<'address', string>('address');
+export const codeVariable = of<'code', string>('code');
+/** An absolute URL of ours, written unchanged; in HTML a button above it. */
+export const address = (description: string, sample: string, button: MessageKey): Variable<'address', string> => ({
+  ...of<'address', string>('address')(description, sample),
+  button,
+});
 /** An email address, written unchanged. */
 export const mailbox = of<'mailbox', string | null>('mailbox');
 export const flag = of<'flag', boolean>('flag');
@@ -31,7 +36,7 @@ export const list = of<'list', readonly string[]>('list');
 /** A text of ours, in the language of the template. */
 export const sentence = of<'sentence', Message>('sentence');
 /** Seconds, written as words in the language of the template. */
-export const duration = of<'duration', number>('duration');
+export const durationVariable = of<'duration', number>('duration');
 
 export type Variables = Readonly<Record<string, Variable>>;
 
@@ -47,9 +52,8 @@ type Value<Kind extends VariableKind> = Kind extends 'flag'
           ? string | null
           : string;
 
-type MayLack = 'optional' | 'flag' | 'mailbox';
+type Omittable = 'optional' | 'flag' | 'mailbox';
 
-/** The values that a mail is written with, by the names of its variables. */
 export type ValuesOf<V extends Variables> = {
-  [Name in keyof V as V[Name]['kind'] extends MayLack ? never : Name]: Value<V[Name]['kind']>;
-} & { [Name in keyof V as V[Name]['kind'] extends MayLack ? Name : never]?: Value<V[Name]['kind']> | undefined };
+  [Name in keyof V as V[Name]['kind'] extends Omittable ? never : Name]: Value<V[Name]['kind']>;
+} & { [Name in keyof V as V[Name]['kind'] extends Omittable ? Name : never]?: Value<V[Name]['kind']> | undefined };

@@ -107,7 +107,7 @@ export function createBreachedPasswords(config: Config, tools: Tools) {
   const checkFile = file && fileCheck(file, tools);
   const checkService = service && serviceCheck(service, tools);
 
-  async function look(hash: string, deadline: Deadline): Promise<BreachResult> {
+  async function findBreach(hash: string, deadline: Deadline): Promise<BreachResult> {
     const inFile = checkFile ? await checkFile(hash) : 'clean';
     if (inFile === 'breached' || !checkService) return inFile;
     const known = await checkService(hash, deadline);
@@ -120,15 +120,13 @@ export function createBreachedPasswords(config: Config, tools: Tools) {
       if (!checkFile && !checkService) return 'clean';
       // Not how passwords are stored: it is what the lists of leaked ones are made of.
       const hash = createHash('sha1').update(password.normalize('NFC'), 'utf8').digest('hex').toUpperCase();
-      const result = await look(hash, deadline);
+      const result = await findBreach(hash, deadline);
       tools.metrics.breachedPasswordChecks.inc({ result });
       return result;
     },
 
-    /** Drops all connections. */
     close: async (): Promise<void> => service?.close(),
   };
 }
 
-/** See {@link createBreachedPasswords}. */
 export type BreachedPasswords = ReturnType<typeof createBreachedPasswords>;

@@ -1,16 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../lib/package-root.js';
+import { once } from '../../lib/memo.js';
 
 const listFile = join(packageRoot, 'data', 'common-passwords.txt');
 
-let known: ReadonlySet<string> | undefined;
-
 /** The bundled list, read at the first question: 21,640 leaked passwords of at least eight characters, lower case (data/README.md). */
-function list(): ReadonlySet<string> {
-  known ??= new Set(readFileSync(listFile, 'utf8').split('\n').filter(Boolean));
-  return known;
-}
+const list = once(() => new Set(readFileSync(listFile, 'utf8').split('\n').filter(Boolean)));
 
 /** One character over and over, or a short run of them (`aaaaaaaa`, `abcabcabc`). */
 function repeats(text: string): boolean {

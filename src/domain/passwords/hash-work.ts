@@ -27,7 +27,6 @@ const margin = 2;
 /** What a hash of ours is taken to need until some have run, in milliseconds. */
 const guessMs = 50;
 
-/** How long checks take in this process, and what they have cost it. */
 export function createCheckTimes() {
   /** Milliseconds for a unit of work, a moving average of each algorithm: bcrypt runs as JavaScript, argon2 as native code. */
   const rates = { argon2: guessMs / ownWork, bcrypt: guessMs / ownWork };
@@ -47,5 +46,4 @@ export function createCheckTimes() {
   };
 }
 
-/** See {@link createCheckTimes}. */
 export type CheckTimes = ReturnType<typeof createCheckTimes>;

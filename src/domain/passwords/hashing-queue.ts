@@ -1,7 +1,7 @@
 import { noDeadline, type Deadline } from '../../lib/deadline.js';
-import { spans } from '../../platform/spans/tracer.js';
+import type { Tracer } from '../../platform/spans/tracer.js';
 import type { QueueState } from '../../platform/metrics/queue-state.js';
-import { HashingShares, lengthOf, type Priority, type Share, type Waiter } from './hashing-shares.js';
+import { HashingShares, lengthOf, type Priority, type HashingShare, type Waiter } from './hashing-shares.js';
 
 /** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
 export class OverloadedError extends Error {
@@ -12,13 +12,15 @@ export class OverloadedError extends Error {
   }
 }
 
-/** Whose turn it is to be. `environment_id`: the one whose share it takes. */
-export type Turn = {
+/** Who waits for a turn. `environment_id`: the environment whose share it takes. */
+export type HashingTurn = {
   readonly environment_id: string;
   readonly priority: Priority;
   /** Until when the caller waits, if that is sooner than the queue's limit: the end of its request, or of the wait for several turns. */
   readonly deadline?: Deadline;
 };
+
+type Limits = { readonly concurrency: number; readonly queueMax: number; readonly maxWaitMs: number };
 
 /**
  * Runs at most `concurrency` tasks at once. Environments that wait share the time equally: the next turn is of the one that has had the least of it,
@@ -26,19 +28,19 @@ export type Turn = {
  * served, `known` before `stranger`, for at most `maxWaitMs`; a task whose expected wait is longer is refused at once.
  * @throws {OverloadedError} from `run`, with the seconds after which to come again
  */
-export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concurrency: number; queueMax: number; maxWaitMs: number }) {
+export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: Limits, tracer: Tracer | null = null) {
   const shares = new HashingShares();
   let running = 0;
   let refused = 0;
 
-  const overloaded = (share: Share, priority: Priority) => {
+  const overloaded = (share: HashingShare, priority: Priority) => {
     refused += 1;
     return new OverloadedError(Math.max(1, Math.ceil(waitMs(share, priority) / 1000)));
   };
-  const waitMs = (share: Share, priority: Priority) => shares.aheadMs(share, priority) / concurrency;
+  const waitMs = (share: HashingShare, priority: Priority) => shares.aheadMs(share, priority) / concurrency;
 
   /** Resolves when the caller's turn has come. */
-  function turn(share: Share, priority: Priority, patienceMs: number): Promise<void> {
+  function turn(share: HashingShare, priority: Priority, patienceMs: number): Promise<void> {
     const queue = share.waiting[priority];
     if (queue.length >= queueMax || waitMs(share, priority) > patienceMs) return Promise.reject(overloaded(share, priority));
     return new Promise<void>((resolve, reject) => {
@@ -51,12 +53,12 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
     });
   }
 
-  function begin(share: Share): void {
+  function begin(share: HashingShare): void {
     running += 1;
     shares.begin(share);
   }
 
-  function end(share: Share, tookMs: number): void {
+  function end(share: HashingShare, tookMs: number): void {
     running -= 1;
     shares.end(share, tookMs);
     const next = shares.next();
@@ -80,14 +82,14 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
      * Runs a task when its turn has come. @returns what the task does
      * @throws {OverloadedError}
      */
-    async run<T>({ environment_id, priority, deadline = noDeadline }: Turn, work: () => Promise<T>): Promise<T> {
+    async run<T>({ environment_id, priority, deadline = noDeadline }: HashingTurn, work: () => Promise<T>): Promise<T> {
       const share = shares.of(environment_id);
       const patienceMs = Math.min(maxWaitMs, deadline.left());
       if (patienceMs <= 0) throw overloaded(share, priority);
       if (running < concurrency) begin(share);
       else await turn(share, priority, patienceMs);
       const started = performance.now();
-      const span = spans.tracer === null ? null : spans.tracer.internal('password hash');
+      const span = tracer === null ? null : tracer.internal('password hash');
       try {
         return await work();
       } finally {

@@ -4,8 +4,7 @@ export type Priority = 'known' | 'stranger';
 /** One that waits for its turn. */
 export type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout; readonly since: number };
 
-/** The share of one environment. */
-export type Share = {
+export type HashingShare = {
   readonly waiting: Record<Priority, Waiter[]>;
   running: number;
   /** Milliseconds of work that it has had, on the scale of all; whoever has had the least is next. */
@@ -14,32 +13,31 @@ export type Share = {
   averageMs: number;
 };
 
-/** How many wait there. */
-export const lengthOf = ({ waiting }: Share): number => waiting.known.length + waiting.stranger.length;
+export const lengthOf = ({ waiting }: HashingShare): number => waiting.known.length + waiting.stranger.length;
 
 /** Shares time equally among the environments that have something to do, however many of each wait and however long their tasks take. */
 export class HashingShares {
   /** Of the environments that have or lately had something to do. */
-  readonly #shares = new Map<string, Share>();
+  readonly #shares = new Map<string, HashingShare>();
   /** The `used` of whoever was served last: an environment that comes anew begins there, and has saved nothing up. */
   #clockMs = 0;
   /** What a first task of an environment is taken to last: a guess until some have run. */
   #averageMs = 50;
 
-  of(environment_id: string): Share {
+  of(environment_id: string): HashingShare {
     const found = this.#shares.get(environment_id);
     if (found) return found;
-    const share: Share = { waiting: { known: [], stranger: [] }, running: 0, used: this.#clockMs, averageMs: this.#averageMs };
+    const share: HashingShare = { waiting: { known: [], stranger: [] }, running: 0, used: this.#clockMs, averageMs: this.#averageMs };
     this.#shares.set(environment_id, share);
     return share;
   }
 
-  all(): Share[] {
+  all(): HashingShare[] {
     return [...this.#shares.values()];
   }
 
   /** The work that is before one that comes now: that of its own environment, and as much time of every other. */
-  aheadMs(share: Share, priority: Priority): number {
+  aheadMs(share: HashingShare, priority: Priority): number {
     const ahead = share.waiting.known.length + (priority === 'stranger' ? share.waiting.stranger.length : 0);
     const own = ahead * share.averageMs;
     let all = own;
@@ -48,26 +46,26 @@ export class HashingShares {
   }
 
   /** A task of the environment begins. */
-  begin(share: Share): void {
+  begin(share: HashingShare): void {
     share.running += 1;
     share.used = Math.max(share.used, this.#clockMs);
     this.#clockMs = share.used;
   }
 
   /** A task has ended. Environments with nothing to do that owe nothing are forgotten, as all are when none has anything to do. */
-  end(share: Share, tookMs: number): void {
+  end(share: HashingShare, tookMs: number): void {
     share.running -= 1;
     share.used += tookMs;
     share.averageMs += (tookMs - share.averageMs) / 16;
     this.#averageMs += (tookMs - this.#averageMs) / 16;
-    const idle = (one: Share) => one.running === 0 && lengthOf(one) === 0;
+    const idle = (one: HashingShare) => one.running === 0 && lengthOf(one) === 0;
     const over = this.all().every(idle);
     for (const [environment_id, other] of this.#shares)
       if (idle(other) && (over || other.used <= this.#clockMs)) this.#shares.delete(environment_id);
   }
 
   /** Whoever is next leaves the line: of the environment that has had the least time, the known before strangers. Null when nobody waits. */
-  next(): { readonly share: Share; readonly waiter: Waiter } | null {
+  next(): { readonly share: HashingShare; readonly waiter: Waiter } | null {
     const [share] = this.all()
       .filter((one) => lengthOf(one) > 0)
       .sort((a, b) => a.used - b.used);

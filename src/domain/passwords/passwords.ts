@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
-import { noDeadline, within, type Deadline } from '../../lib/deadline.js';
+import { noDeadline, boundedBy, type Deadline } from '../../lib/deadline.js';
+import type { Tracer } from '../../platform/spans/tracer.js';
 import { isCommonPassword } from './common-passwords.js';
-import { createHashingQueue, type Turn } from './hashing-queue.js';
+import { createHashingQueue, type HashingTurn } from './hashing-queue.js';
 import { createCheckTimes, ownCost, workOf, type CheckTimes, type PasswordCost } from './hash-work.js';
 import { createBcryptVerifier } from './bcrypt.js';
 
@@ -85,10 +86,10 @@ function createComparison(times: CheckTimes) {
 }
 
 /** The result of a check: whether the password was right, and when its turn began (`performance.now()`). */
-export type Checked = { readonly right: boolean; readonly began: number };
+export type PasswordCheckResult = { readonly right: boolean; readonly began: number };
 
 /** Commands and tests, which no environment's people wait for. */
-const ownTurn: Turn = { environment_id: '', priority: 'stranger' };
+const ownTurn: HashingTurn = { environment_id: '', priority: 'stranger' };
 
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
@@ -103,16 +104,18 @@ export function createPasswordHasher({
   maxWaitMs = 5_000,
   cost = parameters,
   pause = setTimeout,
+  tracer = null,
 }: {
   readonly concurrency?: number;
   readonly queueMax?: number;
   readonly maxWaitMs?: number;
   readonly cost?: PasswordCost;
   readonly pause?: (ms: number) => Promise<unknown>;
+  readonly tracer?: Tracer | null;
 } = {}) {
   const { memoryCost, timeCost } = cost;
   const hashing = { ...parameters, memoryCost, timeCost };
-  const queue = createHashingQueue({ concurrency, queueMax, maxWaitMs });
+  const queue = createHashingQueue({ concurrency, queueMax, maxWaitMs }, tracer);
   const times = createCheckTimes();
   const compareBoth = createComparison(times);
   const decoy = sampleOf(kindAt(cost));
@@ -122,7 +125,7 @@ export function createPasswordHasher({
    * hash is computed, two where normalising changes the text, and no other. An overlong text is refused unhashed, whoever it is for; a hash that can't be
    * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
    */
-  async function check(phc: string | null, password: string, turn: Turn = ownTurn): Promise<Checked> {
+  async function check(phc: string | null, password: string, turn: HashingTurn = ownTurn): Promise<PasswordCheckResult> {
     if (tooLong(password)) return { right: false, began: performance.now() };
     const real = phc !== null && acceptsPasswordHash(phc) ? phc : null;
     return queue.run(turn, async () => {
@@ -134,9 +137,8 @@ export function createPasswordHasher({
 
   return {
     /** For a caller that takes several turns: all of them together take no longer than one may. */
-    patience: (deadline: Deadline): Deadline => within(deadline, maxWaitMs),
+    patience: (deadline: Deadline): Deadline => boundedBy(deadline, maxWaitMs),
 
-    /** How many wait to be hashed. */
     queue: () => queue.state(),
 
     /** What all checks so far have computed, in hashes of ours. */
@@ -146,7 +148,7 @@ export function createPasswordHasher({
      * The argon2id PHC string to store.
      * @throws {RangeError} for a text that {@link passwordProblems} would refuse as too long
      */
-    async hash(password: string, turn: Omit<Turn, 'priority'> = ownTurn): Promise<string> {
+    async hash(password: string, turn: Omit<HashingTurn, 'priority'> = ownTurn): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
       return queue.run({ ...turn, priority: 'known' }, () => argon2Phc(typed(password), hashing));
     },
@@ -154,13 +156,13 @@ export function createPasswordHasher({
     check,
 
     /** `check` for whoever needs no more than whether the password is right. */
-    verify: async (phc: string, password: string, turn?: Turn): Promise<boolean> => (await check(phc, password, turn)).right,
+    verify: async (phc: string, password: string, turn?: HashingTurn): Promise<boolean> => (await check(phc, password, turn)).right,
 
     /**
      * Holds a refusal back until a check of the dearest imported hash of the environment (`work`; null without any) would have ended, counted from when
      * the turn of the one that was made began: its time doesn't tell whose hash was checked. Waits without computing, and in no turn.
      */
-    async hold({ began }: Checked, work: number | null, deadline: Deadline = noDeadline): Promise<void> {
+    async hold({ began }: PasswordCheckResult, work: number | null, deadline: Deadline = noDeadline): Promise<void> {
       if (work === null) return;
       const until = began + Math.min(maxWaitMs, times.ceilingMs(Math.max(work, workOf(cost))));
       const left = Math.min(until - performance.now(), deadline.left());
@@ -174,7 +176,6 @@ export function createPasswordHasher({
   };
 }
 
-/** See {@link createPasswordHasher}. */
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>;
 
 /** The stable codes of what is wrong with a new password, in the order in which they are reported; {@link passwordProblems} finds all but the last. */

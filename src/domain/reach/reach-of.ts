@@ -25,11 +25,11 @@ import {
   listReachOfUser,
 } from '../../db/tables/reach.js';
 import { own } from '../../lib/named.js';
-import { permissionsOfMappings } from '../tokens/claim-mappings.js';
-import { couldBothFit } from '../workloads/conditions.js';
+import { permissionsOfMappings } from '../claims/claim-mappings.js';
+import { couldBothFit } from '../claims/conditions.js';
 import type { Context } from '../context.js';
-import { catalogue } from '../events/catalogue.js';
-import { credentialsWrite, managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
+import { catalogue, groupOfEvent } from '../events/catalogue.js';
+import { credentialsWrite, managementCollections, managementPermissions } from './management-permissions.js';
 import type { Actor } from '../actor.js';
 import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
 
@@ -90,10 +90,10 @@ export async function reachOfFederatedCredential(
   tx: Tx,
   credential: Pick<FederatedCredentialRow, 'client_id' | 'trusted_issuer_id' | 'audience' | 'claims'>,
 ): Promise<Reach> {
-  const beside = (await listCredentialsOfIssuer(tx.scope, credential.trusted_issuer_id)).filter(
+  const others = (await listCredentialsOfIssuer(tx.scope, credential.trusted_issuer_id)).filter(
     ({ audience, claims }) => audience === credential.audience && couldBothFit(claims, credential.claims),
   );
-  return reachOfClientIds(tx, [credential, ...beside]);
+  return reachOfClientIds(tx, [credential, ...others]);
 }
 
 /** A trusted issuer: all that the clients reach whose credentials rest on it. */
@@ -166,27 +166,29 @@ const namedIn = (event_type: string): string[] =>
   Object.keys(own(catalogue, event_type)?.data.shape ?? {}).filter((name) => name === 'roles' || name === 'permissions');
 
 /** The permissions to read what an event of a type tells: those of its subject's collection, and of what its data name beside it. */
-export function permissionsToRead(event_type: string): readonly string[] {
+export function permissionsToReadEvent(event_type: string): readonly string[] {
   if (event_type === '*') return managementPermissions.filter((name) => name.endsWith(':read'));
-  const subject = event_type.split('.')[0] ?? '';
-  // A token is nobody's collection: its event tells who signed in where.
+  const subject = groupOfEvent(event_type);
+  // A token is nobody's collection, nor is a sign-in: their events tell who signed in where.
   if (subject === 'token') return ['sessions:read', 'clients:read'];
-  const collection = `${subject}s`;
-  if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToRead('*');
+  if (subject === 'login') return ['users:read', 'security_events:read'];
+  const collection = subject === 'password' ? 'users' : `${subject}s`;
+  if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToReadEvent('*');
   return [collection, ...namedIn(event_type)].map((name) => `${name}:read`);
 }
 
 /** A webhook: the read permissions of all that it is told now, or was told and may be sent again. */
 export function reachOfWebhook(webhook: Pick<WebhookRow, 'events' | 'past_events'>): Reach {
-  return new Set([...webhook.events, ...webhook.past_events].flatMap(permissionsToRead));
+  return new Set([...webhook.events, ...webhook.past_events].flatMap(permissionsToReadEvent));
 }
 
 /** A log stream: the read permissions of what it is sent. What waits of a source that it loses is dropped. */
 export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Reach => new Set(sources.map((source) => `${source}:read`));
 
 /** A delivery: the read permissions of what its payload tells. */
-export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach => new Set(permissionsToRead(delivery.event_type));
+export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach =>
+  new Set(permissionsToReadEvent(delivery.event_type));
 
 /** Whether the actor may read what an event of the type tells. */
 export const mayReadEvent = (actor: { readonly permissions: Reach }, event_type: string): boolean =>
-  permissionsToRead(event_type).every((name) => actor.permissions.has(name));
+  permissionsToReadEvent(event_type).every((name) => actor.permissions.has(name));

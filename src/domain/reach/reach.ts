@@ -1,5 +1,5 @@
 import type { Actor } from '../actor.js';
-import { credentialsWrite, managementPermissions } from '../api-resources/management-permissions.js';
+import { credentialsWrite, managementPermissions } from './management-permissions.js';
 import { Refusal } from '../refusal.js';
 
 /**
@@ -10,13 +10,11 @@ import { Refusal } from '../refusal.js';
  */
 export type Reach = ReadonlySet<string>;
 
-/** The empty reach: no permission. */
 export const noReach: Reach = new Set();
 
 /** The reach of whatever everybody of the environment depends on: its mails, its sign-ins, its keys. `credentials:write` in it is every other API. */
 export const fullReach: Reach = new Set(managementPermissions);
 
-/** The union of two sets of permissions. */
 export const union = (one: Iterable<string>, other: Iterable<string>): Reach => new Set([...one, ...other]);
 
 /**
@@ -33,12 +31,11 @@ export type Touch = 'plain' | 'reach' | 'control' | 'reach and control' | 'every
 export type Touched = { readonly touch: Touch; readonly at: { readonly attribute?: string; readonly relationship?: string } };
 
 /** A write as the decision sees it: how far the record reached, how far it reaches then (nothing for what isn't there), what was touched. */
-export type Change = { readonly before: Reach; readonly after: Reach; readonly touched: readonly Touched[] };
+export type ReachChange = { readonly before: Reach; readonly after: Reach; readonly touched: readonly Touched[] };
 
 const without = (one: Reach, other: Reach) => [...one].filter((name) => !other.has(name));
 
-/** The permissions that a change takes. */
-export function permissionsOf({ before, after, touched }: Change): Reach {
+export function permissionsOf({ before, after, touched }: ReachChange): Reach {
   const touches = new Set(touched.map((one) => one.touch));
   const needed = new Set(without(after, before));
   if (touches.has('reach')) for (const name of without(before, after)) needed.add(name);
@@ -50,7 +47,7 @@ export function permissionsOf({ before, after, touched }: Change): Reach {
 const blame: readonly Touch[] = ['everything', 'reach', 'reach and control', 'control', 'plain'];
 
 /** The place that an error points at: where the reach itself is decided, if that was touched. */
-function placeOf({ before, after, touched }: Change): Touched['at'] {
+function attributeOf({ before, after, touched }: ReachChange): Touched['at'] {
   const grew = without(after, before).length > 0 || without(before, after).length > 0;
   const order = grew ? blame : (['everything', 'control', 'reach and control', 'reach', 'plain'] as const);
   for (const touch of order) {
@@ -63,7 +60,6 @@ function placeOf({ before, after, touched }: Change): Touched['at'] {
 /** A permission of another API resource than the Management API, as a reach holds it. */
 export const elsewhere = (identifier: string, permission: string): string => `${identifier}#${permission}`;
 
-/** Whether a name of a reach is of another API resource than the Management API. */
 export const isElsewhere = (name: string): boolean => name.includes('#');
 
 type Holder = Pick<Actor, 'permissions' | 'elsewhere'>;
@@ -96,9 +92,9 @@ function refuseEscalation(actor: Holder, permissions: Iterable<string>, at: Touc
  * @returns the permissions that the change took
  * @throws {Refusal} 403 `scope_escalation`, naming in `meta.required` what the actor lacks
  */
-export function requireReach(actor: Holder, change: Change): Reach {
+export function requireReach(actor: Holder, change: ReachChange): Reach {
   const needed = permissionsOf(change);
-  refuseEscalation(actor, needed, placeOf(change));
+  refuseEscalation(actor, needed, attributeOf(change));
   return needed;
 }
 

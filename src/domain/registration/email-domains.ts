@@ -1,4 +1,4 @@
-import type { Environment } from '../environments/environment.js';
+import type { Environment } from '../environment.js';
 
 /** Whether new accounts may have this (normalised) address: exactly one of `allowed_email_domains`, or any when there are none. */
 export function isEmailDomainAllowed(environment: Pick<Environment, 'allowed_email_domains'>, email_key: string): boolean {

@@ -17,19 +17,19 @@ import { giveDefaultRoles } from '../roles/default-roles.js';
 import { userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
-import { hashNewPassword } from '../passwords/new-password.js';
-import { mailElsewhere } from '../passwords/reset.js';
+import { hashNewPassword } from '../users/new-password.js';
+import { mailElsewhere } from '../credentials/password-reset.js';
 import { Duplicate } from '../../db/connection/failures.js';
 import { defaultName, savePasskey } from '../authenticators/enrolment.js';
 import type { NewPasskey } from '../authenticators/passkey-registration.js';
 import { renewRecoveryCodes } from '../authenticators/recovery-codes.js';
 import { userHandleOf } from '../authenticators/webauthn-input.js';
 import type { Origin } from '../origin.js';
-import { passkeyProof, type Proof } from '../sessions/proofs.js';
-import { mintCode, startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
+import { passkeyProof, type SessionProof } from '../proofs/proofs.js';
+import { mintCode, startPasscode, tryCode, type CodeVerdict } from '../passcodes/passcodes.js';
 
-/** Seconds that the token of a proven address is good for (specification 4.3). */
-export const registrationTokenLifetime = 1800;
+/** Lifetime of a completion token, in seconds (specification 4.3). */
+export const completionTokenLifetime = 1800;
 /** Seconds between two mails of one registration. */
 export const resendPause = 60;
 const resendsPerHour = 5;
@@ -72,7 +72,6 @@ export async function startRegistration(ctx: Context, address: EmailAddress, ori
   });
 }
 
-/** The registration of the id, or null. */
 export async function findRegistration(ctx: Context, id: string): Promise<PasscodeRow | null> {
   return isUuid(id) ? findPasscode(ctx.scope, 'registration', id) : null;
 }
@@ -125,18 +124,16 @@ export async function verifyRegistration(
   if (verdict.outcome !== 'right') return verdict;
   const token = randomToken('');
   const now = ctx.clock.now();
-  const token_expires_at = new Date(now.getTime() + registrationTokenLifetime * 1000);
+  const token_expires_at = new Date(now.getTime() + completionTokenLifetime * 1000);
   const registration = await consumePasscode(ctx.scope, verdict.passcode, now, { token_digest: digest(token), token_expires_at });
   return registration ? { outcome: 'right', registration, token } : { outcome: 'expired' };
 }
 
-/** The proven registration that the token goes on with, or null. */
 export async function findProvenRegistration(ctx: Context, token: string): Promise<PasscodeRow | null> {
   return /^[\w-]{43}$/.test(token) ? findByToken(ctx.scope, digest(token), ctx.clock.now()) : null;
 }
 
-/** The result of completing a registration. */
-export type Completion =
+export type RegistrationResult =
   | { readonly outcome: 'registered'; readonly user: UserRow }
   | { readonly outcome: 'email_taken' }
   | { readonly outcome: 'expired' }
@@ -154,7 +151,7 @@ export type RegistrationInput = { token: string; first_name: string; last_name: 
  * address is still free is decided by the index; a taken one doesn't spend the token, nor
  * does a password that is known from a data breach.
  */
-export async function completeRegistration(ctx: Context, input: RegistrationInput & { password: string }): Promise<Completion> {
+export async function completeRegistration(ctx: Context, input: RegistrationInput & { password: string }): Promise<RegistrationResult> {
   const password_hash = await hashNewPassword(ctx, input.password);
   if (password_hash === null) return { outcome: 'password_breached' };
   const now = ctx.clock.now();
@@ -163,7 +160,7 @@ export async function completeRegistration(ctx: Context, input: RegistrationInpu
 
 /** The result of completing a registration with a passkey; `passkey_exists`: somebody has this one. */
 export type PasskeyCompletion =
-  | { readonly outcome: 'registered'; readonly user: UserRow; readonly recovery_codes: string[]; readonly proof: Proof }
+  | { readonly outcome: 'registered'; readonly user: UserRow; readonly recovery_codes: string[]; readonly proof: SessionProof }
   | { readonly outcome: 'email_taken' | 'expired' | 'passkey_exists' | 'refused' };
 
 /** Rolls a registration back whose passkey can't be stored. */
@@ -199,7 +196,7 @@ async function register(
   tx: Context,
   input: RegistrationInput,
   ways: Partial<UserRow>,
-): Promise<Exclude<Completion, { outcome: 'password_breached' }>> {
+): Promise<Exclude<RegistrationResult, { outcome: 'password_breached' }>> {
   const now = tx.clock.now();
   const registration = await lockByToken(tx.scope, digest(input.token), now);
   if (!registration || (await requiredConnectionFor(tx, registration.email)) !== null) return { outcome: 'expired' };

@@ -5,21 +5,21 @@ import { findIssuedDeviceCodes, type IssuedDeviceCode } from '../../db/tables/de
 import { addRequestTraces, maxSteps, type RequestTraceRow } from '../../db/tables/request_traces.js';
 import { startFlushing, type Loop } from '../../platform/loop.js';
 import type { Deps } from '../context.js';
-import { toldName, toldUri } from './told.js';
-import type { TraceStep, WaitingTrace } from './waiting-traces.js';
+import { maskedName, maskedUri } from './shown-text.js';
+import type { TraceStep, WaitingTrace } from '../notes/request-traces.js';
 
-/** For so long a trace is kept. */
+/** How long a trace is kept. */
 const keptMs = 7 * 86_400_000;
 const pauseMs = 1_000;
 
-type Flushing = Pick<Deps, 'knex' | 'logger' | 'metrics' | 'requestTraces'>;
+type Flushing = Pick<Deps, 'db' | 'logger' | 'metrics' | 'notes'>;
 
 const nameOf = (environment_id: string, id: string) => `${environment_id} ${id}`;
 
 /** What was asked for, as it may be kept. */
-const askedOf = ({ scope, resource }: Pick<IssuedCode, 'scope' | 'resource'>) => ({
-  scope: scope === '' ? [] : scope.split(' ').map(toldName),
-  ...(resource === null ? {} : { resource: toldUri(resource) }),
+const requestedOf = ({ scope, resource }: Pick<IssuedCode, 'scope' | 'resource'>) => ({
+  scope: scope === '' ? [] : scope.split(' ').map(maskedName),
+  ...(resource === null ? {} : { resource: maskedUri(resource) }),
 });
 
 /** The authorization that a code came from, as the step before the refusal. */
@@ -30,7 +30,7 @@ function issuingStep(code: IssuedCode): TraceStep {
     step: 'authorize',
     outcome: 'accepted',
     rule: null,
-    detail: { client_id, redirect_uri: toldUri(redirect_uri), ...askedOf(code) },
+    detail: { client_id, redirect_uri: maskedUri(redirect_uri), ...requestedOf(code) },
     request_id,
   };
 }
@@ -41,7 +41,7 @@ function deviceSteps(code: IssuedDeviceCode): TraceStep[] {
   const began = { at: created_at.toISOString(), step: 'device_authorization', outcome: 'accepted', rule: null, request_id } as const;
   const answer = approved ? ({ outcome: 'accepted', rule: null } as const) : ({ outcome: 'refused', rule: 'consent_denied' } as const);
   const answered = answered_at && ({ at: answered_at.toISOString(), step: 'consent', ...answer, detail: {}, request_id: null } as const);
-  return [{ ...began, detail: { client_id, ...askedOf(code) } }, ...(answered ? [answered] : [])];
+  return [{ ...began, detail: { client_id, ...requestedOf(code) } }, ...(answered ? [answered] : [])];
 }
 
 /** What a claimed client turned out to be. */
@@ -93,7 +93,7 @@ function merged(rows: readonly RequestTraceRow[]): RequestTraceRow[] {
   return [...found.values()];
 }
 
-async function write({ knex }: Pick<Deps, 'knex'>, traces: readonly WaitingTrace[]): Promise<void> {
+async function write({ db: { knex } }: Pick<Deps, 'db'>, traces: readonly WaitingTrace[]): Promise<void> {
   const coded = (kind: 'authorization' | 'device') =>
     traces.flatMap(({ environment_id, code }) => (code?.of === kind ? [{ environment_id, digest: code.digest }] : []));
   const claims = traces.flatMap(({ environment_id, client_id, claimed_client_id: claimed }) =>
@@ -112,7 +112,7 @@ async function write({ knex }: Pick<Deps, 'knex'>, traces: readonly WaitingTrace
 
 /** Writes what was collected. When the database is unavailable it is kept for the next call, as far as there is room. */
 export async function flushRequestTraces(deps: Flushing): Promise<void> {
-  const { traces, dropped } = deps.requestTraces.take();
+  const { traces, dropped } = deps.notes.requestTraces.take();
   if (dropped > 0) {
     deps.metrics.requestTracesDropped.inc(dropped);
     deps.logger.warn({ event: 'request_traces.full', dropped }, 'traces of refused requests were dropped for want of room');
@@ -121,7 +121,7 @@ export async function flushRequestTraces(deps: Flushing): Promise<void> {
   try {
     await write(deps, traces);
   } catch (error) {
-    deps.requestTraces.putBack(traces);
+    deps.notes.requestTraces.putBack(traces);
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import {
   addRolePermissions, countRoleHolders, deleteRole, findRoleOfSpelling, insertRole, listPermissionIdsOfRole, listPermissionNamesOfRoles, removeRolePermissions, updateRole, type RoleRow,
 } from '../../db/tables/roles.js'; // prettier-ignore
 import { uuidv7 } from '../../lib/random.js';
-import { previousAttributes } from '../changes.js';
+import { linkDifferences, previousAttributes, type LinkChange } from '../changes.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
@@ -12,7 +12,6 @@ export type RoleInput = Partial<Pick<RoleRow, 'name' | 'description' | 'is_defau
 
 const duplicates = { roles_environment_id_name_key: { attribute: 'name', detail: 'There is a role of this name already.' } };
 
-/** A role as events show it. */
 function roleData(role: RoleRow, permissions: readonly string[]) {
   const { id, name, description, is_default } = role;
   return {
@@ -55,20 +54,20 @@ export async function changeRole(
   tx: Context,
   role: RoleRow,
   input: RoleInput,
-  change: { add: readonly PermissionRow[]; remove: readonly PermissionRow[] } = { add: [], remove: [] },
+  change: LinkChange<Pick<PermissionRow, 'id'>> = {},
 ): Promise<RoleRow> {
   refuseSystem(role);
   await refuseSameName(tx, input, role.id);
-  const held = new Set(await listPermissionIdsOfRole(tx.scope, role.id));
-  const added = change.add.filter((permission) => !held.has(permission.id));
-  const removed = change.remove.filter((permission) => held.has(permission.id));
-  const before = roleData(role, await listPermissionNamesOfRoles(tx.scope, [role.id]));
-  await addRolePermissions(tx.scope, role.id, added.map((permission) => permission.id)); // prettier-ignore
-  await removeRolePermissions(tx.scope, role.id, removed.map((permission) => permission.id)); // prettier-ignore
+  const isNamed = Object.values(change).some((one) => one !== undefined);
+  const { added, removed } = linkDifferences(isNamed ? await listPermissionIdsOfRole(tx.scope, role.id) : [], change);
+  const names = await listPermissionNamesOfRoles(tx.scope, [role.id]);
+  if (added.length > 0) await addRolePermissions(tx.scope, role.id, added);
+  if (removed.length > 0) await removeRolePermissions(tx.scope, role.id, removed);
   const changed = await refuseDuplicates(duplicates, async () => updateRole(tx.scope, role.id, { ...input, updated_at: tx.clock.now() }));
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such role.' });
-  const after = roleData(changed, await listPermissionNamesOfRoles(tx.scope, [role.id]));
-  const previous_attributes = previousAttributes(before, after);
+  const isSame = added.length + removed.length === 0;
+  const after = roleData(changed, isSame ? names : await listPermissionNamesOfRoles(tx.scope, [role.id]));
+  const previous_attributes = previousAttributes(roleData(role, names), after);
   if (Object.keys(previous_attributes).length > 0) await emit(tx, 'role.updated', { ...after, previous_attributes });
   return changed;
 }

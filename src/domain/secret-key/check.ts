@@ -3,10 +3,10 @@ import { listPrimaryPrivateKeys } from '../../db/tables/sealed_columns.js';
 import { keyIdOf } from '../../lib/seal.js';
 import type { Deps } from '../context.js';
 
-type CheckDeps = Pick<Deps, 'knex' | 'sealer'>;
+type CheckDeps = Pick<Deps, 'db' | 'crypto'>;
 type Unopened = { readonly slug: string; readonly key_id: string | null };
 
-async function unopenedPrimaryKeys({ knex, sealer }: CheckDeps, defaultOnly: boolean): Promise<Unopened[]> {
+async function unopenedPrimaryKeys({ db: { knex }, crypto: { sealer } }: CheckDeps, defaultOnly: boolean): Promise<Unopened[]> {
   const primaries = await listPrimaryPrivateKeys(knex, { defaultOnly });
   return primaries.flatMap(({ slug, kid, private_sealed }) => {
     try {
@@ -31,7 +31,7 @@ export async function opensPrimaryKey(deps: CheckDeps): Promise<boolean> {
 export async function requirePrimaryKeys(deps: CheckDeps): Promise<void> {
   const [unopened] = await unopenedPrimaryKeys(deps, false);
   if (!unopened) return;
-  const names = unopened.key_id === null ? '' : ` It names the key ${unopened.key_id}; given are ${deps.sealer.key_ids.join(', ')}.`;
+  const names = unopened.key_id === null ? '' : ` It names the key ${unopened.key_id}; given are ${deps.crypto.sealer.key_ids.join(', ')}.`;
   throw new ConfigError([
     `SECRET_KEY does not open the signing key of environment ${unopened.slug}.${names} Set the SECRET_KEY that this database was used with ` +
       '(with the embedded one: the content of secret.key in DATA_DIR), or add that key to SECRET_KEY_PREVIOUS',

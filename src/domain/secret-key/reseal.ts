@@ -12,7 +12,7 @@ import { SealError, type Sealer } from '../../lib/seal.js';
 import type { Deps } from '../context.js';
 import { mayGoAt, unnamedKey } from './status.js';
 
-export type ResealDeps = Pick<Deps, 'knex' | 'sealer' | 'logger' | 'metrics' | 'clock'>;
+export type ResealDeps = Pick<Deps, 'db' | 'crypto' | 'logger' | 'metrics' | 'clock'>;
 
 /** State kept between passes, so that the same isn't logged and tried every half minute. */
 export type ResealMemory = {
@@ -47,7 +47,7 @@ type Walk = { resealed: number; lost: Map<string, number>; more: boolean };
 
 function renew(sealer: Sealer, row: StaleSealed, lost: Walk['lost']): (StaleSealed & { renewed: Buffer })[] {
   try {
-    return [{ ...row, renewed: sealer.seal(sealer.open(row.sealed, row.place), row.place) }];
+    return [{ ...row, renewed: sealer.seal(sealer.open(row.sealed, row.aad), row.aad) }];
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     const name = error.key_id ?? unnamedKey;
@@ -56,7 +56,12 @@ function renew(sealer: Sealer, row: StaleSealed, lost: Walk['lost']): (StaleSeal
   }
 }
 
-async function resealColumn({ knex, sealer }: ResealDeps, column: SealedColumn, walk: Walk, signal?: AbortSignal): Promise<void> {
+async function resealColumn(
+  { db: { knex }, crypto: { sealer } }: ResealDeps,
+  column: SealedColumn,
+  walk: Walk,
+  signal?: AbortSignal,
+): Promise<void> {
   let after: StaleSealed | null = null;
   for (let i = 0; i < maxBatchesPerColumn; i++) {
     if (signal?.aborted) return;
@@ -70,7 +75,7 @@ async function resealColumn({ knex, sealer }: ResealDeps, column: SealedColumn, 
 }
 
 /** Counts the values by key, stores the counts and logs keys that have none left. @returns how many values other keys have sealed */
-async function count({ knex, sealer, logger, metrics }: ResealDeps): Promise<number> {
+async function count({ db: { knex }, crypto: { sealer }, logger, metrics }: ResealDeps): Promise<number> {
   const counts = await countSealedByKey(knex);
   const emptied = await noteSealedCounts(knex, sealer.key_id, counts);
   for (const key of emptied) {
@@ -95,7 +100,9 @@ function unusedText(key: SecretKeyRow): string {
  * @returns whether there is more to do at once
  */
 export async function reseal(deps: ResealDeps, memory: ResealMemory, signal?: AbortSignal): Promise<boolean> {
-  const { knex, sealer, logger, clock } = deps;
+  const { logger, clock } = deps;
+  const { knex } = deps.db;
+  const { sealer } = deps.crypto;
   const walk: Walk = { resealed: 0, lost: new Map(), more: false };
   await tryAdvisoryLock(knex, 'reseal', async () => {
     const pending = await count(deps);

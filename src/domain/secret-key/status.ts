@@ -24,7 +24,7 @@ export function mayGoAt({ emptied_at, sealing_seen_at, created_at }: SecretKeyRo
 }
 
 /** All known keys: the sealing one first, then the earlier ones. */
-export async function secretKeyStatus({ knex }: Pick<Deps, 'knex'>): Promise<SecretKeyStatus[]> {
+export async function secretKeyStatus({ db: { knex } }: Pick<Deps, 'db'>): Promise<SecretKeyStatus[]> {
   const rows = await listSecretKeys(knex);
   return rows
     .map((row, index) => ({
@@ -52,7 +52,7 @@ export type SecretKeyProgress = {
 };
 
 /** Counts all sealed values; changes nothing. */
-export async function secretKeyProgress({ knex, sealer }: Pick<Deps, 'knex' | 'sealer'>): Promise<SecretKeyProgress> {
+export async function secretKeyProgress({ db: { knex }, crypto: { sealer } }: Pick<Deps, 'db' | 'crypto'>): Promise<SecretKeyProgress> {
   const counts = await countSealedByKey(knex);
   const holders = await listSecretKeyHolders(knex);
   return {

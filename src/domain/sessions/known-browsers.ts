@@ -1,5 +1,6 @@
 import type { UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
+import { randomToken } from '../../lib/random.js';
 import type { Context } from '../context.js';
 
 /**
@@ -14,6 +15,20 @@ export type Device = {
 
 /** How long an account knows a browser after a sign-in: 400 days, beyond which browsers keep no cookie (RFC 6265bis 5.5). */
 export const knownForSeconds = 400 * 86_400;
+
+/** When the user last signed in with the browser; null when its cookie doesn't name the user. */
+export function lastSignInWith(device: Device | null, user_id: string): Date | null {
+  const at = device?.users.find(([id]) => id === user_id)?.[1];
+  return at === undefined ? null : new Date(at);
+}
+
+const maxUsers = 5;
+
+/** What the cookie says once the user has signed in with the browser just now: the five latest users. A browser without one gets an id. */
+export function deviceAfter(device: Device | null, user_id: string, now: Date): Device {
+  const others = (device?.users ?? []).filter(([id]) => id !== user_id);
+  return { id: device?.id ?? randomToken(''), users: [[user_id, now.getTime()] as const, ...others].slice(0, maxUsers) };
+}
 
 /** Whether the account knows the browser. A new password makes all browsers unknown again, because any of them may have been an attacker's. */
 export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRow, 'id' | 'password_changed_at'>): boolean {

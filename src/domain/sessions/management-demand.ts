@@ -1,11 +1,11 @@
 import { findUser } from '../../db/tables/users.js';
 import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
-import type { Environment } from '../environments/environment.js';
-import type { AuthenticationClass } from './classes.js';
+import type { Environment } from '../environment.js';
+import type { AuthenticationClass } from '../proofs/classes.js';
 import { Refusal } from '../refusal.js';
 import { confirmationClass, isConfirmed } from './confirmation.js';
-import { lackOf } from './demand.js';
+import { unmetOf } from '../proofs/sign-in-requirement.js';
 
 /** The class of sign-in that people's writes through the Management API and the dashboard take; null: any. */
 export function managementClass({ management_required_acr, second_factor_policy }: Environment): AuthenticationClass | null {
@@ -27,7 +27,9 @@ function hasReached(ctx: Pick<Context, 'environment' | 'clock'>, actor: Actor, a
   if (actor.actor_kind !== 'user') return true;
   if (actor.proofs) return isConfirmed(ctx, actor.proofs, acr);
   if (!actor.signed_in) return false;
-  return lackOf({ acr, max_age: ctx.environment.confirmation_lifetime }, actor.signed_in.acr, actor.signed_in.at, ctx.clock.now()) === null;
+  return (
+    unmetOf({ acr, max_age: ctx.environment.confirmation_lifetime }, actor.signed_in.acr, actor.signed_in.at, ctx.clock.now()) === null
+  );
 }
 
 /**

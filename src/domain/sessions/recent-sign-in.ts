@@ -4,7 +4,7 @@ import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
 import { Refusal } from '../refusal.js';
 import { confirmationClass, confirmedAt } from './confirmation.js';
-import { proofsOf } from './proofs.js';
+import { proofsOf } from '../proofs/proofs.js';
 
 /** When the actor last proved who they are; null when unknown, as with a provider that doesn't send `auth_time`. */
 async function provenAt(tx: Context, actor: Actor): Promise<Date | null> {

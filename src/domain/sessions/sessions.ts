@@ -19,8 +19,10 @@ import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 import type { Context } from '../context.js';
-import { reachedBy } from './classes.js';
-import { proofsOf, withProofs, type Proof } from './proofs.js';
+import { emit, emitAll } from '../events/emit.js';
+import type { sessionEndReasons } from '../events/named-events.js';
+import { reachedBy } from '../proofs/classes.js';
+import { proofsOf, withProofs, type SessionProof } from '../proofs/proofs.js';
 
 /** The session that a browser presents, with its user. */
 export type BrowserSession = SessionWithUser;
@@ -58,10 +60,10 @@ export async function noteActivity(ctx: Context, session: BrowserSession): Promi
 /** Providers' clocks may differ from ours by this much. */
 export const providerSkewMs = 60_000;
 
-type Proven = Pick<SessionRow, 'authenticated_at' | 'auth_time_known' | 'provider_amr'>;
+type AuthenticationTime = Pick<SessionRow, 'authenticated_at' | 'auth_time_known' | 'provider_amr'>;
 
 /** Whether the person is known to have proven who they are at that moment (milliseconds) or later; a provider may be off by its clock. */
-export function isProvenSince(session: Proven, since: number): boolean {
+export function isProvenSince(session: AuthenticationTime, since: number): boolean {
   const skew = session.provider_amr === null ? 0 : providerSkewMs;
   return session.auth_time_known && session.authenticated_at.getTime() >= since - skew;
 }
@@ -72,15 +74,15 @@ export type ProviderSignIn = { readonly amr: string[]; readonly acr: string | nu
 /** What is known of a sign-in: how the person proved who they are, and what a provider says of it. */
 export type SignIn = {
   user_id: string;
-  proofs: readonly Proof[];
+  proofs: readonly SessionProof[];
   ip_address: string | null;
   user_agent: string | null;
   provider?: ProviderSignIn | null;
 };
 
 /** The proofs with what follows from them: the class that they reach (null: the lowest), the methods, and when the oldest proof of the class was given. */
-export function proofColumns(
-  proofs: readonly Proof[],
+function proofColumns(
+  proofs: readonly SessionProof[],
 ): Pick<SessionRow, 'proofs' | 'acr' | 'amr' | 'authenticated_at' | 'auth_time_known'> {
   const { acr, amr, auth_time, auth_time_known } = reachedBy(proofs);
   return { proofs: [...proofs], acr: acr === '1' ? null : acr, amr, authenticated_at: auth_time, auth_time_known };
@@ -102,6 +104,20 @@ function signInColumns(ctx: Context, input: SignIn, token: string): Omit<Browser
   };
 }
 
+const eventData = ({ id, user_id, device_client_id, created_at }: SessionRow) => ({
+  id,
+  user_id,
+  device_client_id,
+  created_at: created_at.toISOString(),
+});
+
+/** Tells webhooks of a session that has just begun: `session.created`. */
+export async function emitSessionCreated(tx: Context, session: SessionRow): Promise<void> {
+  const { acr, amr } = reachedBy(proofsOf(session));
+  const { ip_address, user_agent, expires_at } = session;
+  await emit(tx, 'session.created', { ...eventData(session), amr, acr, ip_address, user_agent, expires_at: expires_at.toISOString() });
+}
+
 /** A new session of a user who has just proven who it is; the token is for the cookie and known to nobody else. */
 export async function startSession(ctx: Context, input: SignIn): Promise<{ session: SessionRow; token: string }> {
   const token = randomToken('');
@@ -112,6 +128,7 @@ export async function startSession(ctx: Context, input: SignIn): Promise<{ sessi
     user_id: input.user_id,
     created_at: now,
   });
+  await emitSessionCreated(ctx, session);
   return { session, token };
 }
 
@@ -132,7 +149,7 @@ export async function signInAgain(ctx: Context, session_id: string, input: SignI
 export async function addProofs(
   tx: Context,
   session_id: string,
-  added: readonly Proof[],
+  added: readonly SessionProof[],
 ): Promise<{ session: SessionRow; token: string } | null> {
   const held = await lockSession(tx.scope, session_id);
   if (!held) return null;
@@ -160,14 +177,13 @@ export async function holdSession(tx: Context, { user_id, id }: Pick<BrowserSess
 
 /**
  * Ends sessions, and with each of them what was issued in it (unless `offline_access` was granted to something else than a device); their clients are told by
- * back-channel logout. Call it in a transaction.
+ * back-channel logout, webhooks by `session.revoked`. Call it in a transaction.
  * @returns the sessions that were live until now.
  */
 export async function endSessions(
   tx: Context,
   which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string },
-  reason:
-    'logout' | 'revoked' | 'replaced' | 'password_changed' | 'password_reset' | 'user_blocked' | 'authenticators_reset' | 'address_proven',
+  reason: (typeof sessionEndReasons)[number],
 ): Promise<SessionRow[]> {
   const ended = await revokeSessions(tx.scope, which, tx.clock.now(), reason);
   for (const session of ended) {
@@ -177,5 +193,11 @@ export async function endSessions(
   }
   const ids = ended.map((session) => session.id);
   if (ids.length > 0) await insertBackchannelLogouts(tx.scope, ids, tx.environment.issuer, tx.clock.now());
+  const revoked_at = tx.clock.now().toISOString();
+  await emitAll(
+    tx,
+    'session.revoked',
+    ended.map((session) => ({ ...eventData(session), reason, revoked_at })),
+  );
   return ended;
 }

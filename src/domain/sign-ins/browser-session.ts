@@ -1,65 +1,86 @@
-import type { SignInRow } from '../../db/tables/sign_ins.js';
+import { Duplicate } from '../../db/connection/failures.js';
 import { recordLogin, type UserRow } from '../../db/tables/users.js';
-import { recordSignIn } from '../audit/sign-in-trail.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
-import { reachedBy } from '../sessions/classes.js';
-import type { Device } from '../sessions/known-browsers.js';
-import type { Proof } from '../sessions/proofs.js';
+import { reachedBy } from '../proofs/classes.js';
+import type { SessionProof } from '../proofs/proofs.js';
+import { spendSingleUse, type SingleUse } from '../proofs/single-use.js';
+import { completeSignIn, SignInOver, type ProviderLink } from '../sessions/half-sign-ins.js';
+import { deviceAfter, type Device } from '../sessions/known-browsers.js';
+import { rememberBrowser } from '../sessions/remembered-browsers.js';
 import { endSessions, signInAgain, startSession, type BrowserSession, type ProviderSignIn } from '../sessions/sessions.js';
-import { completeSignIn, SignInOver } from './sign-ins.js';
+import { settleAccount } from './provider-account.js';
+import { recordSignIn } from './sign-in-trail.js';
 
 /** Somebody who has proven who they are, in as many steps as it took. */
 export type WholeSignIn = {
   /** As read when the proofs were judged: an address that is proven for the first time since then has ended what they rest on. */
   readonly user: Pick<UserRow, 'id' | 'email_verified'>;
-  readonly proofs: readonly Proof[];
+  readonly proofs: readonly SessionProof[];
   /** The hash of the password that was proven: changed meanwhile, it signs nobody in, since a reset ends what rests on the old one. */
   readonly proven_hash?: string | null;
   /** The half sign-in that is complete with it: of two requests that complete it, one signs in. */
-  readonly completes?: Pick<SignInRow, 'id'> | null;
-  /** What the provider says of the sign-in there, when the person came through one. */
+  readonly completes?: { readonly id: string } | null;
+  /** What the provider says of the sign-in there, when the person came through one, and the account there. */
   readonly provider?: ProviderSignIn | null;
-  /** What else happens in the transaction that makes the session; what it throws undoes the sign-in. */
-  readonly also?: ((tx: Context) => Promise<void>) | undefined;
+  readonly provider_account?: ProviderLink | null;
+  /** What the last proof uses up. */
+  readonly uses?: SingleUse | null;
 };
 
 /** The browser that somebody signs in with. */
 export type Browser = {
   /** Whoever is signed in there. */
   readonly session: BrowserSession | null;
-  /** What its device cookie says, and what it will say once the person is signed in. */
-  readonly known: Device | null;
-  readonly device: Device;
-  /** When this person last signed in with it, as far as it can prove that. */
-  readonly last_here: Date | null;
+  /** What its device cookie says. */
+  readonly device: Device | null;
+  /** The secret of its cookie, which challenges and mailed codes are bound to; empty without one. */
+  readonly secret: string;
+  /** The Host header, for passkeys. */
+  readonly host: string | undefined;
   readonly origin: Origin;
+  /** Whether it skips the second step from now on. */
+  readonly remember?: boolean;
 };
 
-/** Who is signed in, as the login has left them; the token is for the browser's cookie and known to nobody else. */
-export type SignedInUser = { readonly user: UserRow; readonly token: string };
+/** Who is signed in, as the login has left them; the token is for the browser's cookie and known to nobody else, `device` for its device cookie. */
+export type SignedInUser = { readonly outcome: 'signed_in'; readonly user: UserRow; readonly token: string; readonly device: Device };
 
 /**
  * Signs the user in, with a new token at every sign-in (session fixation): the same person's session goes on, somebody else's ends. It is what counts as a
- * login, in the session's transaction; a browser that is new to the account is told of by mail.
+ * login, in the session's transaction, with all that comes of it; a browser that is new to the account is told of by mail.
  * @throws {SignInOver}
+ * @throws {ProofSpent}
+ * @throws {PageError} 409 `sso_account_exists` when the account at the provider was linked to somebody else meanwhile
  */
-export async function openBrowserSession(ctx: Context, whole: WholeSignIn, { session, last_here, origin }: Browser): Promise<SignedInUser> {
-  const { user: claimant, proofs, proven_hash = null, completes = null, provider = null, also } = whole;
+export async function openBrowserSession(ctx: Context, whole: WholeSignIn, browser: Browser): Promise<SignedInUser> {
+  const { user: claimant, proofs, proven_hash = null, completes = null, provider = null, provider_account = null, uses = null } = whole;
+  const { session, origin, remember = false } = browser;
   const { id: user_id } = claimant;
   const { amr } = reachedBy(proofs);
+  const device = deviceAfter(browser.device, user_id, ctx.clock.now());
   const input = { user_id, proofs, provider, ip_address: origin.ip_address, user_agent: origin.user_agent };
-  return transaction(ctx, async (tx) => {
-    const user = await recordLogin(tx.scope, { ...claimant, proven_hash }, tx.clock.now());
-    if (!user) throw new SignInOver('overtaken');
+  const open = async (tx: Context): Promise<SignedInUser> => {
+    const counted = await recordLogin(tx.scope, { ...claimant, proven_hash }, tx.clock.now());
+    if (!counted) throw new SignInOver('overtaken');
+    await spendSingleUse(tx, uses);
     if (completes !== null && !(await completeSignIn(tx, completes))) throw new SignInOver('expired');
-    await also?.(tx);
+    const settled = provider_account && (await settleAccount(tx, counted, provider_account, origin));
+    // Whoever proved a password first signs in without the account at the provider.
+    if (provider_account && !settled && proofs.some(({ method }) => method === 'provider')) throw new SignInOver('overtaken');
+    const user = settled ?? counted;
+    if (remember) await rememberBrowser(tx, device, user_id, origin);
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, input));
-    // What happens beside may change the user.
-    const current = also ? null : user;
-    await recordSignIn(tx, { user_id, user: current, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
-    return { user, token: opened.token };
+    const connection_id = provider_account?.account.connection_id ?? null;
+    const signedIn = { user, session_id: opened.session.id, amr, proofs, connection_id };
+    await recordSignIn(tx, { ...signedIn, renewed: renewed !== null, device: browser.device, origin });
+    return { outcome: 'signed_in', user, token: opened.token, device };
+  };
+  return transaction(ctx, open).catch((error: unknown) => {
+    if (!(error instanceof Duplicate)) throw error;
+    // The account at the provider was linked at the same moment: the second time it is found.
+    return transaction(ctx, open);
   });
 }

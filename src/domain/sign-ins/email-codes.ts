@@ -1,5 +1,5 @@
 import { consumePasscode, findBoundPasscode, findPasscode, renewPasscode, type PasscodeRow } from '../../db/tables/passcodes.js';
-import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
+import { findUser, findUserByEmailKey, lockUser, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { isUuid } from '../../lib/random.js';
@@ -8,20 +8,21 @@ import { transaction, type Context } from '../context.js';
 import { emitUserUpdated } from '../events/users.js';
 import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
-import { mailElsewhere } from '../passwords/reset.js';
-import { mintCode, startPasscode, tryCode, type CodeVerdict } from '../registration/passcodes.js';
+import { mailElsewhere } from '../credentials/password-reset.js';
+import { mintCode, startPasscode, tryCode, type CodeVerdict } from '../passcodes/passcodes.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
-import { proofNow, type Proof } from '../sessions/proofs.js';
+import { proofNow, type SessionProof } from '../proofs/proofs.js';
+import type { SingleUse } from '../proofs/single-use.js';
 import { proveAddress } from '../users/address-proof.js';
+import { isSession, type CurrentSignIn } from './current.js';
 
 /** Seconds between two mails for the same sign-in. */
-export const emailCodePause = 60;
+const emailCodePause = 60;
 const mailsPerSignIn = 5;
 
 const browserDigest = (browser: string) => digest(`sign_in ${browser}`);
-/** What a code of the second step is bound to: a half sign-in, or a session that is being confirmed. */
-export type CodeBound = { readonly id: string } | { readonly session_id: string };
-const boundDigest = (bound: CodeBound) => digest('id' in bound ? `sign_in ${bound.id}` : `session ${bound.session_id}`);
+/** What a code of the second step is bound to. */
+const currentDigest = (current: CurrentSignIn) => digest(`${isSession(current) ? 'session' : 'sign_in'} ${current.id}`);
 
 /** A code under way: `sign_in_id` names it, and is worth nothing without the mail and this browser. Seconds. */
 export type StartedEmailSignIn = { readonly sign_in_id: string; readonly expires_in: number; readonly resend_after: number };
@@ -60,41 +61,56 @@ export async function startEmailSignIn(ctx: Context, address: EmailAddress, brow
   });
 }
 
+type Outcome<T extends string> = { readonly outcome: T };
+
 /** The result of a first step by mail. `expired`: no such code, spent, out of tries, past its time, or of another browser. */
 export type EmailSignInVerdict =
-  | { readonly outcome: 'proven'; readonly user: UserRow; readonly proof: Proof }
-  | { readonly outcome: 'blocked' }
+  | { readonly outcome: 'proven'; readonly user: UserRow; readonly proof: SessionProof; readonly uses: SingleUse<Outcome<'expired'>> }
+  | Outcome<'blocked'>
   | Exclude<CodeVerdict, { outcome: 'right' }>;
 
-/** Tries the code of a first step, in the browser that asked for it, and spends it. The address is proven by it. */
-export async function proveEmailSignIn(
+/** What a right code uses up: its passcode. */
+const passcodeUse =
+  (passcode: PasscodeRow): SingleUse['spend'] =>
+  async (tx) =>
+    (await consumePasscode(tx.scope, passcode, tx.clock.now())) !== null;
+
+/** Tries the code of a first step, in the browser that asked for it. The address is proven by it. */
+export async function judgeEmailSignIn(
   ctx: Context,
   input: { sign_in_id: string; code: string; browser: string; origin: Origin },
 ): Promise<EmailSignInVerdict> {
   const { sign_in_id: id, browser, origin } = input;
-  const asked = isUuid(id) ? await findPasscode(ctx.scope, 'sign_in', id) : null;
-  if (!asked?.bound_digest?.equals(browserDigest(browser))) return { outcome: 'expired' };
+  const sent = isUuid(id) ? await findPasscode(ctx.scope, 'sign_in', id) : null;
+  if (!sent?.bound_digest?.equals(browserDigest(browser))) return { outcome: 'expired' };
   const verdict = await tryCode(ctx, 'sign_in', id, input.code);
-  const target = { target_type: 'user', target_id: asked.user_id };
+  const target = { target_type: 'user', target_id: sent.user_id };
   if (verdict.outcome === 'wrong') noteSecurityEvent(ctx, 'login.failed', { target, origin, reason: 'invalid_code' });
   if (verdict.outcome !== 'right') return verdict;
   const { passcode } = verdict;
   const user = passcode.user_id === null ? null : await findUser(ctx.scope, passcode.user_id);
   if (!user || user.email_key !== passcode.email_key || (await requiredConnectionFor(ctx, user.email)) !== null)
     return { outcome: 'expired' };
-  if (!(await consumePasscode(ctx.scope, passcode, ctx.clock.now()))) return { outcome: 'expired' };
-  if (user.status !== 'active') return { outcome: 'blocked' };
+  if (user.status !== 'active') {
+    noteSecurityEvent(ctx, 'login.failed', { target, origin, reason: 'account_blocked' });
+    return { outcome: 'blocked' };
+  }
   const proven = await provenAddress(ctx, user, origin);
   if (!proven) return { outcome: 'expired' };
-  return { outcome: 'proven', user: proven, proof: proofNow('email', ctx.clock.now()) };
+  const uses = { spend: passcodeUse(passcode), refuse: async () => ({ outcome: 'expired' }) as const };
+  return { outcome: 'proven', user: proven, proof: proofNow('email', ctx.clock.now()), uses };
 }
 
-/** Notes that the address is the user's: the code came by it. Null when it is another one by now. */
+/** Notes that the address is the user's, whatever comes of the sign-in: the code came by it. Null when it is another one by now. */
 async function provenAddress(ctx: Context, user: UserRow, origin: Origin): Promise<UserRow | null> {
   if (user.email_verified) return user;
   return transaction(ctx, async (tx) => {
-    const changed = await proveAddress(tx, user, { administrator: null, origin }, { updated_at: tx.clock.now() });
-    if (changed) await emitUserUpdated(tx, user, changed, ['email_verified']);
+    const held = await lockUser(tx.scope, user.id);
+    if (held?.email_key !== user.email_key) return null;
+    // The same code in another request came first.
+    if (held.email_verified) return held;
+    const changed = await proveAddress(tx, held, { administrator: null, origin }, { updated_at: tx.clock.now() });
+    if (changed) await emitUserUpdated(tx, held, changed, ['email_verified']);
     return changed;
   });
 }
@@ -106,7 +122,7 @@ async function provenAddress(ctx: Context, user: UserRow, origin: Origin): Promi
 export function mayUseEmail(
   { environment }: Pick<Context, 'environment'>,
   user: Pick<UserRow, 'email_verified' | 'password_set_by_mail'>,
-  proofs: readonly Proof[],
+  proofs: readonly SessionProof[],
 ): boolean {
   if (!environment.email_second_factor_enabled || !user.email_verified || user.password_set_by_mail) return false;
   return !proofs.some(({ method }) => method === 'email');
@@ -118,10 +134,15 @@ export type SecondStepCodeOutcome =
   | { readonly outcome: 'too_soon'; readonly retry_after: number };
 
 /** Mails a code as the second step, once a minute; the earlier one is worthless from then on. Ask {@link mayUseEmail} before. */
-export async function sendSecondStepCode(ctx: Context, user: UserRow, bound: CodeBound, origin: Origin): Promise<SecondStepCodeOutcome> {
+export async function sendSecondStepCode(
+  ctx: Context,
+  user: UserRow,
+  current: CurrentSignIn,
+  origin: Origin,
+): Promise<SecondStepCodeOutcome> {
   const now = ctx.clock.now();
   const expires_in = ctx.environment.otp_lifetime;
-  const bound_digest = boundDigest(bound);
+  const bound_digest = currentDigest(current);
   const which = { purpose: 'second_step', user_id: user.id, bound_digest } as const;
   const earlier = await findBoundPasscode(ctx.scope, which, now);
   return transaction(ctx, async (tx): Promise<SecondStepCodeOutcome> => {
@@ -156,11 +177,10 @@ async function sendAnother(tx: Context, earlier: PasscodeRow, lifetime: number):
   return renewed && code;
 }
 
-/** Tries the code of a second step and spends it. */
-export async function proveSecondStepCode(ctx: Context, user_id: string, bound: CodeBound, code: string): Promise<boolean> {
-  const now = ctx.clock.now();
-  const which = { purpose: 'second_step', user_id, bound_digest: boundDigest(bound) } as const;
-  const sent = await findBoundPasscode(ctx.scope, which, now);
+/** Tries the code of a second step: what it uses up, or null for a wrong one. */
+export async function secondStepCodeUse(ctx: Context, current: CurrentSignIn, code: string): Promise<SingleUse['spend'] | null> {
+  const which = { purpose: 'second_step', user_id: current.user_id, bound_digest: currentDigest(current) } as const;
+  const sent = await findBoundPasscode(ctx.scope, which, ctx.clock.now());
   const verdict = sent && (await tryCode(ctx, 'second_step', sent.id, code));
-  return verdict?.outcome === 'right' && (await consumePasscode(ctx.scope, verdict.passcode, now)) !== null;
+  return verdict?.outcome === 'right' ? passcodeUse(verdict.passcode) : null;
 }

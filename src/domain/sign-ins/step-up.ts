@@ -1,15 +1,15 @@
 import type { Context } from '../context.js';
 import { enrollableKinds } from '../authenticators/enrollable.js';
-import { reaches, type AuthenticationClass } from '../sessions/classes.js';
-import { proofNow, passkeyProof, withProofs, type Proof } from '../sessions/proofs.js';
-import { hasFactor, type FactorState } from './next-step.js';
+import { reaches, type AuthenticationClass } from '../proofs/classes.js';
+import { proofNow, passkeyProof, withProofs, type SessionProof } from '../proofs/proofs.js';
+import { hasFactor, type FactorState } from '../authenticators/next-step.js';
 
 /** What may be added to what is proven, to reach a class. */
 const stepUpMethods = ['passkey', 'totp', 'recovery_code'] as const;
 type StepUpMethod = (typeof stepUpMethods)[number];
 
 /** Whether the proofs reach the class once one by this method comes to them; of a passkey, when it verifies its user. */
-function reachesWith(proofs: readonly Proof[], method: StepUpMethod, demanded: AuthenticationClass, now: Date): boolean {
+function reachesWith(proofs: readonly SessionProof[], method: StepUpMethod, demanded: AuthenticationClass, now: Date): boolean {
   const added = method === 'passkey' ? passkeyProof(now, '', true) : proofNow(method, now, '');
   return reaches(withProofs(proofs, [added]), demanded);
 }
@@ -20,10 +20,10 @@ function reachesWith(proofs: readonly Proof[], method: StepUpMethod, demanded: A
  */
 export type StepUp = 'none' | 'verify' | 'sign_in' | 'enroll' | 'never';
 
-type Asking = {
+type StepUpState = {
   readonly ctx: Context;
   readonly user: FactorState;
-  readonly proofs: readonly Proof[];
+  readonly proofs: readonly SessionProof[];
   /** The person has just signed in as a whole: once more would change nothing. */
   readonly fresh: boolean;
 };
@@ -34,7 +34,7 @@ function methodsOf({ authenticator_kinds: kinds }: FactorState): StepUpMethod[] 
   return stepUpMethods.filter((method) => kinds.includes(kindOf[method]));
 }
 
-function wayTo({ ctx, user, proofs, fresh }: Asking, demanded: AuthenticationClass): StepUp {
+function wayTo({ ctx, user, proofs, fresh }: StepUpState, demanded: AuthenticationClass): StepUp {
   const now = ctx.clock.now();
   const leads = (method: StepUpMethod) => reachesWith(proofs, method, demanded, now);
   if (reaches(proofs, demanded)) return 'none';
@@ -53,10 +53,10 @@ const ease: readonly StepUp[] = ['none', 'verify', 'sign_in', 'enroll', 'never']
  * @throws {Error} where none is named
  */
 export function stepUpTo(
-  asking: Asking,
+  state: StepUpState,
   demanded: readonly AuthenticationClass[],
 ): { readonly way: StepUp; readonly acr: AuthenticationClass } {
-  const ways = demanded.map((acr) => ({ way: wayTo(asking, acr), acr }));
+  const ways = demanded.map((acr) => ({ way: wayTo(state, acr), acr }));
   const [best] = ease.flatMap((way) => ways.filter((one) => one.way === way));
   if (!best) throw new Error('no class is demanded');
   return best;
@@ -64,11 +64,11 @@ export function stepUpTo(
 
 /** Of the classes that a client wishes for, in its order: the first that is reached, or that the person has the factors for; null for none. */
 export function wishedStep(
-  asking: Asking,
+  state: StepUpState,
   wished: readonly AuthenticationClass[],
 ): { readonly way: 'none' | 'verify'; readonly acr: AuthenticationClass } | null {
   for (const acr of wished) {
-    const way = wayTo(asking, acr);
+    const way = wayTo(state, acr);
     if (way === 'none' || way === 'verify') return { way, acr };
   }
   return null;

@@ -14,15 +14,15 @@ const always: SigningAlgorithm = 'RS256';
 
 /** Keys for those algorithms of `wanted` that `present` lacks: made outside of any transaction. */
 export const generateKeysFor = (
-  ctx: Pick<Context, 'sealer' | 'newKeyPair'>,
-  wanted: readonly SigningAlgorithm[] | undefined,
+  ctx: Pick<Context, 'crypto'>,
+  requested: readonly SigningAlgorithm[] | undefined,
   present: readonly SigningAlgorithm[],
 ): Promise<NewSigningKey[]> =>
-  Promise.all((wanted ?? []).filter((algorithm) => !present.includes(algorithm)).map((algorithm) => generateSigningKey(ctx, algorithm)));
+  Promise.all((requested ?? []).filter((algorithm) => !present.includes(algorithm)).map((algorithm) => generateSigningKey(ctx, algorithm)));
 
 /** What speaks against the list of an environment. */
-export const signingAlgorithmProblems = (wanted: readonly SigningAlgorithm[] | undefined): Problem[] =>
-  wanted === undefined || wanted.includes(always)
+export const signingAlgorithmProblems = (requested: readonly SigningAlgorithm[] | undefined): Problem[] =>
+  requested === undefined || requested.includes(always)
     ? []
     : [
         {

@@ -32,14 +32,14 @@ export async function publishNextKey(tx: Context, key: NewSigningKey): Promise<S
   }
 }
 
-/** So many keys of one algorithm are published at once: whoever verifies tokens fetches all of them, and some libraries read no more than 50 KiB. */
+/** The most keys of one algorithm that are published at once: whoever verifies tokens fetches all of them, and some libraries read no more than 50 KiB. */
 const maxPublishedKeys = 10;
 
 /**
  * Refuses to add to a set of keys that is long already, so that nobody rotates until others can't read it. The service's own rotation isn't held to it.
  * @throws {Refusal} 409
  */
-export async function requireRoomForKey(tx: Context, algorithm: SigningAlgorithm): Promise<void> {
+export async function requireKeyCapacity(tx: Context, algorithm: SigningAlgorithm): Promise<void> {
   const published = (await listPublishedSigningKeys(tx.scope)).filter((key) => key.algorithm === algorithm);
   if (published.length < maxPublishedKeys) return;
   const detail = `${published.length} ${algorithm} keys are published already: wait until previous ones are retired, or deactivate those that signed nothing that is still good.`;

@@ -4,13 +4,12 @@ import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { listPublishedSigningKeys, type SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { remembered, type Context } from '../context.js';
 import type { PublicEntry } from '../cache/cache.js';
-import type { Environment } from '../environments/environment.js';
+import type { Environment } from '../environment.js';
 import { publicMaxAgeMs } from '../environments/environments.js';
 
 /** A published key, imported once and kept as a KeyObject. Its algorithm alone verifies with it (RFC 8725 3.1). */
 export type ImportedKey = Pick<SigningKeyRow, 'kid' | 'status' | 'algorithm'> & { readonly publicKey: KeyObject };
 
-/** The key that signs with an algorithm. */
 export type Signer = Pick<SigningKeyRow, 'kid' | 'algorithm'> & { readonly privateKey: KeyObject };
 
 /** The keys of an environment: one of each algorithm that signs, and all that verify. */
@@ -21,20 +20,19 @@ export type KeyRing = {
   readonly jwks: string;
 };
 
-/** A key that isn't stored yet. */
 export type NewSigningKey = Pick<SigningKeyRow, 'kid' | 'algorithm' | 'public_jwk' | 'private_sealed'>;
 
 /** A new key pair; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
-export async function generateSigningKey(ctx: Pick<Context, 'sealer' | 'newKeyPair'>, algorithm: SigningAlgorithm): Promise<NewSigningKey> {
-  const { publicKey, privateKey } = await ctx.newKeyPair(algorithm);
+export async function generateSigningKey(ctx: Pick<Context, 'crypto'>, algorithm: SigningAlgorithm): Promise<NewSigningKey> {
+  const { publicKey, privateKey } = await ctx.crypto.newKeyPair(algorithm);
   const jwk = publicKey.export({ format: 'jwk' }) as JWK;
   const kid = await calculateJwkThumbprint(jwk);
-  const private_sealed = ctx.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' })), `signing_keys/${kid}`);
+  const private_sealed = ctx.crypto.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' })), `signing_keys/${kid}`);
   return { kid, algorithm, public_jwk: { ...jwk, kid, use: 'sig', alg: algorithm }, private_sealed };
 }
 
 function signerOf(ctx: Context, { kid, algorithm, private_sealed }: SigningKeyRow): Signer {
-  const privateJwk = JSON.parse(ctx.sealer.open(private_sealed, `signing_keys/${kid}`)) as JWK;
+  const privateJwk = JSON.parse(ctx.crypto.sealer.open(private_sealed, `signing_keys/${kid}`)) as JWK;
   return { kid, algorithm, privateKey: createPrivateKey({ key: privateJwk as never, format: 'jwk' }) };
 }
 

@@ -80,5 +80,5 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
 export async function accessTokenValue(ctx: Context, content: AccessTokenContent): Promise<string> {
   if (content.format === 'opaque') return content.seed.value;
   requireTime(ctx);
-  return signJwt(await signerFor(ctx, content.algorithm), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
+  return signJwt(ctx, await signerFor(ctx, content.algorithm), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
 }

@@ -1,4 +1,4 @@
-import type { ClaimMapping, ClaimPlace } from '../../db/tables/clients.js';
+import type { ClaimMapping, ClaimTarget } from '../../db/tables/clients.js';
 import { findUserClaims, type UserWithRoles } from '../../db/tables/user_claims.js';
 import type { Scope } from '../../db/scope.js';
 import { named } from '../../lib/named.js';
@@ -15,13 +15,13 @@ import {
   type Client,
 } from '../clients/clients.js';
 import type { Context } from '../context.js';
-import { usedBefore, type Proof, type ProofRefusal } from '../dpop/proof.js';
-import { accessTokenMappedClaims, drawsOnUser } from './claim-mappings.js';
+import { usedBefore, type DpopProof, type ProofRefusal } from '../dpop/proof.js';
+import { accessTokenMappedClaims, drawsOnUser } from '../claims/claim-mappings.js';
 import { isOfRecord, issuedAt, withoutEarlierNames } from './of-record.js';
-import { isOpenidScope } from './scopes.js';
+import { isOpenidScope } from '../claims/scopes.js';
 import { shownPermissions, withoutUnheld } from './target.js';
 import { expiredAt, whyUnknown } from './unusable-token.js';
-import { isOwnAudience, lookUpToken, texts, type Found, type TokenContent } from './token-look-up.js';
+import { isOwnAudience, lookUpToken, texts, type FoundToken, type TokenContent } from './token-look-up.js';
 
 /** An access token that is good right now. */
 export type ActiveToken = TokenContent & { readonly client: Client };
@@ -32,22 +32,27 @@ const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 export type InactiveToken = { readonly inactive: string };
 
 /** Why a token that was found is not good by itself; null when it is. */
-function fault(ctx: Context, { claims, standing }: Found): string | null {
+function invalidReason(ctx: Context, { claims, status }: FoundToken): string | null {
   if (claims.expires_at <= ctx.clock.now()) return expiredAt(seconds(claims.expires_at));
-  if (standing.revoked) return 'the access token was revoked';
-  if (claims.user_id !== null && standing.user_status !== 'active') return 'the person of the access token is gone or blocked';
-  if (standing.session_revoked_at === null) return null;
+  if (status.revoked) return 'the access token was revoked';
+  if (claims.user_id !== null && status.user_status !== 'active') return 'the person of the access token is gone or blocked';
+  if (status.session_revoked_at === null) return null;
   const outlivesSession = claims.scope.split(' ').includes('offline_access');
   return outlivesSession ? null : 'the session of the access token has ended';
 }
 
 /** What a token still gives at its API resource. */
-type Force = { readonly scope: string; readonly resource: ApiResource | null; readonly permissions: readonly string[] | null };
+type EffectiveScope = { readonly scope: string; readonly resource: ApiResource | null; readonly permissions: readonly string[] | null };
 
-async function ownForce(ctx: Context, client: Client, resource: ApiResource, asked: readonly string[]): Promise<Force | null> {
+async function ownEffectiveScope(
+  ctx: Context,
+  client: Client,
+  resource: ApiResource,
+  scopes: readonly string[],
+): Promise<EffectiveScope | null> {
   const grant = letsIn(client, resource) ? await clientGrantOf(ctx, client.id, resource, 'client') : null;
-  const kept = grant && asked.filter((word) => grant.scopes.includes(word) && resource.permissions.includes(word));
-  return kept && { scope: formatScope(kept), resource, permissions: kept };
+  const granted = grant && scopes.filter((word) => grant.scopes.includes(word) && resource.permissions.includes(word));
+  return granted && { scope: formatScope(granted), resource, permissions: granted };
 }
 
 /** What an exchanged token may still have: its client's policy may have been withdrawn. */
@@ -57,17 +62,17 @@ async function exchangedScopes(ctx: Context, client: Client, resource: ApiResour
 }
 
 /** `held` null: nobody asked what the person holds, and what is withdrawn there is the caller's to find. */
-async function forceForPerson(
+async function effectiveScopeForPerson(
   ctx: Context,
   client: Client,
   resource: ApiResource,
-  asked: readonly string[],
+  scopes: readonly string[],
   { held, exchanged }: { readonly held: readonly string[] | null; readonly exchanged: boolean },
-): Promise<Force | null> {
+): Promise<EffectiveScope | null> {
   const askable = exchanged ? await exchangedScopes(ctx, client, resource) : await askableScopes(ctx, client, resource);
   if (!askable) return null;
   const known = (word: string) => resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
-  const allowed = withoutUnaskable(resource, askable, asked.filter(known)); // prettier-ignore
+  const allowed = withoutUnaskable(resource, askable, scopes.filter(known)); // prettier-ignore
   const scope = formatScope(held === null ? allowed : withoutUnheld(resource, held, allowed));
   return { scope, resource, permissions: held && shownPermissions(client, { resource, askable, exchanged }, scope, held) };
 }
@@ -77,20 +82,20 @@ async function forceForPerson(
  * where the resource demands one) and the resource itself may have been withdrawn since (specification 5.12.1); another resource of the same
  * identifier, made later, is not the token's. Null when that leaves nothing.
  */
-async function forceOf(ctx: Context, client: Client, { claims, permissions }: Found): Promise<Force | null> {
+async function effectiveScopeOf(ctx: Context, client: Client, { claims, permissions }: FoundToken): Promise<EffectiveScope | null> {
   const { audience, scope, user_id, issued_at, exchanged } = claims;
   if (isOwnAudience(ctx, audience)) return { scope, resource: null, permissions: null };
   const resource = await apiResourceOf(ctx, audience);
   if (!resource || seconds(resource.created_at) > seconds(issued_at)) return null;
   const issued = issuedAt(claims);
   if (!isOfRecord(resource, issued)) return null;
-  const said = scope.split(' ').filter((word) => word !== '');
-  const asked = withoutEarlierNames(resource, said, issued);
-  const force =
+  const stated = scope.split(' ').filter((word) => word !== '');
+  const current = withoutEarlierNames(resource, stated, issued);
+  const effective =
     user_id === null
-      ? await ownForce(ctx, client, resource, asked)
-      : await forceForPerson(ctx, client, resource, asked, { held: permissions, exchanged });
-  return force && (force.scope === '' && said.length > 0 ? null : force);
+      ? await ownEffectiveScope(ctx, client, resource, current)
+      : await effectiveScopeForPerson(ctx, client, resource, current, { held: permissions, exchanged });
+  return effective && (effective.scope === '' && stated.length > 0 ? null : effective);
 }
 
 /** Named one by one, in the order of the type: copying an object of any shape takes V8 thirty times as long. */
@@ -117,20 +122,20 @@ const activeToken = (content: TokenContent, scope: string, client: Client): Acti
   client,
 });
 
-type Activated = { readonly token: ActiveToken; readonly force: Force };
+type Activated = { readonly token: ActiveToken; readonly effective: EffectiveScope };
 
 /** The token, if it and all that it hangs on are good right now. */
-export async function activate(ctx: Context, found: Found): Promise<Activated | InactiveToken> {
-  const wrong = fault(ctx, found);
+export async function activate(ctx: Context, found: FoundToken): Promise<Activated | InactiveToken> {
+  const wrong = invalidReason(ctx, found);
   if (wrong !== null) return { inactive: wrong };
   const { claims } = found;
   const client = await enabledClient(ctx, claims.client_id);
   if (!client) return { inactive: 'the client of the access token is gone or disabled' };
   if (client.tokens_not_before !== null && !isOfRecord(client, issuedAt(claims)))
     return { inactive: 'the tokens of the client that were issued by then were revoked' };
-  const force = await forceOf(ctx, client, found);
-  if (!force) return { inactive: 'what the access token allowed at its API resource has been withdrawn' };
-  return { token: activeToken(claims, force.scope, client), force };
+  const effective = await effectiveScopeOf(ctx, client, found);
+  if (!effective) return { inactive: 'what the access token allowed at its API resource has been withdrawn' };
+  return { token: activeToken(claims, effective.scope, client), effective };
 }
 
 /**
@@ -153,18 +158,18 @@ export type TokenWithUser = {
 };
 
 /** Of a JWT's permissions those that are still held; of an opaque token's, which stand nowhere, all that are held. */
-function permissionsLeft({ force }: Activated, { payload, claims }: Found): readonly string[] | null {
+function permissionsLeft({ effective }: Activated, { payload, claims }: FoundToken): readonly string[] | null {
   const words = payload && texts(payload['permissions']);
-  const said = words && force.resource ? withoutEarlierNames(force.resource, words, issuedAt(claims)) : words;
-  return force.permissions && (said === null ? force.permissions : force.permissions.filter((name) => said.includes(name)));
+  const stated = words && effective.resource ? withoutEarlierNames(effective.resource, words, issuedAt(claims)) : words;
+  return effective.permissions && (stated === null ? effective.permissions : effective.permissions.filter((name) => stated.includes(name)));
 }
 
 /** The person of a good token as mappings see them: looked up only where one draws on them. */
-const mappedUser = async (scope: Scope, { user_id }: ActiveToken, mappings: readonly ClaimMapping[], place: ClaimPlace) =>
-  user_id !== null && drawsOnUser(mappings, [place]) ? findUserClaims(scope, user_id) : null;
+const mappedUser = async (scope: Scope, { user_id }: ActiveToken, mappings: readonly ClaimMapping[], target: ClaimTarget) =>
+  user_id !== null && drawsOnUser(mappings, [target]) ? findUserClaims(scope, user_id) : null;
 
 /** What is wrong with how a token was presented: bound to a key as bearer token, or the other way round (RFC 9449 7.1), or with another key's proof. */
-function misPresented({ claims, first_use }: Found, proof: Proof | null): InactiveToken | ProofRefusal | null {
+function misPresented({ claims, first_use }: FoundToken, proof: DpopProof | null): InactiveToken | ProofRefusal | null {
   if (proof === null)
     return claims.jkt === null ? null : { inactive: 'the access token is bound to a key: send it with Authorization: DPoP and a proof' };
   if (claims.jkt === null) return { inactive: 'the access token is bound to no key: send it with Authorization: Bearer' };
@@ -180,7 +185,7 @@ function misPresented({ claims, first_use }: Found, proof: Proof | null): Inacti
 export async function findActiveTokenWithUser(
   ctx: Context,
   token: string,
-  proof: Proof | null,
+  proof: DpopProof | null,
 ): Promise<TokenWithUser | InactiveToken | ProofRefusal> {
   const stored = proof?.use ? { use: proof.use, jkt: proof.jkt } : null;
   const found = await lookUpToken(ctx, ctx.scope, token, 'user', stored);
@@ -198,8 +203,8 @@ export async function findActiveTokenWithUser(
 export type DescribedToken = Omit<TokenWithUser, 'user'> & { readonly mapped: Readonly<Record<string, unknown>> };
 
 /** Mapped claims of a JWT: those that it bears under names that are mapped. */
-function mappedInJwt({ token, force }: Activated, payload: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const names = [...token.client.claim_mappings, ...(force.resource?.claim_mappings ?? [])].map(({ claim }) => claim);
+function mappedInJwt({ token, effective }: Activated, payload: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const names = [...token.client.claim_mappings, ...(effective.resource?.claim_mappings ?? [])].map(({ claim }) => claim);
   return Object.fromEntries(names.filter((name) => Object.hasOwn(payload, name)).map((name) => [name, payload[name]]));
 }
 
@@ -214,7 +219,7 @@ export async function describeActiveToken(ctx: Context, token: string, scope: Sc
   if ('inactive' in active) return active;
   const permissions = permissionsLeft(active, found);
   const { client } = active.token;
-  const { resource } = active.force;
+  const { resource } = active.effective;
   if (client.claim_mappings.length === 0 && !resource?.claim_mappings.length) return { token: active.token, permissions, mapped: named() };
   if (found.payload) return { token: active.token, permissions, mapped: mappedInJwt(active, found.payload) };
   const user = await mappedUser(scope, active.token, [...client.claim_mappings, ...(resource?.claim_mappings ?? [])], 'access_token');

@@ -1,8 +1,8 @@
 import type { Client } from '../clients/clients.js';
 import type { Context } from '../context.js';
 import { activate, type ActiveToken, type InactiveToken } from './active-token.js';
-import { isOwnAudience, lookUpTokens, type Found } from './token-look-up.js';
-import { quoted, whyUnknown } from './unusable-token.js';
+import { isOwnAudience, lookUpTokens, type FoundToken } from './token-look-up.js';
+import { quotedValue, whyUnknown } from './unusable-token.js';
 
 /** A good access token that the client may bring to an exchange (RFC 8693 2.1). */
 export type ExchangeableToken = {
@@ -22,7 +22,7 @@ async function judged(
   ctx: Context,
   client: Client,
   presented: string,
-  found: Found | null,
+  found: FoundToken | null,
   audiences: readonly string[],
 ): Promise<ExchangeableToken | InactiveToken> {
   if (!found) return { inactive: await whyUnknown(ctx, presented) };
@@ -31,7 +31,7 @@ async function judged(
   const { token } = active;
   if (!isBringable(ctx, client, audiences, token))
     return {
-      inactive: `this token was issued to another client for ${quoted(token.audience)}, which the policy of the grant does not name`,
+      inactive: `this token was issued to another client for ${quotedValue(token.audience)}, which the policy of the grant does not name`,
     };
   const { scope, session_id } = found.claims;
   return { token, session_id: scope.split(' ').includes('offline_access') ? null : session_id };

@@ -1,10 +1,10 @@
 import type { Client } from '../clients/clients.js';
-import { acceptedIssuers } from '../environments/environment.js';
+import { acceptedIssuers } from '../environment.js';
 import { requireTime, type Context } from '../context.js';
 import { halfHash } from '../../lib/half-hash.js';
 import { tokenHashOf } from '../../lib/signing-algorithm.js';
-import { drawsOnUser, mappedClaims, type ClaimFacts } from './claim-mappings.js';
-import { claimsOf } from './claims.js';
+import { drawsOnUser, mappedClaims, type ClaimFacts } from '../claims/claim-mappings.js';
+import { claimsOf } from '../claims/claims.js';
 import { keyRing, signerFor } from '../signing-keys/signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
 
@@ -64,10 +64,9 @@ export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<st
   };
 }
 
-/** Signs an ID token. */
 export async function idTokenValue(ctx: Context, content: IdTokenContent): Promise<string> {
   requireTime(ctx);
-  return signJwt(await signerFor(ctx, content.client.id_token_signed_response_alg), 'JWT', idTokenPayload(ctx, content));
+  return signJwt(ctx, await signerFor(ctx, content.client.id_token_signed_response_alg), 'JWT', idTokenPayload(ctx, content));
 }
 
 /** What an `id_token_hint` says (OIDC Core 3.1.2.1, RP-Initiated Logout 1.0 2). */

@@ -4,10 +4,10 @@ import type { TokenContent } from './token-look-up.js';
 
 /** When a token was issued, in milliseconds: `iat` of a JWT counts whole seconds, and its `jti` tells the rest. */
 export const issuedAt = ({ format, issued_at, jti }: Pick<TokenContent, 'format' | 'issued_at' | 'jti'>): number => {
-  const told = issued_at.getTime();
-  if (format === 'opaque') return told;
+  const issuedMs = issued_at.getTime();
+  if (format === 'opaque') return issuedMs;
   const made = timeOfUuidv7(jti);
-  return made - told < 1000 ? Math.max(told, made) : told;
+  return made - issuedMs < 1000 ? Math.max(issuedMs, made) : issuedMs;
 };
 
 /** Whether what was issued at that moment is the record's: not of an earlier one of its name, nor ended with all else that was issued for it. */

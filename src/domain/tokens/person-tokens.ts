@@ -3,8 +3,8 @@ import { algorithmFor } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
-import { accessTokenMappedClaims, mappedClaims, type ClaimFacts } from './claim-mappings.js';
-import { asClaimed, claimsOf } from './claims.js';
+import { accessTokenMappedClaims, mappedClaims, type ClaimFacts } from '../claims/claim-mappings.js';
+import { asClaimed, claimsOf } from '../claims/claims.js';
 import { idTokenClaimsOf, idTokenPayload, idTokenValue, type IdTokenContent } from './id-token.js';
 import { shownPermissions, type Target } from './target.js';
 
@@ -46,7 +46,6 @@ type Contents = {
   readonly id: Omit<IdTokenContent, 'access_token'> | null;
 };
 
-/** What both tokens are to say. */
 function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Contents {
   const { user, user_id, session_id, auth_time, acr, amr, grant_id } = granted;
   const { client, target, seed, format, lifetime, scope, issued_at, nonce, jkt } = issuance;

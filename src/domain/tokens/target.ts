@@ -32,7 +32,7 @@ export const registeredName = async (ctx: Context, named: string): Promise<strin
  * identifier by now.
  * @param grant_id of the authorization, whose time it tells
  */
-export async function targetInForce(ctx: Context, client: Client, identifier: string, grant_id?: string): Promise<Target | null> {
+export async function effectiveTarget(ctx: Context, client: Client, identifier: string, grant_id?: string): Promise<Target | null> {
   const granted_at = grant_id === undefined ? ctx.clock.now().getTime() : timeOfUuidv7(grant_id);
   const resource = await apiResourceOf(ctx, identifier);
   if (!resource || !isOfRecord(resource, granted_at) || !takesTokensOf(client, resource)) return null;
@@ -58,7 +58,7 @@ export const withoutUnheld = (resource: ApiResource, held: readonly string[], sc
  * What is left of a granted scope: the client may be let in to less of the resource than when it was granted, and the person hold less.
  * @param held names of the resource's permissions that the person holds
  */
-export function scopeInForce({ resource, askable, granted_at = Infinity }: Target, scope: string, held: readonly string[]): string {
+export function effectiveScope({ resource, askable, granted_at = Infinity }: Target, scope: string, held: readonly string[]): string {
   const scopes = withoutEarlierNames(resource, parseScope(scope) ?? [], granted_at);
   return formatScope(withoutUnheld(resource, held, withoutUnaskable(resource, askable, scopes)));
 }

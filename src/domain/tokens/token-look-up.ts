@@ -1,13 +1,13 @@
 import {
   findAccessToken,
-  findJwtStanding,
+  findJwtStatus,
   findProvenAccessToken,
-  findProvenJwtStanding,
-  findStandings,
+  findProvenJwtStatus,
+  findTokenStates,
   type AccessTokenState,
-  type Beside,
+  type TokenExtras,
   type ProofToStore,
-  type TokenStanding,
+  type TokenStatus,
   type TokenUser,
 } from '../../db/tables/access_tokens.js';
 import type { Scope } from '../../db/scope.js';
@@ -15,11 +15,10 @@ import { digest } from '../../lib/digest.js';
 import { jsonObject } from '../../lib/json-object.js';
 import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
-import { acceptedIssuers } from '../environments/environment.js';
+import { acceptedIssuers } from '../environment.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { verifyJwt } from './formats/jwt.js';
 
-/** What an access token says. */
 export type TokenContent = {
   readonly format: 'jwt' | 'opaque';
   readonly jti: string;
@@ -52,9 +51,9 @@ export type TokenContent = {
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
 /** A token that was found, good or not. */
-export type Found = TokenUser & {
+export type FoundToken = TokenUser & {
   claims: TokenContent & { readonly client_id: string };
-  standing: TokenStanding;
+  status: TokenStatus;
   /** All claims of a JWT; null for an opaque token. */
   payload: Readonly<Record<string, unknown>> | null;
   /** Whether the proof that was to be stored was used for the first time. */
@@ -80,7 +79,7 @@ export const isOwnAudience = (ctx: Context, audience: string) => acceptedIssuers
 /** A few seconds of difference between the replicas' clocks. */
 const skewSeconds = 5;
 
-type ReadJwt = { claims: Found['claims']; payload: Record<string, unknown> };
+type ReadJwt = { claims: FoundToken['claims']; payload: Record<string, unknown> };
 
 async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
   const ring = await keyRing(ctx);
@@ -99,7 +98,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
   if (exp <= now || nbf > now + skewSeconds || iat > now + skewSeconds) return null;
   const session_id = uuid(claims['sid']);
   const grant_id = uuid(claims['gid']);
-  const read: Found['claims'] = {
+  const read: FoundToken['claims'] = {
     format: 'jwt',
     jti,
     grant_id,
@@ -127,15 +126,14 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
 const isJwt = (token: string) => token.includes('.');
 const isOpaque = (token: string) => /^at_[\w-]{43}$/.test(token);
 
-/** What the standing of a JWT hangs on. */
-const standingKeys = ({ jti, grant_id, user_id, session_id }: TokenContent) => ({
+/** What the status of a JWT depends on. */
+const statusKeys = ({ jti, grant_id, user_id, session_id }: TokenContent) => ({
   ids: grant_id === null ? [jti] : [jti, grant_id],
   user_id,
   session_id,
 });
 
-/** What an opaque token says. */
-const contentOf = (ctx: Context, row: AccessTokenState): Found['claims'] => ({
+const contentOf = (ctx: Context, row: AccessTokenState): FoundToken['claims'] => ({
   format: 'opaque',
   jti: row.jti,
   grant_id: row.grant_id,
@@ -158,50 +156,56 @@ const contentOf = (ctx: Context, row: AccessTokenState): Found['claims'] => ({
   expires_at: row.expires_at,
 });
 
-async function findJwt(ctx: Context, scope: Scope, token: string, wanted: Beside, proof: ProofToStore | null): Promise<Found | null> {
+async function findJwt(
+  ctx: Context,
+  scope: Scope,
+  token: string,
+  extras: TokenExtras,
+  proof: ProofToStore | null,
+): Promise<FoundToken | null> {
   const read = await readJwt(ctx, token);
   if (!read) return null;
   const { claims, payload } = read;
   const resource = isOwnAudience(ctx, claims.audience) ? null : claims.audience;
-  const { ids, user_id, session_id } = standingKeys(claims);
+  const { ids, user_id, session_id } = statusKeys(claims);
   const keys = { ids, user_id, session_id, resource };
   const proven = proof?.jkt === claims.jkt ? proof : null;
   if (!proven) {
-    const { standing, user, permissions } = await findJwtStanding(scope, keys, wanted);
-    return { claims, payload, standing, user, permissions, first_use: true };
+    const { status, user, permissions } = await findJwtStatus(scope, keys, extras);
+    return { claims, payload, status, user, permissions, first_use: true };
   }
-  const { standing, user, permissions, first_use } = await findProvenJwtStanding(scope, keys, proven);
-  return { claims, payload, standing, user, permissions, first_use };
+  const { status, user, permissions, first_use } = await findProvenJwtStatus(scope, keys, proven);
+  return { claims, payload, status, user, permissions, first_use };
 }
 
 /**
  * The token and the state of what it hangs on, in one statement; null when it isn't one of ours.
- * @param wanted what is to be known beside
+ * @param extras what is to be known besides
  * @param proof what it is presented with, if its use has to be stored: the same statement does, when it proves the key of the token; the user is then known
  */
 export async function lookUpToken(
   ctx: Context,
   scope: Scope,
   token: string,
-  wanted: Beside,
+  extras: TokenExtras,
   proof: ProofToStore | null = null,
-): Promise<Found | null> {
-  if (isJwt(token)) return findJwt(ctx, scope, token, wanted, proof);
+): Promise<FoundToken | null> {
+  if (isJwt(token)) return findJwt(ctx, scope, token, extras, proof);
   if (!isOpaque(token)) return null;
   const issuers = acceptedIssuers(ctx);
   const found = proof
     ? await findProvenAccessToken(scope, digest(token), issuers, proof)
-    : await findAccessToken(scope, digest(token), wanted, issuers);
+    : await findAccessToken(scope, digest(token), extras, issuers);
   if (!found) return null;
   const { token: row, user, permissions } = found;
-  return { claims: contentOf(ctx, row), standing: row, payload: null, user, permissions, first_use: found.first_use };
+  return { claims: contentOf(ctx, row), status: row, payload: null, user, permissions, first_use: found.first_use };
 }
 
 /**
  * The tokens, in their order, and the state of what they hang on, by one statement; null for what isn't one of ours. Nothing else is known of them: where
  * one token is presented, {@link lookUpToken} is for it.
  */
-export async function lookUpTokens(ctx: Context, tokens: readonly string[]): Promise<(Found | null)[]> {
+export async function lookUpTokens(ctx: Context, tokens: readonly string[]): Promise<(FoundToken | null)[]> {
   const read = await Promise.all(
     tokens.map(async (token): Promise<ReadJwt | { digest: Buffer } | null> => {
       if (isJwt(token)) return readJwt(ctx, token);
@@ -209,15 +213,15 @@ export async function lookUpTokens(ctx: Context, tokens: readonly string[]): Pro
     }),
   );
   const known = read.filter((one) => one !== null);
-  const rows = await findStandings(
+  const rows = await findTokenStates(
     ctx.scope,
-    known.map((one) => ('digest' in one ? one : standingKeys(one.claims))),
+    known.map((one) => ('digest' in one ? one : statusKeys(one.claims))),
   );
-  const nothing = { user: null, permissions: null, first_use: true };
+  const none = { user: null, permissions: null, first_use: true };
   return read.map((one) => {
     const row = one === null ? null : (rows[known.indexOf(one)] ?? null);
     if (one === null || row === null) return null;
-    if ('digest' in one) return { claims: contentOf(ctx, row), standing: row, payload: null, ...nothing };
-    return { ...one, standing: row, ...nothing };
+    if ('digest' in one) return { claims: contentOf(ctx, row), status: row, payload: null, ...none };
+    return { ...one, status: row, ...none };
   });
 }

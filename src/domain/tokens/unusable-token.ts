@@ -1,12 +1,12 @@
 import type { Context } from '../context.js';
-import { acceptedIssuers } from '../environments/environment.js';
+import { acceptedIssuers } from '../environment.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { peekJwt, verifyJwt, type JwtType } from './formats/jwt.js';
 
 const isoSeconds = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
 /** A value out of a token that nobody has vouched for, as it may stand in an error description (RFC 6749 5.2): bounded visible ASCII. */
-export const quoted = (value: unknown) =>
+export const quotedValue = (value: unknown) =>
   typeof value === 'string' && value !== '' ? value.slice(0, 200).replaceAll(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?') : 'nobody';
 
 const isTime = (value: unknown): value is number => typeof value === 'number' && value > 0 && value < 1e11;
@@ -37,11 +37,11 @@ export async function whyUnknown(ctx: Context, token: string): Promise<string> {
   const { header, claims } = seen;
   const { issuer } = ctx.environment;
   if (!acceptedIssuers(ctx).includes(claims['iss'] as string))
-    return `this token was issued by ${quoted(claims['iss'])}, and this is ${issuer}`;
+    return `this token was issued by ${quotedValue(claims['iss'])}, and this is ${issuer}`;
   const ring = await keyRing(ctx);
   const algorithms = [...new Set([...ring.byKid.values()].map(({ algorithm }) => algorithm))];
   if (!algorithms.some((algorithm) => algorithm === header['alg']))
-    return `this token is signed with ${quoted(header['alg'])}; tokens of ${issuer} are signed with ${algorithms.join(', ')}`;
+    return `this token is signed with ${quotedValue(header['alg'])}; tokens of ${issuer} are signed with ${algorithms.join(', ')}`;
   if (!ring.byKid.has(header['kid'] as string)) return `this token is signed by a key that ${issuer} does not publish, or no longer`;
   const kind = kinds.get(header['typ']);
   if (!kind || verifyJwt(ring, kind.typ, token) === null) return 'the signature of this token is not right';

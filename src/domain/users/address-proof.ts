@@ -8,11 +8,13 @@ import type { Actor } from '../actor.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { requiredConnectionFor } from '../connections/connections.js';
 import type { Context } from '../context.js';
+import { emitAuthenticatorsDeleted } from '../events/authenticators.js';
+import { userActor } from '../events/data.js';
 import { queueMail } from '../mail/mail.js';
 import { noOrigin, type Origin } from '../origin.js';
 import { endSessions } from '../sessions/sessions.js';
-import { forgetDevices } from '../sign-ins/devices.js';
-import { endSignIns } from '../sign-ins/sign-ins.js';
+import { forgetDevices } from '../sessions/remembered-browsers.js';
+import { endSignIns } from '../sessions/half-sign-ins.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
 /** Who proves that an address is the user's: an administrator who says so; null: the person, by a code or link that came by it. */
@@ -42,14 +44,14 @@ function clearedColumns(user: UserRow, changes: UserChanges, now: Date): UserCha
  * Ends and removes what somebody attached to the account before anybody had proven its address. An account at the connection through which alone the
  * address signs in stays: that provider is the owner of the domain, and nothing else would let the person in again.
  */
-async function clearAccount(tx: Context, user: UserRow, changes: UserChanges): Promise<Cleared> {
+async function clearAccount(tx: Context, user: UserRow, changes: UserChanges, by: Actor | null): Promise<Cleared> {
   const { id: user_id, email } = user;
   const sessions = await endSessions(tx, { user_id }, 'address_proven');
   await endSignIns(tx, user_id);
   const devices = await forgetDevices(tx, user_id);
   const grants = await revokeGrants(tx.scope, { user_id }, grantRevocationEnd(tx));
   const consents = await deleteConsentsOfUser(tx.scope, user_id);
-  await deleteAuthenticatorsOfUser(tx.scope, { user_id });
+  await emitAuthenticatorsDeleted(tx, by ?? userActor(user), await deleteAuthenticatorsOfUser(tx.scope, { user_id }));
   await deleteSecondStepTries(tx.scope, user_id);
   const required = await requiredConnectionFor(tx, email);
   const identities = (await listIdentitiesOfUser(tx.scope, user_id)).filter(({ connection_id }) => connection_id !== required?.id);
@@ -103,7 +105,7 @@ export async function proveAddress(tx: Context, user: UserRow, proof: AddressPro
   if (held?.email_key !== user.email_key) return null;
   if (held.email_verified) return setEmailVerified(tx.scope, user.id, changes);
   const now = tx.clock.now();
-  const cleared = await clearAccount(tx, held, changes);
+  const cleared = await clearAccount(tx, held, changes, proof.administrator);
   const proven = await setEmailVerified(tx.scope, user.id, clearedColumns(held, changes, now));
   if (!proven) return null;
   const { actor, target } = userParty(proven);

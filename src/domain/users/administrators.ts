@@ -1,6 +1,6 @@
 import { countRoleHolders, findRoleByName, listRoleHolderAddresses, listRoleIdsOfUser } from '../../db/tables/roles.js';
 import type { Context } from '../context.js';
-import { administratorRole } from '../api-resources/management-permissions.js';
+import { administratorRole } from '../reach/management-permissions.js';
 import { Refusal } from '../refusal.js';
 
 /**

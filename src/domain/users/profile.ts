@@ -1,29 +1,8 @@
 import { lockUser, updateUser, type UserAddress, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { own } from '../../lib/named.js';
 import { transaction, type Context } from '../context.js';
+import type { AddressMember, ProfileColumn } from '../claims/profile.js';
 import { emitUserUpdated } from '../events/users.js';
-
-/** The columns that a person may edit (OIDC Core 5.1 under their names here). */
-export const profileColumns = [
-  'first_name',
-  'last_name',
-  'middle_name',
-  'nickname',
-  'preferred_username',
-  'profile',
-  'picture',
-  'website',
-  'gender',
-  'birthdate',
-  'zoneinfo',
-  'locale',
-  'phone_number',
-] as const;
-export type ProfileColumn = (typeof profileColumns)[number];
-
-/** The members of the `address` claim that a person may edit (OIDC Core 5.1.1). */
-export const addressMembers = ['street_address', 'locality', 'region', 'postal_code', 'country'] as const;
-export type AddressMember = (typeof addressMembers)[number];
 
 /** What is to change; null empties. What isn't named stays. */
 export type ProfileChanges = {
@@ -32,21 +11,21 @@ export type ProfileChanges = {
 };
 
 function changedAddress(current: UserAddress | null, changes: ProfileChanges['address']): UserAddress | null {
-  const kept = Object.entries({ ...current, ...changes }).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const entries = Object.entries({ ...current, ...changes }).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   // The formatted address was made of the parts as they were.
-  const parts = kept.filter(([name]) => name !== 'formatted' || Object.keys(changes).length === 0);
-  return parts.length > 0 ? (Object.fromEntries(parts) as UserAddress) : null;
+  const members = entries.filter(([name]) => name !== 'formatted' || Object.keys(changes).length === 0);
+  return members.length > 0 ? (Object.fromEntries(members) as UserAddress) : null;
 }
 
 /** Members in a fixed order, so that the same address is the same text. */
 const addressText = (address: UserAddress | null) => JSON.stringify(Object.entries(address ?? {}).sort(([a], [b]) => a.localeCompare(b)));
 
-function differences(user: UserRow, wanted: ProfileChanges): UserChanges {
-  const columns = Object.entries(wanted.columns).filter(([name, value]) => own(user, name) !== value);
+function differences(user: UserRow, requested: ProfileChanges): UserChanges {
+  const columns = Object.entries(requested.columns).filter(([name, value]) => own(user, name) !== value);
   const changes: UserChanges = Object.fromEntries(columns);
   if (changes.phone_number !== undefined && user.phone_number_verified) changes.phone_number_verified = false;
-  if (Object.keys(wanted.address).length > 0) {
-    const address = changedAddress(user.address, wanted.address);
+  if (Object.keys(requested.address).length > 0) {
+    const address = changedAddress(user.address, requested.address);
     if (addressText(address) !== addressText(user.address)) changes.address = address;
   }
   return changes;
@@ -56,11 +35,11 @@ function differences(user: UserRow, wanted: ProfileChanges): UserChanges {
  * Changes a person's own profile and emits `user.updated` with what it was before; what is as it was changes nothing and emits nothing. A
  * new phone number isn't verified. @returns the user as it is then, or null when there is none.
  */
-export async function updateProfile(ctx: Context, user_id: string, wanted: ProfileChanges): Promise<UserRow | null> {
+export async function updateProfile(ctx: Context, user_id: string, requested: ProfileChanges): Promise<UserRow | null> {
   return transaction(ctx, async (tx) => {
     const user = await lockUser(tx.scope, user_id);
     if (!user) return null;
-    const changes = differences(user, wanted);
+    const changes = differences(user, requested);
     const changed = Object.keys(changes) as (keyof UserRow)[];
     if (changed.length === 0) return user;
     const updated = await updateUser(tx.scope, user_id, { ...changes, updated_at: tx.clock.now() });

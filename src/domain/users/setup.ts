@@ -4,9 +4,9 @@ import type { EmailAddress } from '../../lib/email-address.js';
 import { uuidv7 } from '../../lib/random.js';
 import { transaction, type Context } from '../context.js';
 import { recordRoleChange } from '../roles/role-trail.js';
-import { administratorRole } from '../api-resources/management-permissions.js';
+import { administratorRole } from '../reach/management-permissions.js';
 
-const place = 'setup';
+const aad = 'setup';
 const lifetimeMs = 3_600_000;
 
 /** Whether nobody administers the environment yet. */
@@ -17,13 +17,13 @@ export async function needsSetup(ctx: Context): Promise<boolean> {
 
 /** Where the first administrator is made: good for an hour, and only until there is one. */
 export function setupUrl(ctx: Context): string {
-  const token = ctx.sealer.sealText(String(ctx.clock.now().getTime() + lifetimeMs), `${place} ${ctx.environment.id}`);
+  const token = ctx.crypto.sealer.sealText(String(ctx.clock.now().getTime() + lifetimeMs), `${aad} ${ctx.environment.id}`);
   return `${ctx.environment.base_url}/dashboard/setup?token=${token}`;
 }
 
 /** Whether the token came from `setupUrl`, isn't too old, and there is still no administrator. */
 export async function mayUseSetup(ctx: Context, token: string): Promise<boolean> {
-  const until = ctx.sealer.openText(token, `${place} ${ctx.environment.id}`);
+  const until = ctx.crypto.sealer.openText(token, `${aad} ${ctx.environment.id}`);
   return until !== null && Number(until) > ctx.clock.now().getTime() && (await needsSetup(ctx));
 }
 

@@ -13,17 +13,17 @@ import type { Context } from '../context.js';
 import { reachOfRoles } from '../reach/reach-of.js';
 import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
-import { userData } from '../events/data.js';
+import { actorData, personData, userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { emitPasswordReset } from '../events/users.js';
-import { hashNewPassword } from '../passwords/new-password.js';
+import { hashNewPassword } from './new-password.js';
 import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { noOrigin } from '../origin.js';
 import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { endSessions } from '../sessions/sessions.js';
-import { endSignIns } from '../sign-ins/sign-ins.js';
-import { endTrust } from '../sign-ins/trust.js';
+import { endSignIns } from '../sessions/half-sign-ins.js';
+import { endTrust } from '../sessions/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
 /** What an administrator may set on a user. `password` is plain and only ever hashed; `password_hash` comes from another system. */
@@ -114,8 +114,6 @@ function columnsOf(input: UserInput): Partial<UserRow> {
   return { ...rest, ...address };
 }
 
-const createdBy = ({ actor_kind, actor_id }: Actor) => ({ actor_kind, actor_id });
-
 /**
  * Makes a user with the given roles and the default ones; emits `user.created`. `hash` comes from {@link hashOf}.
  * @throws {Refusal} 409, 422
@@ -134,7 +132,7 @@ export async function createUser(
   );
   await addUserRoles(tx.scope, user.id, roles.map((role) => role.id)); // prettier-ignore
   await recordRoleChange(tx, actor, user, { added: roles, removed: [] });
-  await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id)), created_by: createdBy(actor) });
+  await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id)), created_by: actorData(actor) });
   return user;
 }
 
@@ -159,7 +157,7 @@ export async function changeUser(tx: Context, actor: Actor, user: UserRow, input
     await endTrust(tx, user.id);
     await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await voidPasswordResets(tx.scope, user.id, now);
-    await emitPasswordReset(tx, changed, { initiated_by: 'admin', sessions_revoked: true });
+    await emitPasswordReset(tx, changed, { initiated_by: 'admin', sessions_revoked: true, administrator: actor });
   }
   await tellOfAdministration(tx, user, changed, hash !== undefined);
   await emitUpdated(tx, user, changed);
@@ -187,6 +185,7 @@ export async function removeUser(tx: Context, actor: Actor, user: UserRow): Prom
   await refuseLastAdministrator(tx, user.id);
   await endSessions(tx, { user_id: user.id }, 'revoked');
   await deleteUser(tx.scope, user.id);
+  await emit(tx, 'user.deleted', { ...personData(user), deleted_by: actorData(actor), deleted_at: tx.clock.now().toISOString() });
 }
 
 function refuseSelf(actor: Actor, user: UserRow, verb: string): void {
@@ -203,13 +202,21 @@ export async function blockUser(tx: Context, actor: Actor, user: UserRow): Promi
   await endSessions(tx, { user_id: user.id }, 'user_blocked');
   await endSignIns(tx, user.id);
   await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
-  return setStatus(tx, user, 'blocked');
+  const blocked = await setStatus(tx, user, 'blocked');
+  await emit(tx, 'user.blocked', { ...personData(blocked), blocked_by: actorData(actor), blocked_at: blocked.updated_at.toISOString() });
+  return blocked;
 }
 
 /** Lets a blocked user in again. @throws {Refusal} 409 */
-export async function unblockUser(tx: Context, user: UserRow): Promise<UserRow> {
+export async function unblockUser(tx: Context, actor: Actor, user: UserRow): Promise<UserRow> {
   if (user.status === 'active') throw invalidTransition('The user is not blocked.');
-  return setStatus(tx, user, 'active');
+  const active = await setStatus(tx, user, 'active');
+  await emit(tx, 'user.unblocked', {
+    ...personData(active),
+    unblocked_by: actorData(actor),
+    unblocked_at: active.updated_at.toISOString(),
+  });
+  return active;
 }
 
 async function setStatus(tx: Context, user: UserRow, status: UserRow['status']): Promise<UserRow> {

@@ -2,7 +2,7 @@ import { checkUrl, type NetworkPolicy, type UrlProblem } from '../../platform/fe
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { eventTypes, type EventType } from '../events/catalogue.js';
 
-/** The attributes of a webhook that can be set. `events` are names of the catalogue, or `*` for all but `token.issued`. */
+/** The attributes of a webhook that can be set. `events` are names of the catalogue, or `*` for all but those that come by name only. */
 export type WebhookInput = {
   readonly name: string;
   readonly url: string;

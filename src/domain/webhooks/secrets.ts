@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Place, Sealer } from '../../lib/seal.js';
+import type { Aad, Sealer } from '../../lib/seal.js';
 
 /** What a webhook's secret is sealed for: it doesn't open for another webhook. */
-export const webhookSecretPlace = (webhook_id: string): Place => `webhooks/${webhook_id}`;
+export const webhookSecretAad = (webhook_id: string): Aad => `webhooks/${webhook_id}`;
 
 /** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */
 export const previousSecretLifetimeMs = 24 * 3_600_000;
@@ -14,13 +14,13 @@ export const isSigningSecret = (text: string): boolean =>
 /** A new signing secret, unless one is given, in plain (of 32 random bytes) and as its row keeps it, sealed for `place`. */
 export function mintSigningSecret(
   sealer: Sealer,
-  place: Place,
+  aad: Aad,
   given?: string,
 ): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
   const signing_secret = given ?? `whsec_${randomBytes(32).toString('base64')}`;
   return {
     signing_secret,
-    secret_sealed: sealer.seal(signing_secret, place),
+    secret_sealed: sealer.seal(signing_secret, aad),
     secret_hint: signing_secret.slice(-4),
   };
 }
@@ -45,7 +45,7 @@ export function createSecretOpener(sealer: Sealer): SecretOpener {
         known.sealed = sealed;
         return known.plain;
       }
-      const plain = sealer.open(sealed, webhookSecretPlace(webhook_id));
+      const plain = sealer.open(sealed, webhookSecretAad(webhook_id));
       if (opened.size >= maxRemembered) opened.clear();
       opened.set(name, { sealed, plain });
       return plain;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   changeWebhook,
   findWebhook,
@@ -9,17 +10,19 @@ import {
 import {
   failPendingDeliveries,
   findDelivery,
+  hastenRetries,
   insertDelivery,
   insertRedeliveries,
   type WebhookDeliveryRow,
 } from '../../db/tables/webhook_deliveries.js';
 import { insertEvent } from '../../db/tables/events.js';
+import { boundedBy } from '../../lib/deadline.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { payloadText } from '../events/emit.js';
 import type { EventData } from '../events/catalogue.js';
 import type { WebhookInput } from './input.js';
-import { mintSigningSecret, previousSecretLifetimeMs, webhookSecretPlace } from './secrets.js';
+import { mintSigningSecret, previousSecretLifetimeMs, webhookSecretAad } from './secrets.js';
 
 // Every operation takes the context of a transaction (`transaction` in context.ts). Inputs have passed `webhookProblems`.
 
@@ -35,7 +38,7 @@ export const maxRedeliveries = 10_000;
 export async function createWebhook(tx: Context, input: WebhookInput, given?: string): Promise<WebhookWithSecret> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, webhookSecretPlace(id), given);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.crypto.sealer, webhookSecretAad(id), given);
   const webhook = await insertWebhook(tx.scope, {
     id,
     name: input.name,
@@ -51,7 +54,7 @@ export async function createWebhook(tx: Context, input: WebhookInput, given?: st
 }
 
 /**
- * Changes what is given of a webhook, whose row the transaction holds. Enabling it resets its failures; events that occurred while it was disabled are
+ * Changes what is given of a webhook, whose row the transaction holds. Enabling or moving it resets its failures; events that occurred while it was disabled are
  * not sent. Disabled, its pending deliveries fail with `webhook_disabled` (specification 7.4.3); tests and redeliveries by hand remain possible.
  * Null when it is gone.
  */
@@ -59,10 +62,12 @@ export async function updateWebhook(tx: Context, before: WebhookRow, changes: Pa
   const { id } = before;
   const { status, events, ...rest } = changes;
   const toggled = status !== undefined && status !== before.status;
+  const moved = rest.url !== undefined && rest.url !== before.url;
   const webhook = await changeWebhook(tx.scope, id, {
     ...rest,
     ...(events && { events: [...events], past_events: [...new Set([...before.past_events, ...before.events])].sort() }),
     ...(toggled && { status, disabled_reason: null, failed_event_count: 0 }),
+    ...((toggled || moved) && { failing_since: null, failed_attempt_count: 0, last_response_status: null, last_failure_reason: null }),
     updated_at: tx.clock.now(),
   });
   if (toggled && status === 'disabled') await failPendingDeliveries(tx.scope, id, tx.clock.now(), failAtOnce);
@@ -80,7 +85,7 @@ export async function deleteWebhook(tx: Context, id: string): Promise<boolean> {
  */
 export async function rotateSecret(tx: Context, id: string, given?: string): Promise<WebhookWithSecret | null> {
   const at = tx.clock.now();
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, webhookSecretPlace(id), given);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.crypto.sealer, webhookSecretAad(id), given);
   const previous_secret_expires_at = new Date(at.getTime() + previousSecretLifetimeMs);
   const webhook = await rotateWebhookSecret(tx.scope, id, { ...secret, at, previous_secret_expires_at });
   return webhook && { webhook, signing_secret };
@@ -129,9 +134,25 @@ export async function redeliver(tx: Context, delivery_id: string): Promise<Webho
 
 /**
  * Sends the events again that failed for good in the period (deliveries created from `since` to before `until`) and have neither succeeded since nor are
- * under way: each once. @returns how many deliveries that makes; at {@link maxRedeliveries} there may be more, for another call
+ * under way: each once. What waits there for another attempt is tried at once.
+ * @returns how many deliveries that concerns; at {@link maxRedeliveries} there may be more, for another call
  */
 export async function redeliverFailed(tx: Context, webhook_id: string, since: Date, until?: Date): Promise<number> {
   const at = tx.clock.now();
-  return insertRedeliveries(tx.scope, { webhook_id, since, until: until ?? new Date(at.getTime() + 1), at, limit: maxRedeliveries });
+  const which = { webhook_id, since, until: until ?? new Date(at.getTime() + 1), at };
+  const hastened = await hastenRetries(tx.scope, { ...which, limit: maxRedeliveries });
+  return hastened + (await insertRedeliveries(tx.scope, { ...which, limit: maxRedeliveries - hastened }));
+}
+
+/** How long somebody who sends a test is kept waiting for the answer, and how often it is looked for. */
+const [answerMs, firstPauseMs, longestPauseMs] = [5000, 40, 500];
+
+/** Waits until the first attempt of a delivery is recorded, five seconds at most; it holds no transaction and no connection meanwhile. */
+export async function awaitFirstAttempt({ scope }: Context, delivery_id: string): Promise<void> {
+  const deadline = boundedBy(scope.deadline, answerMs);
+  for (let pause = firstPauseMs; deadline.left() > 0; pause = Math.min(pause * 1.5, longestPauseMs)) {
+    const delivery = await findDelivery(scope, delivery_id);
+    if (!delivery || delivery.attempt_count > 0 || delivery.completed_at !== null) return;
+    await delay(Math.min(pause, deadline.left()));
+  }
 }

@@ -6,11 +6,11 @@ import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { isNumericDate } from '../../lib/numeric-date.js';
 import { uuidv7 } from '../../lib/random.js';
 import { enabledClient, type Client } from '../clients/clients.js';
-import { mayAgain } from '../cache/pause.js';
+import { mayAgain } from '../clients/pause.js';
 import { signedBy } from '../clients/key-set.js';
 import { isFapi2 } from '../clients/profile.js';
 import { remembered, type Context } from '../context.js';
-import { unmetConditions } from './conditions.js';
+import { unmetConditions } from '../claims/conditions.js';
 import { issuerKeys } from './issuer-keys.js';
 
 /** The algorithms of the platforms (RFC 8725 3.1): never a symmetric one, never `none`. */

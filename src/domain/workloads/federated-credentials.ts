@@ -13,7 +13,6 @@ import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
 import { Refusal, type Problem } from '../refusal.js';
 
-/** What can be set of a federated credential. */
 export type FederatedCredentialInput = {
   audience?: string;
   claims?: Readonly<Record<string, ClaimCondition>>;
@@ -42,13 +41,12 @@ function conditionProblems(name: string, condition: ClaimCondition): Problem[] {
 }
 
 /** What every `sub` of a platform begins with: at Kubernetes and AWS several parts, at most others the first (`repo:`, `project_path:`). */
-const saidOfAll = /^(?:system:serviceaccount:|arn:(?:[^:]*:){0,3}|[^:/]+[:/]+)/;
+const genericPrefix = /^(?:system:serviceaccount:|arn:(?:[^:]*:){0,3}|[^:/]+[:/]+)/;
 
 /** Whether a condition singles anybody out. */
 const isNarrow = (condition: ClaimCondition): boolean =>
-  typeof condition === 'string' || !('prefix' in condition) || condition.prefix.replace(saidOfAll, '') !== '';
+  typeof condition === 'string' || !('prefix' in condition) || condition.prefix.replace(genericPrefix, '') !== '';
 
-/** Problems of the conditions of a credential. */
 export function credentialProblems({ claims }: FederatedCredentialInput): Problem[] {
   if (claims === undefined) return [];
   const found = Object.entries(claims).flatMap(([name, condition]) => conditionProblems(name, condition));

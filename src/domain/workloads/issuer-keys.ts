@@ -4,17 +4,18 @@ import type { Cache } from '../cache/cache.js';
 import { remembered, type Context } from '../context.js';
 import { noteIssuerError, type TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
+import { memo, ofEach } from '../../lib/memo.js';
 
 /** For metadata and keys together. */
 const timeoutMs = 5_000;
 const maxResponseBytes = 256 * 1024;
-/** A key that isn't known makes for another look at most once in this time. */
+/** An unknown key causes another fetch at most once in this time. */
 const refetchPauseMs = 60_000;
-/** So long keys are taken as they are. */
+/** How long fetched keys are used without fetching them again. */
 const freshMs = 60_000;
-/** So long they serve at most while the issuer is away. */
-const keptMs = 3_600_000;
-/** So long nobody asks an issuer again that failed. */
+/** How long cached keys are used while the issuer can't be reached. */
+const cacheMs = 3_600_000;
+/** How long an issuer that failed isn't asked again. */
 const failedPauseMs = 10_000;
 /** Platforms publish more keys than a client has. */
 const maxKeys = 100;
@@ -25,7 +26,7 @@ export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: 
 
 /** What a document at the issuer says. @throws {Unusable} when there is none */
 async function fetchJson(ctx: Context, url: string, what: string, started: number): Promise<JsonObject> {
-  const answer = await ctx.fetch.request(url, {
+  const answer = await ctx.net.fetch.request(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
     timeoutMs: Math.max(1, timeoutMs - Math.round(performance.now() - started)),
     maxResponseBytes,
@@ -82,46 +83,41 @@ async function noted(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys
 }
 
 /** What a process has of an issuer. */
-type Kept = {
+type CachedKeys = {
   /** What was read last, and when, by `Clock.elapsed`; null before. */
   read: { readonly keys: readonly ClientKey[]; readonly at: number } | null;
   /** Of the last attempt; null when it read the keys. */
   error: string | null;
-  /** When the next attempt is due. */
-  due: number;
-  /** When a key that isn't known may make for another look, and the one under way. */
+  dueAt: number;
+  /** When an unknown key may cause the next fetch, and the fetch under way. */
   refetchAt: number;
   refetch: Promise<void> | null;
 };
 
 /** By the cache of the process, so that each process of a test has its own. */
-const processes = new WeakMap<Cache, Map<string, Kept>>();
+const keysByIssuer = ofEach((_cache: Cache) =>
+  memo((_issuer: string): CachedKeys => ({ read: null, error: null, dueAt: 0, refetchAt: 0, refetch: null }), maxIssuers),
+);
 
-function keptOf({ cache, environment }: Context, { id, issuer, jwks_uri }: TrustedIssuerRow): Kept {
-  let issuers = processes.get(cache);
-  if (!issuers) processes.set(cache, (issuers = new Map<string, Kept>()));
-  const key = `${environment.id} ${id} ${jwks_uri ?? issuer}`;
-  let kept = issuers.get(key);
-  if (!kept) issuers.set(key, (kept = { read: null, error: null, due: 0, refetchAt: 0, refetch: null }));
-  if (issuers.size > maxIssuers) issuers.delete(issuers.keys().next().value as string);
-  return kept;
+function cachedOf({ cache, environment }: Context, { id, issuer, jwks_uri }: TrustedIssuerRow): CachedKeys {
+  return keysByIssuer(cache)(`${environment.id} ${id} ${jwks_uri ?? issuer}`);
 }
 
 /** Fetches the keys; whoever asks meanwhile waits for the same answer. What was read before stays when they can't be had. */
-async function attempt(ctx: Context, issuer: TrustedIssuerRow, kept: Kept): Promise<void> {
+async function attempt(ctx: Context, issuer: TrustedIssuerRow, cached: CachedKeys): Promise<void> {
   await remembered(ctx, 'issuer_keys', `${issuer.id} ${issuer.jwks_uri ?? issuer.issuer}`, async (shared) => {
     const { keys, error } = await noted(shared, issuer);
     const at = shared.clock.elapsed();
-    kept.error = error;
-    kept.due = at + (error === null ? freshMs : failedPauseMs);
-    if (error === null) kept.read = { keys, at };
+    cached.error = error;
+    cached.dueAt = at + (error === null ? freshMs : failedPauseMs);
+    if (error === null) cached.read = { keys, at };
     return null;
   });
 }
 
 /** The keys that serve now; an issuer that is away for an hour has none. */
-function serving({ clock }: Context, { read, error }: Kept): IssuerKeys {
-  if (read && (error === null || clock.elapsed() - read.at < keptMs)) return { keys: read.keys, error: null };
+function serving({ clock }: Context, { read, error }: CachedKeys): IssuerKeys {
+  if (read && (error === null || clock.elapsed() - read.at < cacheMs)) return { keys: read.keys, error: null };
   return { keys: [], error: error ?? 'could not be reached' };
 }
 
@@ -131,14 +127,14 @@ function serving({ clock }: Context, { read, error }: Kept): IssuerKeys {
  */
 async function keysOf(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
   if (issuer.jwks !== null) return { keys: importKeySet(issuer.jwks, maxKeys) ?? [], error: null };
-  const kept = keptOf(ctx, issuer);
-  if (ctx.clock.elapsed() < kept.due) return serving(ctx, kept);
-  const attempted = attempt(ctx, issuer, kept);
-  const known = kept.error === null ? null : serving(ctx, kept);
+  const cached = cachedOf(ctx, issuer);
+  if (ctx.clock.elapsed() < cached.dueAt) return serving(ctx, cached);
+  const attempted = attempt(ctx, issuer, cached);
+  const known = cached.error === null ? null : serving(ctx, cached);
   if (known?.error !== null) await attempted;
   // It is tried again by those who come next.
   else attempted.catch(() => undefined);
-  return serving(ctx, kept);
+  return serving(ctx, cached);
 }
 
 /**
@@ -149,13 +145,13 @@ export async function issuerKeys(ctx: Context, issuer: TrustedIssuerRow, kid: st
   const known = await keysOf(ctx, issuer);
   const missing = kid !== undefined && known.error === null && !known.keys.some((key) => key.kid === kid);
   if (issuer.jwks !== null || !missing) return known;
-  const kept = keptOf(ctx, issuer);
+  const cached = cachedOf(ctx, issuer);
   const now = ctx.clock.elapsed();
-  if (now >= kept.refetchAt) {
-    kept.refetchAt = now + refetchPauseMs;
-    kept.refetch = attempt(ctx, issuer, kept).finally(() => (kept.refetch = null));
+  if (now >= cached.refetchAt) {
+    cached.refetchAt = now + refetchPauseMs;
+    cached.refetch = attempt(ctx, issuer, cached).finally(() => (cached.refetch = null));
   }
-  if (kept.refetch === null) return known;
-  await kept.refetch;
-  return serving(ctx, kept);
+  if (cached.refetch === null) return known;
+  await cached.refetch;
+  return serving(ctx, cached);
 }

@@ -3,10 +3,9 @@ import { deleteTrustedIssuer, insertTrustedIssuer, updateTrustedIssuer, type Tru
 import { uuidv7 } from '../../lib/random.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { Context } from '../context.js';
-import { ownOrigins } from '../environments/environment.js';
+import { ownOrigins } from '../environment.js';
 import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
 
-/** What can be set of a trusted issuer. */
 export type TrustedIssuerInput = Partial<Pick<TrustedIssuerRow, 'name' | 'issuer' | 'jwks_uri' | 'jwks' | 'status'>>;
 
 const duplicates = { trusted_issuers_issuer: { attribute: 'issuer', detail: 'There is a trusted issuer of this address already.' } };

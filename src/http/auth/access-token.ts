@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { problemForClient, proofAlgorithms, type Proof, type ProofRefusal } from '../../domain/dpop/proof.js';
+import { problemForClient, proofAlgorithms, type DpopProof, type ProofRefusal } from '../../domain/dpop/proof.js';
 import { findActiveTokenWithUser, type TokenWithUser } from '../../domain/tokens/active-token.js';
 import { OAuthError } from '../../errors.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
@@ -11,9 +11,9 @@ type Complaint = { readonly error: OAuthErrorCode; readonly description: string 
 
 /** The challenges of both schemes (RFC 6750 3, RFC 9449 7.1, 7.2); what is wrong stands with the one that was used. */
 function challenges(used: Scheme | null, complaint: Complaint | null): string {
-  const said = (scheme: Scheme) =>
+  const parametersOf = (scheme: Scheme) =>
     complaint === null || scheme !== used ? '' : `, error="${complaint.error}", error_description="${complaint.description}"`;
-  return `Bearer realm="oauth"${said('Bearer')}, DPoP realm="oauth"${said('DPoP')}, algs="${proofAlgorithms.join(' ')}"`;
+  return `Bearer realm="oauth"${parametersOf('Bearer')}, DPoP realm="oauth"${parametersOf('DPoP')}, algs="${proofAlgorithms.join(' ')}"`;
 }
 
 /** 401 for a request to a protected resource. */
@@ -24,7 +24,7 @@ function refused(used: Scheme | null, error: OAuthErrorCode, description: string
 
 const proofRefused = ({ error, reason }: ProofRefusal) => refused('DPoP', error, reason);
 
-async function requireProof(req: Request, token: string): Promise<Proof> {
+async function requireProof(req: Request, token: string): Promise<DpopProof> {
   const proof = await readProof(req, { access_token: token });
   if (proof === null) throw refused('DPoP', 'invalid_dpop_proof', 'a DPoP proof is needed with Authorization: DPoP');
   if ('error' in proof) throw proofRefused((await problemOfSender(req, token, proof)) ?? proof);

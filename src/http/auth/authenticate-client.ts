@@ -4,7 +4,7 @@ import { noteSecurityEvent } from '../../domain/audit/security-trail.js';
 import { clientBySecret, enabledClient, lastKnownClient, type Client } from '../../domain/clients/clients.js';
 import type { ClientAuthMethod } from '../../db/tables/clients.js';
 import { originOf } from '../pages/mail-origin.js';
-import { askedOrigin } from '../request/asked-origin.js';
+import { requestOrigin } from '../request/asked-origin.js';
 import { claimedIssuer, clientByWorkload } from '../../domain/workloads/assertion.js';
 import { OAuthError } from '../../errors.js';
 import { jwtBearerGrantType } from '../../lib/grant-types.js';
@@ -116,7 +116,7 @@ async function authenticated(
     case 'assertion': {
       const { issuer } = req.ctx.environment;
       // No other name of this service: what was made for one that somebody else serves is good there alone.
-      const audiences = [issuer, `${issuer}/oauth/token`, `${askedOrigin(req)}/oauth/token`];
+      const audiences = [issuer, `${issuer}/oauth/token`, `${requestOrigin(req)}/oauth/token`];
       const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences, (id) => find(req, id));
       if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
       return { client: proven, proven: true };
@@ -181,7 +181,7 @@ export async function provenClient(req: Request, taken: ClientProof = {}): Promi
     noteRefusal(req, client);
     throw unchallenged(req, OAuthError.invalid_client());
   }
-  req.ctx.clientUse.note(req.ctx.environment.id, client.id, req.ctx.clock.now());
+  req.ctx.notes.clientUse.note(req.ctx.environment.id, client.id, req.ctx.clock.now());
   return client;
 }
 

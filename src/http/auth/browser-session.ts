@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { clientOf } from '../../domain/clients/clients.js';
-import { findBrowserSession, noteActivity } from '../../domain/sessions/sessions.js';
+import { findBrowserSession, noteActivity, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { clearCookie, cookieName, readCookie, setCookie } from '../request/cookies.js';
 import { onWayTo } from '../request/return-to.js';
 
@@ -17,6 +17,12 @@ export async function browserSession(req: Request, _res: Response, next: NextFun
   const client_id = req.path.startsWith('/oauth/') ? null : onWayTo(req);
   req.branded_for = client_id === null ? null : await clientOf(req.ctx, client_id);
   next();
+}
+
+/** The session of a request that was let in. @throws {Error} without one */
+export function sessionOf({ session }: Request): BrowserSession {
+  if (!session) throw new Error('this handler is for somebody signed in');
+  return session;
 }
 
 /** Hands the browser the token of its new session. */

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
-import { proofsOf, type Proof } from '../../domain/sessions/proofs.js';
-import { endSignInOf, findHalfSignIn, signInLifetime } from '../../domain/sign-ins/sign-ins.js';
+import { proofsOf, type SessionProof } from '../../domain/proofs/proofs.js';
+import { endSignInOf, findHalfSignIn, signInLifetime } from '../../domain/sessions/half-sign-ins.js';
 import type { SignInRow } from '../../db/tables/sign_ins.js';
 import { findUser, type UserRow } from '../../db/tables/users.js';
 import { clearCookie, cookieName, readCookie, setCookie } from '../request/cookies.js';
@@ -13,7 +13,7 @@ import { queryOf } from '../request/form.js';
 export type Claimant = {
   readonly user: UserRow;
   /** What was proven so far. */
-  readonly proofs: readonly Proof[];
+  readonly proofs: readonly SessionProof[];
   /** Null: a session is to reach a higher class. */
   readonly sign_in: SignInRow | null;
 };

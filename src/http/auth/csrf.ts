@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { remembered } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { listOwnOrigins } from '../../db/tables/clients.js';
-import { isAskedOrigin } from '../request/asked-origin.js';
+import { isRequestOrigin } from '../request/asked-origin.js';
 import { browserSecret, browserSecretOf } from './browser-secret.js';
 import { message } from '../../lib/languages/messages.js';
 
@@ -14,7 +14,7 @@ const boundTo = (req: Request, secret: string) => `${secret} ${req.session?.id ?
 
 /** The token for a form on this page; gives the browser its csrf cookie when it has none. Needs `browserSession` before. */
 export function csrfToken(req: Request, res: Response): string {
-  return req.ctx.sealer.digest('csrf', boundTo(req, browserSecret(req, res))).toString('base64url');
+  return req.ctx.crypto.sealer.digest('csrf', boundTo(req, browserSecret(req, res))).toString('base64url');
 }
 
 /**
@@ -24,7 +24,7 @@ export function csrfToken(req: Request, res: Response): string {
 function sameOrigin(req: Request): boolean | null {
   const { origin } = req.headers;
   const site = req.headers['sec-fetch-site'];
-  if (origin !== undefined && origin !== 'null') return isAskedOrigin(req, origin);
+  if (origin !== undefined && origin !== 'null') return isRequestOrigin(req, origin);
   if (typeof site === 'string') return site === 'same-origin' || (site === 'none' && origin === undefined);
   return origin === undefined ? null : false;
 }
@@ -53,6 +53,6 @@ export async function csrf(req: Request, _res: Response, next: NextFunction): Pr
   const secret = browserSecretOf(req);
   const presented = req.form.get(field);
   if (secret === null || presented === undefined || !shape.test(presented)) throw refusal();
-  if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal();
+  if (!req.ctx.crypto.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal();
   next();
 }

@@ -1,5 +1,10 @@
 import type { Request } from 'express';
+import type { Context } from '../../domain/context.js';
 import { isDirectLoopback } from '../request/direct-caller.js';
+
+/** Whether mail is captured, and anybody may read it. */
+export const hasMailbox = ({ config, environment }: Pick<Context, 'config' | 'environment'>): boolean =>
+  config.smtpUrl === null && config.loopback && environment.kind === 'development' && config.devMailbox !== 'off';
 
 /**
  * Whether this caller may read captured mail, one-time codes and all. Never with an SMTP server, in an environment that isn't for
@@ -9,7 +14,7 @@ import { isDirectLoopback } from '../request/direct-caller.js';
  */
 export function mayReadMailbox(req: Request): boolean {
   const { config, environment } = req.ctx;
-  if (config.smtpUrl !== null || !config.loopback || environment.kind !== 'development') return false;
-  if (config.devMailbox !== 'local') return config.devMailbox === 'on';
+  if (!hasMailbox(req.ctx)) return false;
+  if (config.devMailbox === 'on') return true;
   return isDirectLoopback(req) && (req.headers.host ?? '').toLowerCase() === new URL(environment.base_url).host;
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
 import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
-import { originAsked, rpIdOf } from '../../domain/authenticators/relying-party.js';
+import { requestedOrigin, rpIdOf } from '../../domain/authenticators/relying-party.js';
 import { browserSecret } from './browser-secret.js';
 import type { PagePasskey } from '../pages/page-models.js';
 
@@ -12,7 +12,7 @@ export function passkeyPart(req: Request, options_path: string, options: object 
   const { protocol, port } = new URL(req.ctx.config.baseUrl);
   const here = (req.headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
   const elsewhere = here === rp_id ? null : `${protocol}//${rp_id}${port === '' ? '' : `:${port}`}${req.originalUrl}`;
-  const only_there = originAsked(req.ctx, req.headers.host) === null;
+  const only_there = requestedOrigin(req.ctx, req.headers.host) === null;
   return { rp_id, options_path, options: options && JSON.stringify(options), elsewhere, only_there };
 }
 

@@ -33,7 +33,7 @@ export type AdmissionOptions = {
 };
 
 /** For so many milliseconds every turn must have been a long one: a burst is worked off meanwhile, a standing queue isn't. */
-const standingMs = 100;
+const jammedMs = 100;
 /** For so many milliseconds nothing must have been refused before everything is let in again. */
 const calmMs = 500;
 /** What every turn takes, however long it is: some get through whatever else the process does. */
@@ -118,7 +118,7 @@ function createTurns(longMs: number) {
       }
       return now - began;
     },
-    standing: () => longSince !== null && performance.now() - longSince > standingMs,
+    isJammed: () => longSince !== null && performance.now() - longSince > jammedMs,
     /** When the turn began, which tells it from others. */
     began: () => began,
     /** How long the last turn with requests took, in milliseconds. */
@@ -170,10 +170,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   /** Whether load is shed now, and this turn has taken its share of requests. */
   function isOverloaded(elapsed: number): boolean {
-    if (!shedding && !turns.standing()) return false;
+    if (!shedding && !turns.isJammed()) return false;
     const now = performance.now();
     if (!shedding) lastRefused = now;
-    shedding = turns.standing() || now - lastRefused < calmMs;
+    shedding = turns.isJammed() || now - lastRefused < calmMs;
     if (turn !== turns.began()) {
       turn = turns.began();
       admitted = 0;

@@ -1,6 +1,9 @@
+import { MemoryStore, type ClientRateLimitInfo, type Options } from 'express-rate-limit';
 import type { Knex } from 'knex';
-import { takeRateLimit, type RateLimitDemand as Demand, type RateLimitGrant as Grant } from '../../db/tables/rate_limits.js';
-import type { Clock } from '../../platform/clock.js';
+import type { RateLimit } from '../../config.js';
+import { countRequests } from '../../db/tables/rate_limits.js';
+import { memo } from '../../lib/memo.js';
+import { msUntil, type Clock } from '../../platform/clock.js';
 
 /** What may happen once, kept outside of the database. */
 export type ProofUses = {
@@ -8,93 +11,116 @@ export type ProofUses = {
   once(key: Buffer, ms: number): Promise<boolean>;
 };
 
-/** Where windows are counted: PostgreSQL, Redis or this process. */
+/** What a window holds after a request was counted, and milliseconds until it ends. */
+export type WindowCount = { readonly hits: number; readonly reset_ms: number };
+
+/** What a store of express-rate-limit answers, as it is now: MemoryStore goes on counting in its answer. */
+export const windowCountOf = ({ totalHits, resetTime }: ClientRateLimitInfo): WindowCount => ({
+  hits: totalHits,
+  reset_ms: resetTime ? msUntil(resetTime) : 0,
+});
+
+/** Where requests are counted, in windows of fixed length: PostgreSQL, Redis or this process. */
 export type RateLimitStore = {
-  /** Counts in the sliding window of the key, in one atomic operation. @throws when the store can't be asked; the caller then refuses with 503 */
-  take(key: Buffer, demand: Demand): Promise<Grant>;
-  /** A monotonic clock of this process, in milliseconds from an arbitrary start, for how long an answer of the store stays valid. */
-  now(): number;
+  /** Counts a request of `key`, a digest in hexadecimal. @throws when the store can't be asked; the caller then refuses with 503 */
+  increment(key: string, limit: RateLimit): Promise<WindowCount>;
   close(): Promise<void>;
 };
 
-/** Counts in the database, shared by all replicas (`RATE_LIMIT_STORE=postgres`). */
-export function createPostgresStore(knex: Knex): RateLimitStore {
-  return { take: (key, demand) => takeRateLimit(knex, key, demand), now: () => performance.now(), close: async () => {} };
-}
-
-type Entry = { at: number; amount: number };
-
-function refund(entries: Entry[], { refund: amount, refund_at }: Demand): void {
-  let left = amount;
-  for (const entry of entries) {
-    if (entry.at < refund_at) continue;
-    const back = Math.min(entry.amount, left);
-    entry.amount -= back;
-    left -= back;
-  }
-}
-
-function timeUntilFree(entries: readonly Entry[], used: number, demand: Demand, now: number): number {
-  let freed = 0;
-  let until = demand.window_ms;
-  for (const entry of entries) {
-    freed += entry.amount;
-    until = entry.at + demand.window_ms - now;
-    if (used - freed + Math.max(demand.cost, 1) <= demand.limit) break;
-  }
-  return until;
-}
-
-function record(entries: Entry[], granted: number, demand: Demand, now: number): number {
-  const last = entries.at(-1);
-  const slot = Math.max(1, Math.floor(demand.window_ms / 50));
-  const at = now + (granted > demand.cost ? demand.lease_ms : 0);
-  if (!last || entries.length < 32 || Math.floor(last.at / slot) !== Math.floor(at / slot)) {
-    entries.push({ at, amount: granted });
-    entries.sort((one, other) => one.at - other.at);
-    return at;
-  }
-  last.at = Math.max(last.at, at);
-  last.amount += granted;
-  return last.at;
-}
-
+/** Callers that a process counts in windows of one length. */
 const maxKeys = 100_000;
 
-/** Counts in this process alone, by the given clock; for a single process (`RATE_LIMIT_STORE=memory`). The rules are those of `take_rate_limit`. */
-export function createMemoryStore({ clock }: { readonly clock: Clock }): RateLimitStore {
-  const windows = new Map<string, { entries: Entry[]; expires_at: number }>();
+/** MemoryStore with a bound: beyond 100,000 callers the one that hasn't come for the longest time is forgotten. */
+function boundedMemoryStore(windowSeconds: number): Pick<MemoryStore, 'increment' | 'shutdown'> {
+  const store = new MemoryStore();
+  store.init({ windowMs: windowSeconds * 1000 } as Options);
+  const keys = new Set<string>();
+  return {
+    increment(key) {
+      keys.delete(key);
+      const [oldest] = keys.size < maxKeys ? [] : keys;
+      if (oldest !== undefined) {
+        keys.delete(oldest);
+        void store.resetKey(oldest);
+      }
+      keys.add(key);
+      return store.increment(key);
+    },
+    shutdown: () => store.shutdown(),
+  };
+}
 
-  /** With 100,000 keys: forgets expired windows, or the oldest one when none has expired. */
-  function makeRoom(now: number): void {
-    if (windows.size < maxKeys) return;
-    for (const [name, { expires_at }] of windows) if (expires_at <= now) windows.delete(name);
-    if (windows.size >= maxKeys) windows.delete(windows.keys().next().value as string);
-  }
+/** Counts in this process alone (`RATE_LIMIT_STORE=memory`), in one MemoryStore of express-rate-limit for each length of window. */
+export function createMemoryStore(): RateLimitStore {
+  const opened: Pick<MemoryStore, 'shutdown'>[] = [];
+  const storeOf = memo((windowSeconds: number) => {
+    const store = boundedMemoryStore(windowSeconds);
+    opened.push(store);
+    return store;
+  });
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    // One after the other, so that each answer is read before the next request is counted in it.
+    increment(key, { windowSeconds }) {
+      const counted = last.then(async () => windowCountOf(await storeOf(windowSeconds).increment(key)));
+      last = counted;
+      return counted;
+    },
+    close: async () => opened.forEach((store) => store.shutdown()),
+  };
+}
 
-  function take(key: Buffer, demand: Demand): Grant {
-    const now = clock.now().getTime();
-    const name = key.toString('latin1');
-    const entries = (windows.get(name)?.entries ?? []).filter(({ at }) => at > now - demand.window_ms && at <= now + demand.window_ms);
-    refund(entries, demand);
-    const used = entries.reduce((sum, { amount }) => sum + amount, 0);
-    const refused = used + Math.max(demand.cost, 1) > demand.limit;
-    const granted =
-      refused || demand.cost === 0 ? 0 : Math.max(demand.cost, Math.min(demand.wanted, Math.floor((demand.limit - used) / 4)));
-    const retry_ms = refused ? timeUntilFree(entries, used, demand, now) : 0;
-    const leased_at = granted > 0 ? record(entries, granted, demand, now) : 0;
-    const newest = entries.at(-1);
-    const reset_ms = newest ? newest.at + demand.window_ms - now : 0;
-    if (newest) {
-      if (!windows.has(name)) makeRoom(now);
-      windows.set(name, { entries, expires_at: newest.at + demand.window_ms });
-    } else windows.delete(name);
-    return { granted, remaining: Math.max(0, demand.limit - used - granted), retry_ms, reset_ms, leased_at };
+/** Requests counted ahead for this process, which are its own until the window ends. */
+type Lease = {
+  /** The next one's number in the window, and the last one's. */
+  next: number;
+  readonly last: number;
+  /** When the window ends, by the elapsed time of the process. */
+  readonly ends_at: number;
+};
+
+/** The largest lease, as a share of the limit and of what is left of it, and in requests: a count in the database ends at 2^31. */
+const shares = { limit: 20, left: 4 };
+const largestLease = 100_000;
+const maxLeases = 10_000;
+
+/**
+ * Counts in the database, shared by all replicas (`RATE_LIMIT_STORE=postgres`). A caller's first request in a window is counted by itself, later ones in
+ * leases: a twentieth of the limit, and less towards its end. A limit under forty costs a statement a request, a high one next to none, and none is exceeded.
+ */
+export function createPostgresStore(knex: Knex, clock: Pick<Clock, 'elapsed'>): RateLimitStore {
+  const leases = new Map<string, Lease>();
+  const pending = new Map<string, Promise<WindowCount>>();
+
+  /** Counts a request, and those that may follow. @returns the first one's count */
+  async function lease(key: string, { limit, windowSeconds }: RateLimit, before: Lease | null): Promise<WindowCount> {
+    const most = before === null ? 1 : Math.min(limit / shares.limit, (limit - before.last) / shares.left, largestLease);
+    const count = Math.max(1, Math.floor(most));
+    const begun_at = clock.elapsed();
+    const { hits, reset_ms } = await countRequests(knex, Buffer.from(key, 'hex'), { count, window_ms: windowSeconds * 1000 });
+    leases.delete(key);
+    if (leases.size >= maxLeases) leases.delete(leases.keys().next().value as string);
+    const first = hits - count + 1;
+    leases.set(key, { next: first + 1, last: hits, ends_at: begun_at + reset_ms });
+    return { hits: first, reset_ms };
   }
 
   return {
-    take: async (key, demand) => take(key, demand),
-    now: () => clock.now().getTime(),
-    close: async () => windows.clear(),
+    async increment(key, limit) {
+      for (;;) {
+        const held = leases.get(key);
+        const now = clock.elapsed();
+        const current = held && now < held.ends_at ? held : null;
+        if (current && current.next <= current.last) return { hits: current.next++, reset_ms: current.ends_at - now };
+        const others = pending.get(key);
+        if (!others) {
+          const leasing = lease(key, limit, current).finally(() => pending.delete(key));
+          pending.set(key, leasing);
+          return leasing;
+        }
+        await others;
+      }
+    },
+    close: async () => {},
   };
 }

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit, type AugmentedRequest, type RateLimitInfo, type Store } from 'express-rate-limit';
+import { rateLimit, type AugmentedRequest } from 'express-rate-limit';
 import ipaddr from 'ipaddr.js';
 import type { Knex } from 'knex';
 import type { Config, RateLimit } from '../../config.js';
@@ -8,24 +8,24 @@ import type { Clock } from '../../platform/clock.js';
 import { inSequence } from '../exact-routes.js';
 import { createMemoryStore, createPostgresStore, type ProofUses, type RateLimitStore } from './rate-limit-stores.js';
 import type { Limiter, RateLimitVerdict } from './rate-limiter.js';
+import { memo } from '../../lib/memo.js';
 
 /** The store that the configuration names (`RATE_LIMIT_STORE`). `onError` is told of every lost Redis connection. */
 export function openRateLimitStore(
   config: Config['rateLimits'],
   { knex, clock, onError }: { readonly knex: Knex; readonly clock: Clock; readonly onError: (error: Error) => void },
 ): RateLimitStore & Partial<ProofUses> {
-  if (config.store === 'memory') return createMemoryStore({ clock });
+  if (config.store === 'memory') return createMemoryStore();
   if (config.store === 'redis' && config.redisUrl !== null) return openRedisStore({ url: config.redisUrl, onError });
-  return createPostgresStore(knex);
+  return createPostgresStore(knex, clock);
 }
 
 /** The Redis client is loaded only where it is used: it takes 13 MiB of every process. */
 function openRedisStore(options: { readonly url: string; readonly onError: (error: Error) => void }): RateLimitStore & ProofUses {
   const opening = import('./rate-limit-redis.js').then(({ createRedisStore }) => createRedisStore(options));
   return {
-    take: async (key, demand) => (await opening).take(key, demand),
+    increment: async (key, limit) => (await opening).increment(key, limit),
     once: async (key, ms) => (await opening).once(key, ms),
-    now: () => performance.now(),
     close: async () => (await opening).close(),
   };
 }
@@ -46,7 +46,7 @@ export const networkKey = (ip: string | undefined): string | null => keysOf(ip).
 const networkFactor = 10;
 
 /** The limit of a network, where an address has this one. */
-export const networkLimit = ({ limit, windowSeconds }: RateLimit): RateLimit => ({ limit: limit * networkFactor, windowSeconds });
+const networkLimit = ({ limit, windowSeconds }: RateLimit): RateLimit => ({ limit: limit * networkFactor, windowSeconds });
 
 /** The windows of a caller's address, the narrow one first: by {@link addressKey} and, wider, by {@link networkKey}. */
 export function addressWindows(ip: string | undefined, limit: RateLimit): { readonly key: string; readonly limit: RateLimit }[] {
@@ -55,18 +55,8 @@ export function addressWindows(ip: string | undefined, limit: RateLimit): { read
   return network === null ? [narrow] : [narrow, { key: network, limit: networkLimit(limit) }];
 }
 
-function keysOf(ip: string | undefined): AddressKeys {
-  const known = addressKeys.get(ip ?? '');
-  if (known !== undefined) return known;
-  const keys = readAddress(ip);
-  if (addressKeys.size >= maxAddresses) addressKeys.clear();
-  addressKeys.set(ip ?? '', keys);
-  return keys;
-}
-
 /** Parsing an address costs more than everything else that counting does from memory. */
-const addressKeys = new Map<string, AddressKeys>();
-const maxAddresses = 10_000;
+const keysOf = memo(readAddress, 10_000);
 
 function readAddress(ip: string | undefined): AddressKeys {
   const text = ip?.split('%', 1)[0] ?? '';
@@ -75,8 +65,8 @@ function readAddress(ip: string | undefined): AddressKeys {
   if (address.kind() === 'ipv4') return { address: address.toString(), network: null };
   const bytes = address.toByteArray();
   const prefix = (bits: number) => {
-    const kept = bytes.map((byte, at) => (at < bits / 8 ? byte : 0));
-    return `${ipaddr.fromByteArray(kept).toString()}/${bits}`;
+    const masked = bytes.map((byte, at) => (at < bits / 8 ? byte : 0));
+    return `${ipaddr.fromByteArray(masked).toString()}/${bits}`;
   };
   return { address: prefix(64), network: prefix(48) };
 }
@@ -88,7 +78,7 @@ export type NamedLimit = { readonly name: string; readonly limit: RateLimit };
  * Tells the caller the state of the window: `RateLimit-Limit`, `-Remaining`, `-Reset` (seconds) and `-Policy`
  * (draft-ietf-httpapi-ratelimit-headers-06). When several limits count one request, the one with the least left is shown.
  */
-export function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'retry_after'>): void {
+export function setRateLimitHeaders(res: Response, verdict: RateLimitVerdict): void {
   const shown = res.getHeader('RateLimit-Remaining');
   if (res.headersSent || (shown !== undefined && verdict.allowed && Number(shown) <= verdict.remaining)) return;
   res.setHeader('RateLimit-Policy', `${verdict.limit};w=${verdict.window_seconds}`);
@@ -100,72 +90,40 @@ export function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdic
 /** Shows a verdict in the `RateLimit-*` headers. @throws {RateLimitedError} when it is a refusal; `remedy`: what raises the limit */
 export function enforce(res: Response, verdict: RateLimitVerdict, remedy: string | null = null): void {
   setRateLimitHeaders(res, verdict);
-  if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after, remedy);
-}
-
-/**
- * The shared counter as a store of express-rate-limit, which asks `increment` once for each request. Its hits are those that the window holds, this
- * request among them: a refused request isn't kept in the window, so it is the one hit too many. Its reset time is, for a request that is let
- * through, when the window is empty, and for one that is refused, when a request is allowed again: a sliding window frees room bit by bit.
- */
-function storeOf(limiter: Limiter, limit: RateLimit, clock: Clock): Store {
-  return {
-    async increment(key) {
-      const { allowed, remaining, reset_seconds, retry_after } = await limiter.take(key, limit);
-      return {
-        totalHits: limit.limit - remaining + (allowed ? 0 : 1),
-        resetTime: new Date(clock.now().getTime() + (allowed ? reset_seconds : retry_after) * 1000),
-      };
-    },
-    // Part of the interface, for `skipFailedRequests`, `skipSuccessfulRequests` and `resetKey`, which this service doesn't use.
-    decrement() {
-      throw new Error('a counted request is not taken back');
-    },
-    resetKey() {
-      throw new Error('a window is not emptied');
-    },
-  };
+  if (!verdict.allowed) throw new RateLimitedError(verdict.reset_seconds, remedy);
 }
 
 /** What {@link limitBy} needs of `Web`. */
-type Counting = { readonly limiter: Limiter; readonly deps: { readonly clock: Clock } };
+type Counting = { readonly limiter: Limiter };
 
 /**
- * Middleware: express-rate-limit with the shared counter as its store; the limits of pages and of the Management API. Counts a request in the window of
+ * Middleware: express-rate-limit over the shared store; the limits of pages and of the Management API. Counts a request in the window of
  * the environment and caller that `key` names; null means that this limit doesn't concern the request. Shows the window in the `RateLimit-*`
  * headers. Does nothing with `RATE_LIMITS=off`. Nothing is let through uncounted.
  * @throws {RateLimitedError} beyond the limit, which each surface renders as 429 with `Retry-After`; and what the store throws
  */
-export function limitBy({ limiter, deps: { clock } }: Counting, rule: NamedLimit & { key(req: Request): string | null }): RequestHandler {
+export function limitBy({ limiter }: Counting, { name, limit, key }: NamedLimit & { key(req: Request): string | null }): RequestHandler {
   if (!limiter.enabled) return (_req, _res, next) => next();
-  const { name, limit, key } = rule;
   const property = `rate_limit_${name}`;
-  /** Shows the window as express-rate-limit has it. @returns whole seconds until its reset time */
-  const show = ({ remaining, resetTime }: RateLimitInfo, res: Response, allowed: boolean): number => {
-    if (!resetTime) throw new Error('the store tells a reset time with every count');
-    const reset_seconds = Math.max(1, Math.ceil((resetTime.getTime() - clock.now().getTime()) / 1000));
-    setRateLimitHeaders(res, { allowed, limit: limit.limit, remaining, window_seconds: limit.windowSeconds, reset_seconds });
-    return reset_seconds;
-  };
-  const counted = (req: Request): RateLimitInfo | undefined => (req as AugmentedRequest)[property];
   const count = rateLimit({
     windowMs: limit.windowSeconds * 1000,
     limit: limit.limit,
-    standardHeaders: false,
-    legacyHeaders: false,
-    requestPropertyName: property,
-    store: storeOf(limiter, limit, clock),
+    store: limiter.storeOf(limit),
     skip: (req) => key(req) === null,
     keyGenerator: (req) => `${name} ${key(req)}`,
-    handler: (req, res, next) => next(new RateLimitedError(show(counted(req) as RateLimitInfo, res, false))),
+    requestPropertyName: property,
+    // Refused below, where the headers are shown of every count.
+    handler: (_req, _res, next) => next(),
+    standardHeaders: false,
+    legacyHeaders: false,
     passOnStoreError: false,
     validate: false,
   });
   return inSequence([
     count,
     (req, res, next) => {
-      const info = counted(req);
-      if (info) show(info, res, true);
+      const counted = (req as AugmentedRequest)[property];
+      if (counted) enforce(res, limiter.verdictOf(counted, limit));
       next();
     },
   ]);

@@ -13,14 +13,12 @@ export const errorTexts = Object.fromEntries(
   Object.entries(catalogueOf('en')).flatMap(([key, text]) => (key.startsWith(prefix) ? [[key.slice(prefix.length), text]] : [])),
 ) as Readonly<Record<ErrorTextCode, string>>;
 
-/** The sentence for the code. */
 export const errorMessage = (code: ErrorTextCode): Message => message(`error.${code}`);
 
 /** The sentence for any code; for one without, a general one, never the bare code. */
 export const messageOf = (code: string): Message =>
   errorMessage(own(errorTexts, code) === undefined ? 'invalid_value' : (code as ErrorTextCode));
 
-/** The same in English. */
 export const errorText = (code: string): string => inEnglish(messageOf(code));
 
 /** JSON's `{field: [codes]}` as the pages' `{field: sentence}`; a too short password names the minimum. */

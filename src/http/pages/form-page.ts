@@ -15,7 +15,7 @@ export interface BasePage {
 }
 
 /** A remark above the form; `good` after something worked, `info` for the rest. */
-export type Notice = { tone: 'good' | 'info' | 'warning'; text: string };
+export type PageNotice = { tone: 'good' | 'info' | 'warning'; text: string };
 
 /**
  * A page with a form. `errors` holds a sentence per field name (see error-texts.ts); the key `form` is for what belongs to no single
@@ -24,7 +24,7 @@ export type Notice = { tone: 'good' | 'info' | 'warning'; text: string };
 export interface FormPage extends BasePage {
   errors?: Record<string, string> | undefined;
   values?: Record<string, string | null | undefined> | undefined;
-  notice?: Notice | null | undefined;
+  notice?: PageNotice | null | undefined;
 }
 
 /** The application on whose behalf the person is here, while an authorization request is pending. */

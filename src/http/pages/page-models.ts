@@ -1,4 +1,4 @@
-import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
+import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/claims/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
 import type { BasePage, FormPage, PageClient, PageConnection } from './form-page.js';
 import type { PageSignInMethods } from './sign-in-methods.js';
@@ -78,6 +78,8 @@ export interface AccountPage extends FormPage {
   /** Further ones that could be connected. */
   connections?: PageConnection[] | undefined;
   applications: PageApplication[];
+  /** The last sign-ins and refused ones, the latest first. */
+  sign_ins: { occurred_at: string; succeeded: boolean; count: number; device: string; ip_address: string | null }[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
   own_applications: (PageClient & { client_id: string; logo_uri: string | null; open_url: string })[];
   /** Absent or null where there are none, and none can be added. */
@@ -154,7 +156,14 @@ export interface ErrorPage extends BasePage {
   details: readonly PageDetail[];
 }
 
-export type MailboxMessage = { id: string; to: string; subject: string; text: string; created_at: string };
+export type MailboxMessage = {
+  id: string;
+  to: string;
+  subject: string;
+  text: string;
+  created_at: string;
+  /** The code in it; null for none. */ code: string | null;
+};
 
 /** The development mailbox, newest first. */
 export interface MailboxPage extends BasePage {

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { brandOf, type BrandedClient, type BrandedEnvironment } from '../../domain/environments/branding.js';
 import { createTemplates } from '../../lib/templates.js';
-import { isWithinSignIn } from '../request/return-to.js';
+import { isInSignIn } from '../request/return-to.js';
 import type { BasePage, PageModels } from './page-models.js';
 import { accentPath, type Assets } from './static.js';
 import { viewHelpers } from './view-functions.js';
@@ -46,7 +46,7 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
       for (const [name, value] of pageHeaders(formAction, frames)) res.setHeader(name, value);
       res.setHeader('Content-Language', words.language);
       // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
-      if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+      if (!isInSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       // Not by Express's send(): it parses the type anew and looks at validators, of which a page that nobody may store has none.
       res.setHeader('Content-Length', html.length);
       res.end(html);
@@ -67,10 +67,10 @@ function wordsFor(res: Response, view: string, language: Language | undefined): 
 /** How the page looks within a client's sign-in; nothing where that is as the environment says, as it always is for administrators and developers. */
 function brandingFor({ ctx, branded_for }: Request, view: string): Partial<BasePage> {
   if (!branded_for || isForOperators(view)) return {};
-  return looksOf(ctx.environment, branded_for);
+  return brandingOf(ctx.environment, branded_for);
 }
 
-function looksOf(environment: BrandedEnvironment, client: BrandedClient | null): Pick<BasePage, 'environment' | 'accent_path'> {
+function brandingOf(environment: BrandedEnvironment, client: BrandedClient | null): Pick<BasePage, 'environment' | 'accent_path'> {
   const { name, logo_url, dark_logo_url, primary_color, support_email, policy_uri, tos_uri } = brandOf(environment, client);
   const { kind } = environment;
   return {
@@ -87,7 +87,7 @@ export function basePage(
   page: { title: string; request_id: string; csrf_token?: string | undefined; client?: BrandedClient | null },
 ): BasePage {
   const { title, request_id, csrf_token, client = null } = page;
-  return { title, request_id, csrf_token, ...looksOf(environment, client) };
+  return { title, request_id, csrf_token, ...brandingOf(environment, client) };
 }
 
 /**

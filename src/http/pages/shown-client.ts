@@ -5,7 +5,7 @@ import { strangersName } from '../../lib/plain-words.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import type { Words } from './words.js';
 
-/** So many characters of a name that nobody vouches for are shown. */
+/** The most characters shown of an unverified client's name. */
 const maxNameLength = 60;
 
 /** What people call a client; of one that nobody vouches for, what it calls itself, as plain text. */

@@ -18,7 +18,7 @@ export type PageSignInMethods = {
     last_used_at: string | null;
     codes_left: number | null;
   }[];
-  /** A passkey or an app is there: recovery codes stand in for it. */
+  /** Whether the person has a passkey or an app, which recovery codes can replace. */
   has_factor: boolean;
   two_step_enabled: boolean;
   /** Browsers that skip the second step. */

@@ -1,13 +1,14 @@
 import type { Request } from 'express';
 import { dateTimeWords, dateWords } from '../../lib/date-words.js';
-import { languages, type Language } from '../../lib/languages/languages.js';
+import { languages, nameOrder, type Language } from '../../lib/languages/languages.js';
 import { format, formatToPieces, type Message, type MessageKey, type OwnTexts, type Values } from '../../lib/languages/messages.js';
 import { languageOf } from './language.js';
+import { memo, ofEach } from '../../lib/memo.js';
 
 /** What a view shows in the place of a placeholder otherwise than as plain text; `views/partials/rich.ejs` escapes each. */
 export type Rich =
   | { readonly strong: string }
-  | { readonly href: string; readonly text: string; readonly beside?: boolean }
+  | { readonly href: string; readonly text: string; readonly newTab?: boolean }
   /** an IP address, or what is said when there is none */
   | { readonly address: string }
   /** ISO 8601; `as` is how the reader's browser shows it */
@@ -20,11 +21,11 @@ type Piece = Exclude<Rich, { time: string }> | { readonly time: string; readonly
 export type Words = {
   readonly language: Language;
   readonly dir: 'ltr' | 'rtl';
-  /** The text of the key. */
+  readonly nameOrder: ReturnType<typeof nameOrder>;
   t(key: MessageKey, values?: Values): string;
   say(message: Message): string;
   /** The text of the key in pieces, for `views/partials/rich.ejs`. */
-  rich(key: MessageKey, parts: Readonly<Record<string, Rich | string | number>>): (string | Piece)[];
+  rich(key: MessageKey, fills: Readonly<Record<string, Rich | string | number>>): (string | Piece)[];
   /** An ISO 8601 time in UTC, the day alone. */
   dateWords(iso: string): string;
   /** An ISO 8601 time in UTC, to the minute. */
@@ -39,50 +40,36 @@ const passkeyNames = ['away', 'failed', 'go_on', 'has_passkey', 'not_made', 'not
 function createWords(language: Language, own: OwnTexts | null): Words {
   const date = (iso: string) => dateWords(iso, language);
   const dateTime = (iso: string) => dateTimeWords(iso, language);
-  const scriptWords = (passkeys: boolean) =>
+  const scriptWords = memo((passkeys: boolean): Readonly<Record<string, string>> =>
     Object.fromEntries(
       [...scriptNames, ...(passkeys ? passkeyNames : [])].map((name) => [name, format(language, `script.${name}`, {}, own)]),
-    );
-  const ofScripts = new Map<boolean, Readonly<Record<string, string>>>();
+    ),
+  );
   const withWords = (part: Rich): Piece =>
     'time' in part ? { ...part, text: part.as === 'date' ? date(part.time) : dateTime(part.time) } : part;
   return {
     language,
     dir: languages[language].dir,
+    nameOrder: nameOrder(language),
     t: (key, values) => format(language, key, values, own),
     say: ({ key, values }) => format(language, key, values, own),
-    rich(key, parts) {
-      const entries = Object.entries(parts).map(([name, part]) => [name, typeof part === 'object' ? withWords(part) : part] as const);
+    rich(key, fills) {
+      const entries = Object.entries(fills).map(([name, part]) => [name, typeof part === 'object' ? withWords(part) : part] as const);
       return formatToPieces<Piece>(language, key, Object.fromEntries(entries), own);
     },
     dateWords: date,
     dateTimeWords: dateTime,
-    scriptWords(passkeys) {
-      let known = ofScripts.get(passkeys);
-      if (!known) ofScripts.set(passkeys, (known = scriptWords(passkeys)));
-      return known;
-    },
+    scriptWords,
   };
 }
 
 /** The words of the languages, by the texts that come before the built-in ones; they go with these. */
-const made = new WeakMap<OwnTexts, Map<Language, Words>>();
-const builtIn = new Map<Language, Words>();
-
-function madeWith(own: OwnTexts | null): Map<Language, Words> {
-  if (own === null) return builtIn;
-  let known = made.get(own);
-  if (!known) made.set(own, (known = new Map<Language, Words>()));
-  return known;
-}
+const wordsWith = ofEach((own: OwnTexts) => memo((language: Language) => createWords(language, own)));
+const builtIn = memo((language: Language) => createWords(language, null));
 
 /** The words of a language. @param own texts of the environment that come before the built-in ones */
-export function wordsIn(language: Language, own: OwnTexts | null = null): Words {
-  const known = madeWith(own);
-  let words = known.get(language);
-  if (!words) known.set(language, (words = createWords(language, own)));
-  return words;
-}
+export const wordsIn = (language: Language, own: OwnTexts | null = null): Words =>
+  own === null ? builtIn(language) : wordsWith(own)(language);
 
 /** The texts that the environment of the request has of its own; null before it is known which that is. */
 const ownTexts = ({ ctx }: Partial<Request>): OwnTexts | null => ctx?.environment.page_texts ?? null;

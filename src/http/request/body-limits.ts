@@ -20,7 +20,7 @@ export const bodyLimits = {
 } as const;
 
 /** A number of bytes as people say it: `256 KiB`. */
-export const bytesInWords = (bytes: number): string => (bytes < kib * kib ? `${bytes / kib} KiB` : `${bytes / kib / kib} MiB`);
+const bytesInWords = (bytes: number): string => (bytes < kib * kib ? `${bytes / kib} KiB` : `${bytes / kib / kib} MiB`);
 
 /** Why a body isn't read. */
 export const bodyTooLarge = (limit: number): string => `the body is larger than ${bytesInWords(limit)}, the most that this address takes`;

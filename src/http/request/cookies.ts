@@ -31,7 +31,6 @@ export function setCookie(req: Request, res: Response, name: string, value: stri
   });
 }
 
-/** Takes the cookie away. */
 export function clearCookie(req: Request, res: Response, name: string): void {
   res.clearCookie(cookieName(req, name), { httpOnly: true, secure: isSecure(req), sameSite: 'lax', path: '/' });
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isLoopbackHost } from '../../config.js';
+import { isOwnMachine } from '../../config.js';
 
 const loopbackAddress = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 /** Headers that proxies and tunnels add. */
@@ -19,4 +19,4 @@ export function isDirectLoopback(req: IncomingMessage): boolean {
  * Whether the Host header is a loopback name or address. With DNS rebinding a web page's own name resolves to this machine: the browser
  * connects directly and lets the page read the response, but sends that name.
  */
-export const isToLoopback = ({ headers }: IncomingMessage): boolean => isLoopbackHost((headers.host ?? '').replace(/:\d+$/, ''));
+export const isToLoopback = ({ headers }: IncomingMessage): boolean => isOwnMachine((headers.host ?? '').replace(/:\d+$/, ''));

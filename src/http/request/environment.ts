@@ -1,8 +1,8 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Config } from '../../config.js';
 import { createContext, type Deps } from '../../domain/context.js';
-import type { ForwardedSample } from '../../domain/diagnostics/forwarded-notes.js';
-import type { Environment } from '../../domain/environments/environment.js';
+import type { ForwardedSample } from '../../domain/notes/forwarded.js';
+import type { Environment } from '../../domain/environment.js';
 import { findEnvironmentForHost, recallEnvironmentForHost } from '../../domain/environments/environments.js';
 import { BodyError } from '../../errors.js';
 import { soleHost } from './headers.js';
@@ -34,7 +34,7 @@ type Recall = (deps: Deps, host: string) => Environment | undefined;
  */
 export function environment(deps: Deps, recall: Recall = recallEnvironmentForHost) {
   const { trustProxy } = deps.config;
-  const { forwarded } = deps;
+  const { forwarded } = deps.notes;
   const varies = variesBy(trustProxy);
 
   return (req: Request, res: Response, next: NextFunction): void | Promise<void> => {

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { BodyError } from '../../errors.js';
-import { isAskedOrigin } from './asked-origin.js';
+import { isRequestOrigin } from './asked-origin.js';
 import { message } from '../../lib/languages/messages.js';
 import { named } from '../../lib/named.js';
 import { bodyLimits } from './body-limits.js';
@@ -146,5 +146,5 @@ export function queryOf(req: Request): Parameters {
 export function isForeignPost(req: Request): boolean {
   const { origin } = req.headers;
   if (req.method !== 'POST' || req.session !== null) return false;
-  return req.headers['sec-fetch-site'] === 'cross-site' || (origin !== undefined && !isAskedOrigin(req, origin));
+  return req.headers['sec-fetch-site'] === 'cross-site' || (origin !== undefined && !isRequestOrigin(req, origin));
 }

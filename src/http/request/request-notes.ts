@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../../config.js';
-import { toldUri } from '../../domain/request-traces/told.js';
+import { maskedUri } from '../../domain/request-traces/shown-text.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/log/logger.js';
 import { createRequestLog } from '../../platform/log/request-log.js';
@@ -42,8 +42,8 @@ export function createRequestNotes({ logger, clock, metrics }: { logger: Logger;
     const method = req.method as string;
     metrics.requestSeconds.record(ms / 1000, method, route, statusClasses[Math.floor(status / 100)] ?? '');
     const query = url.indexOf('?');
-    const asked = query < 0 ? url : url.slice(0, query);
-    const path = asked === route ? asked : toldUri(asked);
+    const target = query < 0 ? url : url.slice(0, query);
+    const path = target === route ? target : maskedUri(target);
     log({ at: clock.now().getTime(), request_id, method, path, status, ms, ip, finished }, trace_id);
   };
 }

@@ -18,6 +18,8 @@ declare module 'express-serve-static-core' {
     trace_id?: string;
     /** Its path without ids, where it isn't Express that finds the route; for its span. */
     route_pattern?: string;
+    /** The secret that the browser gets with the answer, having brought none; set by `browserSecret`. */
+    given_browser_secret?: string;
     /** The client of a token that was presented, or that an authorization is asked for; for the request's span. */
     asking_client_id?: string;
     /** `error` of the refusal that was the answer, for its span. */

@@ -45,7 +45,7 @@ export const leadsToDevice = (return_to: string | null): boolean =>
 
 /** Path at which a pending authorization request is resumed. */
 export const resumePath = '/oauth/authorize/resume';
-const place = 'authorization-request';
+const aad = 'authorization-request';
 const lifetimeMs = 3_600_000;
 
 /** An authorization request that waits for the person: its parameters, and when it came. */
@@ -63,7 +63,7 @@ export type PendingAuthorization = {
 
 /** The request, sealed, as text for a URL or a form field. */
 export function sealPending(req: Request, pending: PendingAuthorization): string {
-  return req.ctx.sealer.sealText(JSON.stringify(pending), `${place} ${req.ctx.environment.id}`);
+  return req.ctx.crypto.sealer.sealText(JSON.stringify(pending), `${aad} ${req.ctx.environment.id}`);
 }
 
 /** The path that resumes the request, with the request sealed in its query. */
@@ -73,7 +73,7 @@ export function pendingPath(req: Request, pending: PendingAuthorization): string
 
 /** The pending request behind a sealed handle, or null when it was changed or is older than an hour. */
 export function openPending(req: Request, handle: string): PendingAuthorization | null {
-  const text = req.ctx.sealer.openText(handle, `${place} ${req.ctx.environment.id}`);
+  const text = req.ctx.crypto.sealer.openText(handle, `${aad} ${req.ctx.environment.id}`);
   if (text === null) return null;
   const pending = JSON.parse(text) as PendingAuthorization;
   return req.ctx.clock.now().getTime() - pending.at < lifetimeMs ? pending : null;
@@ -112,7 +112,7 @@ export const onWayTo = (req: Request): string | null => pendingHere(req)?.parame
  * Whether the request belongs to the sign-in or sign-out of a client's: an address of the protocol, or a step that returns to a pending authorization
  * request. Single-page applications have these in a popup that they hold on to. A refusal of a client that nobody knows belongs to no client's.
  */
-export function isWithinSignIn(req: Request): boolean {
+export function isInSignIn(req: Request): boolean {
   return (req.path.startsWith('/oauth/') && req.error_code !== 'invalid_client') || pendingHere(req) !== null;
 }
 

@@ -9,7 +9,7 @@ export const imageTypes = Object.keys(imageExtensions) as [ImageType, ...ImageTy
 /** So large an image may be, in bytes. */
 export const maxImageBytes = 512 * 1024;
 /** So wide and so high, in pixels: what a few bytes unfold to in the memory of browsers. */
-export const maxImagePixels = 4_096;
+const maxImagePixels = 4_096;
 
 /** An image that can be shown: its type, told by its content, and its bytes. */
 export type CheckedImage = { readonly content_type: ImageType; readonly bytes: Buffer };

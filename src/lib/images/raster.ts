@@ -1,4 +1,3 @@
-/** Pixels of an image, as its header says them. */
 export type Pixels = { readonly width: number; readonly height: number };
 
 const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');

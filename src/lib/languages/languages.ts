@@ -22,6 +22,22 @@ export const languages = {
 
 export type Language = keyof typeof languages;
 
+/** Languages in which the family name comes first. */
+const familyFirst: ReadonlySet<Language> = new Set(['ja', 'ko', 'zh-CN']);
+
+type NameMember = 'first_name' | 'last_name';
+
+/** The order in which a language says a person's names, and in which forms ask for them. */
+export const nameOrder = (language: Language): readonly [NameMember, NameMember] =>
+  familyFirst.has(language) ? ['last_name', 'first_name'] : ['first_name', 'last_name'];
+
+/** The full name as the language says it; empty for somebody without one. */
+export const fullName = (language: Language, names: Readonly<Record<NameMember, string | null>>): string =>
+  nameOrder(language)
+    .map((name) => names[name])
+    .filter(Boolean)
+    .join(' ');
+
 export const languageTags = Object.keys(languages) as [Language, ...Language[]];
 
 /** Whether the text is the tag of one of the languages, written as here. */
@@ -35,7 +51,7 @@ const ends: ReadonlyMap<string, Language> = new Map<string, Language>([
   ['zh-Hans', 'zh-CN'],
 ]);
 
-/** So many of what somebody asks for are looked at, of so many characters each. */
+/** The most language ranges of a request that are read, and the most characters of each. */
 const maxRanges = 20;
 const maxLength = 35;
 const none = 'und';
@@ -56,7 +72,7 @@ export function lookUp(ranges: readonly string[]): Language | null {
   // As nearly everybody's first one is, and the environment's always: it ends at itself.
   const first = ends.get(ranges[0] ?? '');
   if (first !== undefined) return first;
-  const asked = ranges.slice(0, maxRanges).flatMap((range) => canonical(range) ?? []);
-  if (asked.length === 0) return null;
-  return ends.get(match(asked, [...ends.keys()], none, { algorithm: 'lookup' })) ?? null;
+  const preferred = ranges.slice(0, maxRanges).flatMap((range) => canonical(range) ?? []);
+  if (preferred.length === 0) return null;
+  return ends.get(match(preferred, [...ends.keys()], none, { algorithm: 'lookup' })) ?? null;
 }

@@ -5,6 +5,7 @@ import type english from '../../../data/languages/en.json';
 import { named } from '../named.js';
 import { packageRoot } from '../package-root.js';
 import { languages, type Language } from './languages.js';
+import { memo } from '../memo.js';
 
 /** The names of all texts that people are shown; each has one in every language (`data/languages/<tag>.json`). */
 export type MessageKey = keyof typeof english;
@@ -32,17 +33,11 @@ export function waitMessage(what: keyof typeof waits, seconds: number): Message 
 }
 
 const directory = join(packageRoot, 'data', 'languages');
-const catalogues = new Map<Language, Catalogue>();
 
 /** The texts of the language, read when they are first asked for. */
-export function catalogueOf(language: Language): Catalogue {
-  let catalogue = catalogues.get(language);
-  if (!catalogue) {
-    catalogue = named(JSON.parse(readFileSync(join(directory, `${language}.json`), 'utf8')) as Catalogue) as Catalogue;
-    catalogues.set(language, catalogue);
-  }
-  return catalogue;
-}
+export const catalogueOf = memo(
+  (language: Language) => named(JSON.parse(readFileSync(join(directory, `${language}.json`), 'utf8')) as Catalogue) as Catalogue,
+);
 
 /** A text without placeholders, quotes of ICU's or plurals is what it says. */
 const isPlain = (text: string): boolean => !text.includes('{') && !text.includes("''");
@@ -50,15 +45,7 @@ const isPlain = (text: string): boolean => !text.includes('{') && !text.includes
 /** The locale by which numbers and dates are written: digits as in codes and keyboards also where a language has its own. */
 export const localeOf = (language: Language): string => (language === 'ar' ? 'ar-u-nu-latn' : language);
 
-const compiled = new Map<Language, Map<string, IntlMessageFormat>>();
-
-function compile(language: Language, text: string): IntlMessageFormat {
-  let formats = compiled.get(language);
-  if (!formats) compiled.set(language, (formats = new Map()));
-  let format = formats.get(text);
-  if (!format) formats.set(text, (format = createFormat(language, text)));
-  return format;
-}
+const formatsOf = memo((language: Language) => memo((text: string) => createFormat(language, text)));
 
 /** A value that stays a text of its own in a line of the other direction (Unicode UAX 9, first strong isolate). */
 const isolated = (value: string): string => `\u2068${value}\u2069`;
@@ -76,11 +63,11 @@ export const createFormat = (language: Language, text: string): IntlMessageForma
 /** The values as they go into a text of the language. */
 function placed(language: Language, values: Values, own: OwnTexts | null): Record<string, string | number> {
   const rtl = languages[language].dir === 'rtl';
-  const place = (value: string | number | Message) => {
+  const substitute = (value: string | number | Message) => {
     if (typeof value === 'object') return format(language, value.key, value.values, own);
     return rtl && typeof value === 'string' ? isolated(value) : value;
   };
-  return named(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, place(value)])));
+  return named(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, substitute(value)])));
 }
 
 /** The text of the key in the language. @param own texts that come before the built-in ones @throws {Error} when a value is missing */
@@ -88,23 +75,23 @@ export function format(language: Language, key: MessageKey, values: Values = {},
   const changed = own?.formatOf(language, key);
   if (changed) return String(changed.format(placed(language, values, own)));
   const text = catalogueOf(language)[key];
-  return isPlain(text) ? text : String(compile(language, text).format(placed(language, values, own)));
+  return isPlain(text) ? text : String(formatsOf(language)(text).format(placed(language, values, own)));
 }
 
-/** The same in pieces: the text between the placeholders, and what each of `parts` stands for, as it was given. */
-export function formatToPieces<Part extends object>(
+/** The same in pieces: the text between the placeholders, and what each of `substitutes` stands for, as it was given. */
+export function formatToPieces<Piece extends object>(
   language: Language,
   key: MessageKey,
-  parts: Readonly<Record<string, Part | string | number>>,
+  substitutes: Readonly<Record<string, Piece | string | number>>,
   own: OwnTexts | null = null,
-): (string | Part)[] {
-  const values = Object.entries(parts);
+): (string | Piece)[] {
+  const values = Object.entries(substitutes);
   const plain = placed(
     language,
     Object.fromEntries(values.filter((entry): entry is [string, string | number] => typeof entry[1] !== 'object')),
     own,
   );
-  const text = own?.formatOf(language, key) ?? compile(language, catalogueOf(language)[key]);
-  const pieces = text.formatToParts<Part>({ ...named(parts), ...plain });
-  return pieces.map(({ value }) => (typeof value === 'object' ? (value as Part) : String(value)));
+  const text = own?.formatOf(language, key) ?? formatsOf(language)(catalogueOf(language)[key]);
+  const pieces = text.formatToParts<Piece>({ ...named(substitutes), ...plain });
+  return pieces.map(({ value }) => (typeof value === 'object' ? (value as Piece) : String(value)));
 }

@@ -5,11 +5,12 @@ import { own } from '../named.js';
 import { holdsInvisible, holdsStack } from '../plain-words.js';
 import type { Language } from './languages.js';
 import { catalogueOf, createFormat, type MessageKey, type OwnTexts } from './messages.js';
+import { memo, ofEach } from '../memo.js';
 
-/** At most so many characters; the longest built-in text has half of that. */
+/** The most characters of a text; the longest built-in one has half of that. */
 export const maxOwnText = 500;
 
-/** A placeholder is shown so often at most: what stands for it may be long. */
+/** How often a text may show a placeholder, since its value may be long. */
 const mostShown = 2;
 
 /** What a text names, and how often each is shown at most. */
@@ -22,6 +23,8 @@ export type TextProblem = {
 
 /** What tells a line its direction where it begins with a number, and shows nothing itself (UAX 9): texts from right to left need it. */
 const marks = /[\u200e\u200f\u061c]/g;
+/** A part whose own direction doesn't reorder what stands around it (UAX 9, 2.4.2). */
+const isolated = /[\u2066\u2068]([^\u2066-\u2069]*)\u2069/gu;
 
 const add = (one: number, other: number) => one + other;
 
@@ -33,33 +36,27 @@ function joined(shapes: readonly Shape[], count: (one: number, other: number) =>
   return { plurals, shown, odd: shapes.find(({ odd }) => odd !== null)?.odd ?? null };
 }
 
-const nothing: Shape = { plurals: new Set(), shown: new Map(), odd: null };
+const emptyShape: Shape = { plurals: new Set(), shown: new Map(), odd: null };
 
-/** @param within whether it stands in a plural */
-function shapeOf(elements: readonly MessageFormatElement[], within = false): Shape {
+/** @param inPlural whether it stands in a plural */
+function shapeOf(elements: readonly MessageFormatElement[], inPlural = false): Shape {
   const shapes = elements.map((element): Shape => {
-    if (element.type === TYPE.literal || element.type === TYPE.pound) return nothing;
-    if (element.type === TYPE.argument) return { ...nothing, shown: new Map([[element.value, 1]]) };
-    if (element.type !== TYPE.plural) return { ...nothing, odd: 'has another form than a placeholder or a plural' };
-    if (within) return { ...nothing, odd: 'has a plural within another one' };
-    if (element.offset !== 0 || element.pluralType !== 'cardinal') return { ...nothing, odd: 'has an offset, or counts by rank' };
+    if (element.type === TYPE.literal || element.type === TYPE.pound) return emptyShape;
+    if (element.type === TYPE.argument) return { ...emptyShape, shown: new Map([[element.value, 1]]) };
+    if (element.type !== TYPE.plural) return { ...emptyShape, odd: 'has another form than a placeholder or a plural' };
+    if (inPlural) return { ...emptyShape, odd: 'has a plural within another one' };
+    if (element.offset !== 0 || element.pluralType !== 'cardinal') return { ...emptyShape, odd: 'has an offset, or counts by rank' };
     const options = Object.values(element.options).map(({ value }) => shapeOf(value, true));
     return joined(
-      [joined(options, Math.max), { ...nothing, plurals: new Set([element.value]), shown: new Map([[element.value, 1]]) }],
+      [joined(options, Math.max), { ...emptyShape, plurals: new Set([element.value]), shown: new Map([[element.value, 1]]) }],
       add,
     );
   });
   return joined(shapes, add);
 }
 
-const english = new Map<MessageKey, Shape>();
-
 /** What the English text of the key has: those of all languages have the same. */
-function originalOf(key: MessageKey): Shape {
-  let shape = english.get(key);
-  if (!shape) english.set(key, (shape = shapeOf(createFormat('en', catalogueOf('en')[key]).getAst())));
-  return shape;
-}
+const originalOf = memo((key: MessageKey) => shapeOf(createFormat('en', catalogueOf('en')[key]).getAst()));
 
 /** Whether it is the key of a text of the pages; the words of mails are those of their templates. */
 export const isPageTextKey = (key: string): key is MessageKey => !key.startsWith('mail.') && own(catalogueOf('en'), key) !== undefined;
@@ -73,7 +70,6 @@ export type Placeholder = { readonly name: string; readonly counts: boolean; rea
 /** Where people decide whom they let in, the text says whom, and where it leads. */
 const decisions: ReadonlySet<string> = new Set(['consent', 'scope', 'unverified', 'device', 'device_answer']);
 
-/** What the text of the key can name. */
 export function placeholdersOf(key: MessageKey): Placeholder[] {
   const { shown, plurals } = originalOf(key);
   const needed = decisions.has(key.slice(0, key.indexOf('.')));
@@ -106,7 +102,7 @@ export function textProblem(key: MessageKey, language: Language, text: string): 
   if (text.length > maxOwnText) return invalid(`has more than ${maxOwnText} characters.`);
   if (text.trim() !== text) return invalid('must not begin or end with a space.');
   if (!/[^\s\p{M}\p{C}\u2800]/u.test(text)) return invalid('must show something.');
-  if (holdsInvisible(text.replaceAll(marks, '')))
+  if (holdsInvisible(text.replaceAll(marks, '').replaceAll(isolated, '$1')))
     return { code: 'invalid_characters', detail: 'must not hold line ends, invisible characters or directions of writing.' };
   if (holdsStack(text))
     return {
@@ -123,7 +119,6 @@ export function textProblem(key: MessageKey, language: Language, text: string): 
   return shapeProblem(key, shape);
 }
 
-/** A text of an environment as it is stored. */
 export type StoredText = { readonly id: string; readonly key: string; readonly locale: Language; readonly text: string };
 
 /**
@@ -133,22 +128,17 @@ export type StoredText = { readonly id: string; readonly key: string; readonly l
  */
 export function createOwnTexts(stored: readonly StoredText[], onUnusable: (text: StoredText, problem: TextProblem) => void): OwnTexts {
   const texts = new Map(stored.map((text) => [`${text.locale} ${text.key}`, text]));
-  const formats = new Map<StoredText, IntlMessageFormat | null>();
-
-  function read(language: Language, key: MessageKey, text: StoredText): IntlMessageFormat | null {
+  const formatOf = ofEach((text: StoredText, { language, key }: { language: Language; key: MessageKey }): IntlMessageFormat | null => {
     const problem = textProblem(key, language, text.text);
     if (problem === null) return createFormat(language, text.text);
     onUnusable(text, problem);
     return null;
-  }
+  });
 
   return {
     formatOf(language, key) {
       const text = texts.get(`${language} ${key}`);
-      if (text === undefined) return null;
-      let format = formats.get(text);
-      if (format === undefined) formats.set(text, (format = read(language, key, text)));
-      return format;
+      return text === undefined ? null : formatOf(text, { language, key });
     },
   };
 }

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { bodyLimits } from '../../http/request/body-limits.js';
-import { applyDocument, summaryOf, type Application } from '../configuration/apply.js';
+import { applyDocument, changeSummaryOf, type Application } from '../configuration/apply.js';
 import { driftOf } from '../configuration/drift.js';
 import { credentialPermissions } from '../configuration/described-credentials.js';
 import { exportDocument } from '../configuration/export.js';
-import { kindNames, kinds, permissionsToRead } from '../configuration/kinds.js';
+import { kindNames, documentKinds, permissionsToReadKinds } from '../configuration/kinds.js';
 import { readLive } from '../configuration/live.js';
 import { endpoint } from './endpoint.js';
 
-const everythingRead = [...new Set([...permissionsToRead(Object.values(kinds)), ...credentialPermissions])] as [string, ...string[]];
+const everythingRead = [...new Set([...permissionsToReadKinds(Object.values(documentKinds)), ...credentialPermissions])] as [
+  string,
+  ...string[],
+];
 
 const text = (description: string) => z.string().meta({ description });
 const state = text('A digest of the configuration: the same as long as nobody changes it.');
@@ -110,7 +113,7 @@ export const planConfig = endpoint({
   async run(call, input) {
     const { secrets, ...outcome } = await applyDocument(call, given(input), 'plan');
     const named = secrets.map(({ kind, key, attribute }) => ({ kind, key, attribute }));
-    return { ...outcome, secrets: named, summary: summaryOf(outcome.changes) };
+    return { ...outcome, secrets: named, summary: changeSummaryOf(outcome.changes) };
   },
 });
 
@@ -125,7 +128,7 @@ export const applyConfig = endpoint({
   words: ['config', 'apply'],
   async run(call, input) {
     const outcome = await applyDocument(call, given(input), 'apply');
-    return { ...outcome, summary: summaryOf(outcome.changes) };
+    return { ...outcome, summary: changeSummaryOf(outcome.changes) };
   },
 });
 
@@ -148,6 +151,6 @@ export const getConfigDrift = endpoint({
   words: ['config', 'drift'],
   async run(call) {
     const { applied: by, changes, state: now } = await driftOf(call);
-    return { applied: by, changes, summary: summaryOf(changes), state: now };
+    return { applied: by, changes, summary: changeSummaryOf(changes), state: now };
   },
 });

@@ -38,7 +38,7 @@ export const diagnostics = endpoint({
       .meta({ description: 'What was found, in the order of the list of checks.' }),
   }),
   run: async ({ ctx }) => {
-    const { status, checks } = await sharedDiagnosis(ctx.knex, () => installationOf(ctx));
+    const { status, checks } = await sharedDiagnosis(ctx.db.knex, () => installationOf(ctx));
     return { status, checks: checks.map((one) => ({ ...one })) };
   },
 });

@@ -5,10 +5,10 @@ import type { Call } from '../call.js';
 type Of<Schema> = Schema extends z.ZodObject ? z.infer<Schema> : Readonly<Record<never, unknown>>;
 
 /** An answer is only read once it is made. */
-type Told<Value> = Value extends readonly (infer Item)[]
-  ? readonly Told<Item>[]
+type AnswerShape<Value> = Value extends readonly (infer Item)[]
+  ? readonly AnswerShape<Item>[]
   : Value extends object
-    ? { readonly [Name in keyof Value]: Told<Value[Name]> }
+    ? { readonly [Name in keyof Value]: AnswerShape<Value[Name]> }
     : Value;
 
 /**
@@ -41,7 +41,7 @@ export type Endpoint<Input extends z.ZodObject | undefined = z.ZodObject | undef
   readonly refusals?: readonly number[];
   /** The words of the command line: `['config', 'plan']`. */
   readonly words: readonly [string, ...string[]];
-  run(call: Call, input: Of<Input>): Promise<Told<z.infer<Answer>>>;
+  run(call: Call, input: Of<Input>): Promise<AnswerShape<z.infer<Answer>>>;
 };
 
 /** Declares an endpoint; inside, its input and answer are typed. */

@@ -14,7 +14,6 @@ export const endpointGroups: Readonly<Record<string, string>> = named({
 /** What of the Management API concerns no single record. Routes, OpenAPI, the reference page and the command line follow from this list; the first word of a command stands in `programs/cli/on-demand.ts` too. */
 export const endpoints: readonly Endpoint[] = [getConfig, planConfig, applyConfig, getConfigDrift, diagnostics, token_preview];
 
-/** The endpoints of one address, by method. */
 export type EndpointsByMethod = Readonly<Record<string, Endpoint>>;
 
 /** @throws when two endpoints share an address or a name, or one stands under nothing */

@@ -102,19 +102,19 @@ export const token_preview = endpoint({
   input,
   answer,
   words: ['token-preview'],
-  async run(call, asked) {
-    await requireParties(call, asked);
-    await requireRights(call, asked);
-    const { grant_type, client: client_id, user, resource, scope, assume_consent = false } = asked;
+  async run(call, input) {
+    await requireParties(call, input);
+    await requireRights(call, input);
+    const { grant_type, client: client_id, user, resource, scope, assume_consent = false } = input;
     const found = await previewToken(call.ctx, grant_type, { client_id, user_id: user ?? null, resource, scope, assume_consent });
     if ('refusal' in found) {
       const refusal = { ...found.refusal, detail: refusalRules[found.refusal.rule].found };
       return { access_token: null, id_token: null, userinfo: null, refresh_token: false, scopes: found.scopes.map(shown), refusal };
     }
     const guarded = await guardedClaims(call, client_id, resource);
-    const readable = (told: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+    const readable = (claims: Readonly<Record<string, unknown>>): Record<string, unknown> =>
       Object.fromEntries(
-        Object.entries(told).map(([name, value]) => {
+        Object.entries(claims).map(([name, value]) => {
           const needed = user === undefined ? undefined : guarded.get(name);
           return [name, needed === undefined || value === undefined || call.actor.permissions.has(needed) ? value : withheld(needed)];
         }),

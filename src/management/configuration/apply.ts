@@ -10,19 +10,18 @@ import { recordWrite } from '../audit.js';
 import { requirePermissions } from '../authorize.js';
 import type { Call } from '../call.js';
 import { insufficientAuthentication, insufficientScope, pointerTo, problem, refuse } from '../problems.js';
-import type { Row } from '../resource.js';
+import type { ResourceRow } from '../resource.js';
 import { credentialPermissions } from './described-credentials.js';
-import { kindNames, kinds, permissionsToRead } from './kinds.js';
+import { kindNames, documentKinds, permissionsToReadKinds } from './kinds.js';
 import { describesCredentials, kindsIn } from './listed.js';
 import { readLive, recordsNamed, recordsOf, type Live, type LiveRecord } from './live.js';
 import { prune } from './prune.js';
 import { documentPath, mostProblems, readDocument, type Item, type ReadDocument } from './read-document.js';
-import { note, type Change, type MadeSecret, type Run, type Warning } from './run.js';
+import { note, type RecordChange, type MadeSecret, type Run, type Warning } from './run.js';
 import { writeItem } from './write-item.js';
 
-/** A document, and what comes with it. */
 export type Application = {
-  readonly document: Row;
+  readonly document: ResourceRow;
   readonly secrets: Readonly<Record<string, string>>;
   /** Whether what the document's collections don't have is deleted. */
   readonly prune: boolean;
@@ -32,7 +31,7 @@ export type Application = {
 
 /** What applying did, or would do. */
 export type Applied = {
-  readonly changes: readonly Change[];
+  readonly changes: readonly RecordChange[];
   readonly warnings: readonly Warning[];
   /** Secrets that nobody gave and the service made. */
   readonly secrets: readonly MadeSecret[];
@@ -59,10 +58,10 @@ function refuseProblems({ call, problems }: Run): void {
 /** The record that an item describes; null when there is none yet, undefined when it can't be told or is nobody's to describe, which is noted. */
 function findRecord(run: Run, { kind, key, path }: Item): LiveRecord | null | undefined {
   const [found, another] = kind.type === 'environment' ? recordsOf(run.live, 'environment') : recordsNamed(run.live, kind.type, key);
-  const place = kind.key === null ? path : [...path, kind.key];
-  if (another) note(run, place, 'ambiguous_name', `There are several of the kind ${kind.type} that are called "${key.slice(0, 200)}".`);
+  const pointer = kind.key === null ? path : [...path, kind.key];
+  if (another) note(run, pointer, 'ambiguous_name', `There are several of the kind ${kind.type} that are called "${key.slice(0, 200)}".`);
   else if (found?.foreign)
-    note(run, place, 'system_record', `"${key.slice(0, 200)}" comes with the service; a document can not change it.`, 409);
+    note(run, pointer, 'system_record', `"${key.slice(0, 200)}" comes with the service; a document can not change it.`, 409);
   else return found ?? null;
   return undefined;
 }
@@ -76,21 +75,21 @@ type Algorithms = EnvironmentRow['signing_algorithms'];
 async function writeEnvironment(run: Run, item: Item, prepared: unknown): Promise<() => Promise<void>> {
   const found = findRecord(run, item);
   if (!found) return async () => undefined;
-  const [before, wanted] = [
+  const [before, listed] = [
     found.attributes['signing_algorithms'] as Algorithms,
     item.attributes['signing_algorithms'] as Algorithms | undefined,
   ];
-  const going = wanted ? before.filter((one) => !wanted.includes(one)) : [];
+  const going = listed ? before.filter((one) => !listed.includes(one)) : [];
   const write = async (one: Item, keys?: unknown) => {
     const [now] = recordsOf(run.live, 'environment');
     await writeItem(run, one, now as LiveRecord, keys);
     const [after] = recordsOf(run.live, 'environment');
     const { ctx } = run.call;
-    const environment = await completeEnvironment({ ...ctx, knex: ctx.scope.knex }, after?.row as EnvironmentRow);
+    const environment = await completeEnvironment({ ...ctx, db: { ...ctx.db, knex: ctx.scope.knex } }, after?.row as EnvironmentRow);
     run.call = { ...run.call, ctx: { ...ctx, environment } };
   };
   if (going.length === 0) return write(item, prepared).then(() => async () => undefined);
-  await write({ ...item, attributes: { ...item.attributes, signing_algorithms: [...(wanted ?? []), ...going] } }, prepared);
+  await write({ ...item, attributes: { ...item.attributes, signing_algorithms: [...(listed ?? []), ...going] } }, prepared);
   return async () => {
     run.managed.shift();
     await write(item);
@@ -98,7 +97,7 @@ async function writeEnvironment(run: Run, item: Item, prepared: unknown): Promis
 }
 
 /** One entry for the environment, though it was written in two steps. */
-function merged(changes: readonly Change[]): Change[] {
+function merged(changes: readonly RecordChange[]): RecordChange[] {
   const own = changes.filter(({ kind }) => kind === 'environment');
   const [first] = own;
   if (!first) return [...changes];
@@ -148,17 +147,16 @@ async function writeDocument(run: Run, read: ReadDocument, application: Applicat
   await finish?.();
 }
 
-const countOf = (changes: readonly Change[], action: Change['action']) => changes.filter((one) => one.action === action).length;
+const countOf = (changes: readonly RecordChange[], action: RecordChange['action']) => changes.filter((one) => one.action === action).length;
 
-/** How many records of each action. */
-export const summaryOf = (changes: readonly Change[]) => ({
+export const changeSummaryOf = (changes: readonly RecordChange[]) => ({
   create: countOf(changes, 'create'),
   update: countOf(changes, 'update'),
   delete: countOf(changes, 'delete'),
 });
 
 /** Keeps the document, and says in the audit log that it was applied. The same one that changed nothing leaves no trace. */
-async function keep(run: Run, application: Application, changes: readonly Change[]): Promise<void> {
+async function keep(run: Run, application: Application, changes: readonly RecordChange[]): Promise<void> {
   const { call } = run;
   const { document, prune: pruned } = application;
   const before = await findConfiguration(call.ctx.scope);
@@ -169,7 +167,7 @@ async function keep(run: Run, application: Application, changes: readonly Change
   const applied_at = call.ctx.clock.now();
   const by = { actor_kind, actor_id, actor_display: display, request_id };
   await saveConfiguration(call.ctx.scope, { document, pruned, records: run.managed, applied_at, ...by });
-  const counts = Object.entries(summaryOf(changes)).map(([name, count]): [string, [unknown, unknown]] => [name, [null, count]]);
+  const counts = Object.entries(changeSummaryOf(changes)).map(([name, count]): [string, [unknown, unknown]] => [name, [null, count]]);
   const target = { resource: { type: 'config' }, target_id: call.ctx.environment.id, target_display: call.ctx.environment.slug };
   await recordWrite(call, { action: 'applied', ...target, changes: { ...Object.fromEntries(counts), pruned: [null, pruned] } });
 }
@@ -178,7 +176,13 @@ async function keep(run: Run, application: Application, changes: readonly Change
 async function prepareEnvironment(call: Call, read: ReadDocument): Promise<unknown> {
   const [item] = read.items.filter(({ kind }) => kind.type === 'environment');
   if (!item?.attributes['signing_algorithms']) return undefined;
-  return kinds.environment.resource.update?.prepare?.(call.ctx, call.actor, call.ctx.environment as unknown as Row, item.attributes, {});
+  return documentKinds.environment.resource.update?.prepare?.(
+    call.ctx,
+    call.actor,
+    call.ctx.environment as unknown as ResourceRow,
+    item.attributes,
+    {},
+  );
 }
 
 /** Thrown at the end of a plan, whose transaction is not to be committed. */
@@ -207,7 +211,7 @@ const runOf = (call: Call, live: Live, read: ReadDocument, application: Applicat
  */
 export async function applyDocument(call: Call, application: Application, how: 'plan' | 'apply'): Promise<Applied> {
   const { document } = application;
-  requirePermissions(call, ...permissionsToRead(kindsIn(document)), ...(describesCredentials(document) ? credentialPermissions : []));
+  requirePermissions(call, ...permissionsToReadKinds(kindsIn(document)), ...(describesCredentials(document) ? credentialPermissions : []));
   const read = await readDocument(document, call.ctx.environment.slug);
   refuseHopeless(read);
   const prepared = await prepareEnvironment(call, read);

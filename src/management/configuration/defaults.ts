@@ -2,14 +2,14 @@ import { insertEnvironment, type EnvironmentRow } from '../../db/tables/environm
 import { strongSignInDefaults } from '../../domain/environments/strong-sign-in.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Call } from '../call.js';
-import type { RelatedRows, Row } from '../resource.js';
-import { kinds, settableAttributesOf, type KindName } from './kinds.js';
+import type { RelatedRows, ResourceRow } from '../resource.js';
+import { documentKinds, settableAttributesOf, type KindName } from './kinds.js';
 import { documentAttributes, recordsNamed, type Live, type LiveRecord } from './live.js';
 import type { Item } from './read-document.js';
 import { tried, type Run } from './run.js';
 
 /** An environment that nobody set anything of. */
-async function freshEnvironment({ ctx }: Call, kind: EnvironmentRow['kind']): Promise<Row> {
+async function freshEnvironment({ ctx }: Call, kind: EnvironmentRow['kind']): Promise<ResourceRow> {
   const at = ctx.clock.now();
   const slug = randomToken('').toLowerCase().replaceAll(/[^a-z0-9]/g, '').slice(0, 30); // prettier-ignore
   const named = { id: uuidv7(at.getTime()), name: slug, slug, kind, created_at: at, updated_at: at };
@@ -22,13 +22,13 @@ async function freshRecord(
   live: Live,
   { kind, attributes, row }: LiveRecord,
   unsaid: ReadonlySet<string>,
-): Promise<Row> {
+): Promise<ResourceRow> {
   const { create } = kind.resource;
   if (!create) throw new Error(`${kind.resource.path} can not be created`);
   const name = `x${randomToken('').toLowerCase().replaceAll(/[^a-z0-9]/g, '')}`.slice(0, 40); // prettier-ignore
   // What reaches further than its maker is no default.
   const plain = { domains: [], required: false, trusted: false, account_linking: 'ask', second_factor: 'own' };
-  const own: Partial<Readonly<Record<KindName, Row>>> = {
+  const own: Partial<Readonly<Record<KindName, ResourceRow>>> = {
     api_resource: { identifier: `urn:x:${name}` },
     role: { name },
     connection: { name, ...plain },
@@ -36,19 +36,24 @@ async function freshRecord(
     trusted_issuer: { issuer: `https://${name}.example` },
   };
   const overriding = Object.entries(own[kind.type] ?? {}).filter(([key]) => !unsaid.has(key));
-  const said = Object.entries(attributes).filter(
+  const given = Object.entries(attributes).filter(
     ([key, value]) => Object.hasOwn(create.schema.shape, key) && !unsaid.has(key) && value !== null,
   );
-  const input = Object.fromEntries([...said, ...overriding]);
+  const input = Object.fromEntries([...given, ...overriding]);
   const related = kind.type === 'client_grant' ? await freshlyRelated({ ctx, actor }, live, row, name) : {};
   const prepared = (await create.prepare?.(ctx, actor, input, related)) ?? null;
   return (await create.run(ctx, actor, input, related, prepared)).row;
 }
 
 /** For a grant that is in nobody's way: its client, and an API resource of which there is no grant yet. */
-async function freshlyRelated({ ctx, actor }: Pick<Call, 'ctx' | 'actor'>, live: Live, grant: Row, name: string): Promise<RelatedRows> {
+async function freshlyRelated(
+  { ctx, actor }: Pick<Call, 'ctx' | 'actor'>,
+  live: Live,
+  grant: ResourceRow,
+  name: string,
+): Promise<RelatedRows> {
   const [client] = recordsNamed(live, 'client', String(grant['client_id']));
-  const created = await kinds.api_resource.resource.create?.run(ctx, actor, { identifier: `urn:x:${name}`, name }, {}, null);
+  const created = await documentKinds.api_resource.resource.create?.run(ctx, actor, { identifier: `urn:x:${name}`, name }, {}, null);
   if (!client || !created) throw new Error('a grant is of a client, and for an API resource');
   return { client: client.row, api_resource: created.row };
 }
@@ -62,7 +67,7 @@ export const unsaidIn = ({ kind, attributes }: Item): ReadonlySet<string> =>
  * making one, which is taken back.
  * @throws {ApiError | Refusal} when a new one could not be without it
  */
-export async function defaultsOf(run: Run, item: Item, found: LiveRecord): Promise<Row> {
+export async function defaultsOf(run: Run, item: Item, found: LiveRecord): Promise<ResourceRow> {
   const unsaid = unsaidIn(item);
   if (unsaid.size === 0) return {};
   const fresh = await tried(run, async (call) => {
@@ -70,7 +75,7 @@ export async function defaultsOf(run: Run, item: Item, found: LiveRecord): Promi
     const row = await (isEnvironment
       ? freshEnvironment(call, found.row['kind'] as EnvironmentRow['kind'])
       : freshRecord(call, run.live, found, unsaid));
-    return documentAttributes(call, kinds[item.kind.type], row);
+    return documentAttributes(call, documentKinds[item.kind.type], row);
   });
   return Object.fromEntries([...unsaid].map((name) => [name, fresh[name] ?? null]));
 }

@@ -2,13 +2,16 @@ import type { FederatedCredentialRow } from '../../db/tables/federated_credentia
 import { federated_credentials } from '../resources/federated_credentials.js';
 import { permissionFor } from '../resource.js';
 import type { DescribedCredential } from './document.js';
-import { kinds } from './kinds.js';
+import { documentKinds } from './kinds.js';
 
 /** A federated credential of a client as it is, with what a document says of it. */
 export type LiveCredential = { readonly id: string; readonly described: DescribedCredential };
 
 /** What it takes to see which federated credentials a client has. */
-export const credentialPermissions = [permissionFor(federated_credentials, 'read'), permissionFor(kinds.trusted_issuer.resource, 'read')];
+export const credentialPermissions = [
+  permissionFor(federated_credentials, 'read'),
+  permissionFor(documentKinds.trusted_issuer.resource, 'read'),
+];
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1);
 

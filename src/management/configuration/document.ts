@@ -5,8 +5,9 @@ import { named } from '../../lib/named.js';
 import { etagOf } from '../documents.js';
 import { federated_credentials } from '../resources/federated_credentials.js';
 import { scopeToken } from '../resources/permissions.js';
-import { textOf } from '../openapi/schemas.js';
-import { kinds, madeSecrets, settableAttributesOf, type Kind } from './kinds.js';
+import { attributeTextOf } from '../attribute-texts.js';
+import { documentKinds, madeSecrets, settableAttributesOf, type Kind } from './kinds.js';
+import { once } from '../../lib/memo.js';
 
 /** What stands in a document for a secret: where the command that sends it finds it. */
 export const secretReference = z
@@ -29,7 +30,7 @@ const secretTexts = named({
 function recordOf(kind: Kind, more: z.ZodRawShape = {}): z.ZodObject {
   const { type, key } = kind;
   const attributes = settableAttributesOf(kind).map(({ name, schema, required, nullable }) => {
-    const text = schema.description ?? textOf(type, name) ?? undefined;
+    const text = schema.description ?? attributeTextOf(type, name) ?? undefined;
     const wide = name === key ? schema : required || nullable ? schema.optional() : schema.nullable().optional();
     return [name, text === undefined ? wide : wide.meta({ description: text })];
   });
@@ -59,7 +60,7 @@ const rolePermissions = z.strictObject({
   names: z.array(scopeToken).max(500).meta({ description: 'Names of its permissions.' }),
 });
 
-const grant = recordOf(kinds.client_grant, {
+const grant = recordOf(documentKinds.client_grant, {
   api_resource: nameOfApi,
   subject_type: z.enum(subjectTypes).optional().meta({ description: '`client` unless given.' }),
 });
@@ -73,7 +74,6 @@ const credential = z.strictObject({
   claims,
 });
 
-/** What a document says of a federated credential. */
 export type DescribedCredential = Pick<FederatedCredentialRow, 'claims'> & { readonly trusted_issuer: string; readonly audience?: string };
 
 const listOf = (schema: z.ZodType, description: string) => z.array(schema).max(10_000).optional().meta({ description });
@@ -82,19 +82,21 @@ const listOf = (schema: z.ZodType, description: string) => z.array(schema).max(1
 export const documentSchema = z
   .strictObject({
     version: z.literal(1).meta({ description: 'The version of this format.' }),
-    environment: recordOf(kinds.environment).optional().meta({ description: 'Settings of the environment.' }),
+    environment: recordOf(documentKinds.environment).optional().meta({ description: 'Settings of the environment.' }),
     api_resources: listOf(
-      recordOf(kinds.api_resource, { permissions: listOf(recordOf(kinds.permission), 'Its permissions, which are its scopes.') }),
+      recordOf(documentKinds.api_resource, {
+        permissions: listOf(recordOf(documentKinds.permission), 'Its permissions, which are its scopes.'),
+      }),
       'API resources by `identifier`; without the built-in one.',
     ),
     roles: listOf(
-      recordOf(kinds.role, { permissions: listOf(rolePermissions, 'What the role allows: replaced as a whole.') }),
+      recordOf(documentKinds.role, { permissions: listOf(rolePermissions, 'What the role allows: replaced as a whole.') }),
       'Roles by `name`.',
     ),
-    connections: listOf(recordOf(kinds.connection), 'Connections by `name`.'),
-    trusted_issuers: listOf(recordOf(kinds.trusted_issuer), 'Trusted issuers by `issuer`.'),
+    connections: listOf(recordOf(documentKinds.connection), 'Connections by `name`.'),
+    trusted_issuers: listOf(recordOf(documentKinds.trusted_issuer), 'Trusted issuers by `issuer`.'),
     clients: listOf(
-      recordOf(kinds.client, {
+      recordOf(documentKinds.client, {
         client_id: clientId,
         grants: listOf(grant, 'What it may do for itself, or ask people for, by `api_resource` and `subject_type`.'),
         federated_credentials: z
@@ -106,10 +108,10 @@ export const documentSchema = z
       }),
       'Clients by `client_id`.',
     ),
-    webhooks: listOf(recordOf(kinds.webhook), 'Webhooks by `name`.'),
-    log_streams: listOf(recordOf(kinds.log_stream), 'Log streams by `name`.'),
-    mail_templates: listOf(recordOf(kinds.mail_template), 'Mail templates by `name` and `locale`.'),
-    page_texts: listOf(recordOf(kinds.page_text), 'Page texts by `key` and `locale`.'),
+    webhooks: listOf(recordOf(documentKinds.webhook), 'Webhooks by `name`.'),
+    log_streams: listOf(recordOf(documentKinds.log_stream), 'Log streams by `name`.'),
+    mail_templates: listOf(recordOf(documentKinds.mail_template), 'Mail templates by `name` and `locale`.'),
+    page_texts: listOf(recordOf(documentKinds.page_text), 'Page texts by `key` and `locale`.'),
   })
   .meta({
     title: 'Configuration of an environment',
@@ -119,23 +121,17 @@ export const documentSchema = z
 /** Permissions of a role at one API resource. */
 export type RolePermissions = z.infer<typeof rolePermissions>;
 
-let jsonSchema: Readonly<Record<string, unknown>> | null = null;
-
 /** The document's JSON Schema (2020-12), made when it is asked for at first. */
-export function documentJsonSchema(): Readonly<Record<string, unknown>> {
-  if (jsonSchema) return jsonSchema;
+export const documentJsonSchema = once((): Readonly<Record<string, unknown>> => {
   const { $schema, ...rest } = z.toJSONSchema(documentSchema, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });
-  return (jsonSchema = { $schema, ...rest });
-}
+  return { $schema, ...rest };
+});
 
 /** The same as text, for a file. */
 export const documentJsonSchemaText = (): string => `${JSON.stringify(documentJsonSchema(), null, 2)}\n`;
 
 /** The same as it is sent, made for the first request. */
-export function createPublishedSchema(): () => { readonly body: string; readonly etag: string } {
-  let made: { readonly body: string; readonly etag: string } | undefined;
-  return () => {
-    const body = made?.body ?? documentJsonSchemaText();
-    return (made ??= { body, etag: etagOf(body, null) });
-  };
-}
+export const publishedSchema = once((): { readonly body: string; readonly etag: string } => {
+  const body = documentJsonSchemaText();
+  return { body, etag: etagOf(body, null) };
+});

@@ -4,14 +4,13 @@ import { findConfiguration, type ConfigurationRow, type ManagedRecord } from '..
 import { groupedBy } from '../../lib/grouped.js';
 import { turns } from '../../lib/turns.js';
 import type { Call } from '../call.js';
-import { nameOf } from './keys.js';
-import { isKindName, kinds } from './kinds.js';
+import { recordName } from './keys.js';
+import { isKindName, documentKinds } from './kinds.js';
 import { allRecords, readLive, type Live, type LiveRecord } from './live.js';
 import { collectionsOf } from './prune.js';
 import { listedIn } from './listed.js';
-import { secretMark, type Change } from './run.js';
+import { secretMark, type RecordChange } from './run.js';
 
-/** Who did something, when. */
 export type Author = {
   readonly at: string;
   readonly actor_kind: string;
@@ -21,11 +20,11 @@ export type Author = {
 };
 
 /** What became of a record since the document was applied; `changed` is null when the audit log doesn't tell. */
-export type Drifted = Change & { readonly changed: Author | null };
+export type Drifted = RecordChange & { readonly changed: Author | null };
 
 export type Drift = { readonly applied: Author | null; readonly changes: readonly Drifted[]; readonly state: string };
 
-/** So many entries of the audit log are looked through for authors. */
+/** The most audit log entries that are searched for authors. */
 const mostEntries = 5000;
 
 const authorOf = ({ occurred_at, actor_kind, actor_id, actor_display, request_id }: RecordedChange): Author => ({
@@ -55,7 +54,7 @@ function compared(record: ManagedRecord, live: LiveRecord | undefined, entries: 
   };
   if (!live) return { action: 'delete', kind: type, key, attributes: {}, changed: author([]) };
   const changed = Object.entries(record.attributes).filter(([name, value]) => !isDeepStrictEqual(value, live.attributes[name] ?? null));
-  const rotated = kinds[type].secrets.filter((name) => known.some(({ changes }) => Object.hasOwn(changes, name)));
+  const rotated = documentKinds[type].secrets.filter((name) => known.some(({ changes }) => Object.hasOwn(changes, name)));
   if (changed.length === 0 && rotated.length === 0) return null;
   const attributes = Object.fromEntries([
     ...changed.map(([name, value]): [string, readonly [unknown, unknown]] => [name, [value, live.attributes[name] ?? null]]),
@@ -100,7 +99,7 @@ export async function driftOf(call: Call): Promise<Drift> {
   const { applied_at, actor_kind, actor_id, actor_display, request_id } = row;
   const applied = { at: applied_at.toISOString(), actor_kind, actor_id, display: actor_display, request_id };
   await turn();
-  const byName = groupedBy(changed, ({ kind, key }) => nameOf(kind, key));
+  const byName = groupedBy(changed, ({ kind, key }) => recordName(kind, key));
   const sorted = [...byName.keys()].sort();
   await turn();
   return { applied, changes: sorted.flatMap((name) => byName.get(name) ?? []), state: live.state };

@@ -1,8 +1,8 @@
 import { groupedBy } from '../../lib/grouped.js';
 import { turns } from '../../lib/turns.js';
-import type { Row } from '../resource.js';
+import type { ResourceRow } from '../resource.js';
 import type { SecretReference } from './document.js';
-import { collectionNames, collections, kinds, type KindName } from './kinds.js';
+import { collectionNames, collections, documentKinds, type KindName } from './kinds.js';
 import { hasSecret } from './secrets.js';
 import { recordsOf, type Live, type LiveRecord } from './live.js';
 
@@ -16,29 +16,29 @@ function secretNames(): (record: LiveRecord, attribute: string) => SecretReferen
   const given = new Set<string>();
   return ({ kind, key }, attribute) => {
     const ending = attribute.endsWith('_secret') ? 'SECRET' : attribute.toUpperCase();
-    const wanted = `${kind.type.toUpperCase()}_${shouted(key) || 'X'}_${ending}`;
-    let name = wanted;
-    for (let count = 2; given.has(name); count++) name = `${wanted}_${count}`;
+    const variable = `${kind.type.toUpperCase()}_${shouted(key) || 'X'}_${ending}`;
+    let name = variable;
+    for (let count = 2; given.has(name); count++) name = `${variable}_${count}`;
     given.add(name);
     return { env: name };
   };
 }
 
 /** The environment as a document that describes all of it, but for what comes with the service; others have their turn between its records. */
-export async function exportDocument(live: Live): Promise<Row> {
+export async function exportDocument(live: Live): Promise<ResourceRow> {
   const turn = turns();
   const referenceTo = secretNames();
   const described = (type: KindName) => recordsOf(live, type).filter(({ foreign }) => !foreign);
-  const within = (type: KindName, column: string) => {
+  const inKind = (type: KindName, column: string) => {
     const found = groupedBy(described(type), ({ row }) => row[column]);
     return (id: string) => found.get(id) ?? [];
   };
-  const [permissionsOf, grantsOf] = [within('permission', 'api_resource_id'), within('client_grant', 'client_id')];
-  const complete = (record: LiveRecord): Row => {
+  const [permissionsOf, grantsOf] = [inKind('permission', 'api_resource_id'), inKind('client_grant', 'client_id')];
+  const complete = (record: LiveRecord): ResourceRow => {
     const { kind, id, key, attributes } = record;
     const keyed = kind.key === null || Object.hasOwn(attributes, kind.key) ? {} : { [kind.key]: key };
     const secrets = kind.secrets.filter((name) => hasSecret(record, name)).map((name) => [name, referenceTo(record, name)]);
-    const all = { ...keyed, ...attributes, ...(Object.fromEntries(secrets) as Row) };
+    const all = { ...keyed, ...attributes, ...(Object.fromEntries(secrets) as ResourceRow) };
     if (kind.type === 'api_resource') return { ...all, permissions: permissionsOf(id).map((one) => one.attributes) };
     if (kind.type !== 'client') return all;
     const grants = grantsOf(id).map((one) => ({
@@ -49,10 +49,10 @@ export async function exportDocument(live: Live): Promise<Row> {
   };
   const [environment] = recordsOf(live, 'environment');
   const settings = Object.entries(environment?.attributes ?? {}).filter(([name]) => !ownToEnvironment.has(name));
-  const document: Row = { version: 1, environment: Object.fromEntries(settings) };
+  const document: ResourceRow = { version: 1, environment: Object.fromEntries(settings) };
   for (const name of collectionNames) {
-    const records: Row[] = [];
-    for (const record of described(kinds[collections[name]].type)) {
+    const records: ResourceRow[] = [];
+    for (const record of described(documentKinds[collections[name]].type)) {
       await turn();
       records.push(complete(record));
     }

@@ -1,7 +1,7 @@
 import type { KindName } from './kinds.js';
 
 /** One name for each record of an environment. */
-export const nameOf = (type: KindName, key: string): string => `${type} ${key}`;
+export const recordName = (type: KindName, key: string): string => `${type} ${key}`;
 
 /** What a permission is called: `{identifier}#{name}`. */
 export const permissionKey = (api_resource: string, name: string): string => `${api_resource}#${name}`;

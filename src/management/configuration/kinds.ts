@@ -55,7 +55,7 @@ const kind = (type: KindName, resource: Resource, key: string | null, more: Part
 });
 
 /** All kinds, in the order in which what they name is there before them. */
-export const kinds: Readonly<Record<KindName, Kind>> = {
+export const documentKinds: Readonly<Record<KindName, Kind>> = {
   // Until when an earlier issuer counts is told by the clock, and by no document.
   environment: kind('environment', environments, null, { without: ['slug', 'base_url_issuer_until'] }),
   api_resource: kind('api_resource', api_resources, 'identifier'),
@@ -76,16 +76,15 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   page_text: kind('page_text', page_texts, 'key'),
 };
 
-export const kindNames = Object.keys(kinds) as KindName[];
+export const kindNames = Object.keys(documentKinds) as KindName[];
 
-/** Whether a type of record is one that documents describe. */
-export const isKindName = (type: string): type is KindName => Object.hasOwn(kinds, type);
+export const isKindName = (type: string): type is KindName => Object.hasOwn(documentKinds, type);
 
 /** Secrets that the service makes when nobody gives them, and that `rotate_secret` replaces; others are attributes. */
 export const madeSecrets: ReadonlySet<string> = new Set(['client_secret', 'signing_secret']);
 
 /** All attributes that are secrets. */
-export const secretAttributes: ReadonlySet<string> = new Set(Object.values(kinds).flatMap(({ secrets }) => secrets));
+export const secretAttributes: ReadonlySet<string> = new Set(Object.values(documentKinds).flatMap(({ secrets }) => secrets));
 
 /** Where the records of a kind stand in a document. */
 export const collections = {
@@ -107,9 +106,14 @@ export const collectionNames = Object.keys(collections) as CollectionName[];
 export const managementName = 'management';
 
 /** The schemas of a resource's attributes that can be set, by name; `required` at creation, and `nullable` where null is a value of theirs. */
-export type Settable = { readonly name: string; readonly schema: z.ZodType; readonly required: boolean; readonly nullable: boolean };
+export type SettableAttribute = {
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly required: boolean;
+  readonly nullable: boolean;
+};
 
-const settableOf = ({ resource, without, needed, secrets }: Kind): readonly Settable[] => {
+const settableOf = ({ resource, without, needed, secrets }: Kind): readonly SettableAttribute[] => {
   const shape = { ...resource.update?.schema.shape, ...resource.create?.schema.shape } as Record<string, z.ZodType>;
   return Object.entries(shape)
     .filter(([name]) => !without.includes(name) && !secrets.includes(name))
@@ -120,12 +124,12 @@ const settableOf = ({ resource, without, needed, secrets }: Kind): readonly Sett
     });
 };
 
-const settables = new Map(kindNames.map((name) => [name, settableOf(kinds[name])]));
+const settables = new Map(kindNames.map((name) => [name, settableOf(documentKinds[name])]));
 
 /** What a document can say of a record of the kind, without secrets and names of other records. */
-export const settableAttributesOf = ({ type }: Kind): readonly Settable[] => settables.get(type) ?? [];
+export const settableAttributesOf = ({ type }: Kind): readonly SettableAttribute[] => settables.get(type) ?? [];
 
 /** The permissions to see what documents of these kinds say, and name. */
-export const permissionsToRead = (some: Iterable<Kind>): string[] => [
+export const permissionsToReadKinds = (some: Iterable<Kind>): string[] => [
   ...new Set([...some].flatMap(({ resource, names }) => [resource, ...names].map((one) => permissionFor(one, 'read')))),
 ];

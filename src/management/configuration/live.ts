@@ -12,10 +12,10 @@ import type { Call } from '../call.js';
 import { attributesOf } from '../documents.js';
 import { refuse } from '../problems.js';
 import { federated_credentials } from '../resources/federated_credentials.js';
-import { idOf, versionOf, type Resource, type Row } from '../resource.js';
+import { idOf, versionOf, type Resource, type ResourceRow } from '../resource.js';
 import { describedCredential, sortedCredentials, type LiveCredential } from './described-credentials.js';
 import type { RolePermissions } from './document.js';
-import { kindNames, kinds, managementName, settableAttributesOf, type Kind, type KindName } from './kinds.js';
+import { kindNames, documentKinds, managementName, settableAttributesOf, type Kind, type KindName } from './kinds.js';
 import { grantKey, permissionKey, wordsKey } from './keys.js';
 
 /** A record of the environment, with the attributes that a document can have in the form in which it has them. */
@@ -23,13 +23,12 @@ export type LiveRecord = {
   readonly kind: Kind;
   readonly id: string;
   readonly key: string;
-  readonly row: Row;
-  readonly attributes: Row;
+  readonly row: ResourceRow;
+  readonly attributes: ResourceRow;
   /** Comes with the service: no document describes it. */
   readonly foreign: boolean;
 };
 
-/** The configuration of an environment as it is. */
 export type Live = {
   /** By kind and key. Webhooks may share a name. */
   readonly records: ReadonlyMap<KindName, Map<string, LiveRecord[]>>;
@@ -43,7 +42,7 @@ export type Live = {
 
 /** A configuration of more records of one kind is refused. */
 const mostRecords = 20_000;
-/** So many are read by one statement: its answer is read in one turn of the event loop. */
+/** Records read by one statement, whose answer is parsed in one turn of the event loop. */
 const readAtOnce = 2_000;
 
 const rolePermissionLinks: LinkTable = { table: 'role_permissions', near: 'role_id', far: 'permission_id' };
@@ -66,7 +65,7 @@ export function sortedPermissions(some: readonly RolePermissions[]): RolePermiss
 }
 
 /** What a document can say of a row: its attributes in their order. */
-export function documentAttributes(call: Pick<Call, 'ctx' | 'actor'>, kind: Kind, row: Row): Row {
+export function documentAttributes(call: Pick<Call, 'ctx' | 'actor'>, kind: Kind, row: ResourceRow): ResourceRow {
   const all = attributesOf(call, kind.resource, row);
   return Object.fromEntries(
     settableAttributesOf(kind)
@@ -86,9 +85,9 @@ const configured: Partial<Readonly<Record<KindName, Condition>>> = {
 };
 
 /** @throws {ApiError} 409 when there are more than a document holds */
-async function allOf(call: Call, { source, path }: Resource, condition?: Condition): Promise<Row[]> {
-  const rows: Row[] = [];
-  let page: Row[];
+async function allOf(call: Call, { source, path }: Resource, condition?: Condition): Promise<ResourceRow[]> {
+  const rows: ResourceRow[] = [];
+  let page: ResourceRow[];
   do {
     const last = rows.at(-1)?.[source.key];
     const beyond = last === undefined ? [] : [matches(`${source.table}.${source.key} > ?::${source.keyType}`, [last])];
@@ -99,13 +98,17 @@ async function allOf(call: Call, { source, path }: Resource, condition?: Conditi
   throw refuse(409, 'too_many', `The environment has more than ${mostRecords} ${path}: that is more than a document holds.`);
 }
 
-async function rowsOf(call: Call, { type, resource }: Kind): Promise<Row[]> {
+async function rowsOf(call: Call, { type, resource }: Kind): Promise<ResourceRow[]> {
   if (type === 'environment') return findRows(call.ctx.scope, resource.source, 'id', [call.ctx.environment.id]);
   return allOf(call, resource, configured[type]);
 }
 
 /** Federated credentials by client, each with the address of its issuer. */
-function credentialsOf(rows: readonly FederatedCredentialRow[], issuers: readonly Row[], issuer: string): Map<string, LiveCredential[]> {
+function credentialsOf(
+  rows: readonly FederatedCredentialRow[],
+  issuers: readonly ResourceRow[],
+  issuer: string,
+): Map<string, LiveCredential[]> {
   const addresses = new Map(issuers.map((row) => [row['id'], String(row['issuer'])]));
   const found = new Map<string, LiveCredential[]>();
   for (const row of rows) {
@@ -123,10 +126,10 @@ function grouped(links: Links): Map<string, string[]> {
   return new Map([...byNear].map(([near, all]) => [near, all.map(({ far }) => far)]));
 }
 
-type Rows = Readonly<Record<KindName, readonly Row[]>>;
+type Rows = Readonly<Record<KindName, readonly ResourceRow[]>>;
 
 /** What a record is called, and what else a document says of it than its attributes. */
-type Naming = (row: Row) => { key: string; more?: Row; foreign?: boolean };
+type Naming = (row: ResourceRow) => { key: string; more?: ResourceRow; foreign?: boolean };
 
 function namings(
   rows: Rows,
@@ -145,7 +148,7 @@ function namings(
       const found = permissionsById.get(id);
       return found ? [{ api_resource: nameOfApi(found.api_resource_id), names: [found.name] }] : [];
     });
-  const named = (row: Row) => ({ key: String(row['name']) });
+  const named = (row: ResourceRow) => ({ key: String(row['name']) });
   return {
     environment: (row) => ({ key: String(row['slug']) }),
     api_resource: (row) => ({ key: nameOfApi(String(row['id'])), foreign: (row as ApiResourceRow).is_system }),
@@ -178,12 +181,12 @@ function namings(
 }
 
 /** A digest of what is there: every record with its version, and what links them. Ids in it are nobody's to guess. */
-async function digestOf(rows: Rows, links: Links, credentials: readonly Row[], turn: Turn): Promise<string> {
+async function digestOf(rows: Rows, links: Links, credentials: readonly ResourceRow[], turn: Turn): Promise<string> {
   const hash = createHash('sha256');
   for (const type of kindNames)
     for (const row of rows[type]) {
       await turn();
-      hash.update(`${type} ${idOf(kinds[type].resource, row)} ${versionOf(row)}\n`);
+      hash.update(`${type} ${idOf(documentKinds[type].resource, row)} ${versionOf(row)}\n`);
     }
   for (const row of credentials) hash.update(`federated_credential ${String(row['id'])} ${versionOf(row)}\n`);
   for (const { near, far } of [...links].sort((one, other) => compare(`${one.near} ${one.far}`, `${other.near} ${other.far}`)))
@@ -194,9 +197,9 @@ async function digestOf(rows: Rows, links: Links, credentials: readonly Row[], t
 /** Reads the configuration of the environment, whoever may see it. @throws {ApiError} 409 when there is too much of it */
 export async function readLive(call: Call): Promise<Live> {
   const { scope } = call.ctx;
-  const rows = {} as Record<KindName, Row[]>;
+  const rows = {} as Record<KindName, ResourceRow[]>;
   // One after the other: inside a transaction there is one connection.
-  for (const type of kindNames) rows[type] = await rowsOf(call, kinds[type]);
+  for (const type of kindNames) rows[type] = await rowsOf(call, documentKinds[type]);
   const ids = (type: KindName) => rows[type].map((row) => String(row['id']));
   const roleLinks = await findLinks(scope, rolePermissionLinks, ids('role'));
   const clientLinks = await findLinks(scope, clientConnectionLinks, ids('client'));
@@ -213,8 +216,8 @@ export async function readLive(call: Call): Promise<Live> {
     for (const row of rows[type]) {
       await turn();
       const { key, more = {}, foreign = false } = naming[type](row);
-      const attributes = { ...documentAttributes(call, kinds[type], row), ...more };
-      const record = { kind: kinds[type], id: idOf(kinds[type].resource, row), key, row, attributes, foreign };
+      const attributes = { ...documentAttributes(call, documentKinds[type], row), ...more };
+      const record = { kind: documentKinds[type], id: idOf(documentKinds[type].resource, row), key, row, attributes, foreign };
       byKey.set(key, [...(byKey.get(key) ?? []), record]);
     }
     records.set(type, byKey);
@@ -225,10 +228,8 @@ export async function readLive(call: Call): Promise<Live> {
 /** The records of a kind and key: more than one where names aren't unique. */
 export const recordsNamed = (live: Live, type: KindName, key: string): readonly LiveRecord[] => live.records.get(type)?.get(key) ?? [];
 
-/** All records, kind by kind. */
 export const allRecords = (live: Live): LiveRecord[] => [...live.records.values()].flatMap((byKey) => [...byKey.values()].flat());
 
-/** All records of a kind, by key. */
 export function recordsOf(live: Live, type: KindName): LiveRecord[] {
   const byKey = live.records.get(type) ?? new Map<string, LiveRecord[]>();
   return [...byKey.keys()].sort().flatMap((key) => byKey.get(key) ?? []);

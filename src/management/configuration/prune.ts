@@ -1,9 +1,9 @@
-import { deleteRecord } from '../operations.js';
+import { perform } from '../write-steps.js';
 import type { Kind, KindName } from './kinds.js';
 import { recordsOf, type LiveRecord } from './live.js';
-import { nameOf } from './keys.js';
+import { recordName } from './keys.js';
 import type { Listed } from './listed.js';
-import { attemptAt, forget, placeOf, type Run } from './run.js';
+import { attemptAt, forget, documentPointer, type Run } from './run.js';
 
 /** What names others goes before them. */
 const order: readonly KindName[] = [
@@ -48,11 +48,11 @@ async function deleteOne(run: Run, record: LiveRecord, { path }: Listed): Promis
   const { kind, key } = record;
   if (isOwn(run, record)) {
     const detail = `${kind.type} ${key} is not in the document, and stays: the document is applied by this client.`;
-    run.warnings.push({ code: 'acting_client_kept', detail, ...placeOf(path) });
+    run.warnings.push({ code: 'acting_client_kept', detail, ...documentPointer(path) });
     return;
   }
   const done = await attemptAt(run, path, async (call) => {
-    await deleteRecord(call, kind.resource, record.id);
+    await perform(call, { kind: 'delete', resource: kind.resource, id: record.id });
     return true;
   });
   if (!done) return;
@@ -63,7 +63,7 @@ async function deleteOne(run: Run, record: LiveRecord, { path }: Listed): Promis
 /** Deletes what the document's collections don't have, but for what comes with the service. What goes with its owner is not told apart. */
 export async function prune(run: Run, listed: readonly Listed[]): Promise<void> {
   const collectionOf = collectionsOf(listed, new Map(run.live.identifiers));
-  const inDocument = (kind: Kind, key: string) => run.declared.has(nameOf(kind.type, key));
+  const inDocument = (kind: Kind, key: string) => run.declared.has(recordName(kind.type, key));
   for (const type of order) {
     for (const record of recordsOf(run.live, type)) {
       const found = collectionOf(record);

@@ -5,14 +5,14 @@ import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
 import { turns, type Turn } from '../../lib/turns.js';
 import { isObject, listedIn, objectsIn, textIn, type Listed } from './listed.js';
-import { grantKey, nameOf, permissionKey, wordsKey } from './keys.js';
+import { grantKey, recordName, permissionKey, wordsKey } from './keys.js';
 import { fromIssue, maxErrors, pointerTo, problem } from '../problems.js';
-import type { Row } from '../resource.js';
+import type { ResourceRow } from '../resource.js';
 import { documentJsonSchema, documentSchema, type DescribedCredential, type RolePermissions, type SecretReference } from './document.js';
 import {
   collectionNames,
   collections,
-  kinds,
+  documentKinds,
   managementName,
   secretAttributes,
   settableAttributesOf,
@@ -22,7 +22,6 @@ import {
 
 type Path = readonly (string | number)[];
 
-/** A record as a document describes it. */
 export type Item = {
   readonly kind: Kind;
   /** What the record is called in changes; with its kind it names one record. */
@@ -30,7 +29,7 @@ export type Item = {
   /** Where it stands in the document. */
   readonly path: Path;
   /** Its attributes, as far as the document has them. */
-  readonly attributes: Row;
+  readonly attributes: ResourceRow;
   /** References to its secrets, as far as the document has them; null takes one away. */
   readonly secrets: Readonly<Record<string, SecretReference | null>>;
   /** Of a role: its permissions. */
@@ -53,7 +52,7 @@ export type ReadDocument = {
   readonly problems: readonly ApiErrorObject[];
 };
 
-function attributesIn(kind: Kind, record: Row): Row {
+function attributesIn(kind: Kind, record: ResourceRow): ResourceRow {
   return Object.fromEntries(
     settableAttributesOf(kind)
       .filter(({ name }) => Object.hasOwn(record, name))
@@ -61,44 +60,44 @@ function attributesIn(kind: Kind, record: Row): Row {
   );
 }
 
-function itemOf(kind: Kind, key: string, path: Path, record: Row, more: Partial<Item> = {}): Item {
+function itemOf(kind: Kind, key: string, path: Path, record: ResourceRow, more: Partial<Item> = {}): Item {
   const secrets = kind.secrets
     .filter((name) => Object.hasOwn(record, name))
     .map((name): [string, SecretReference | null] => [name, own(record, name) as SecretReference | null]);
   return { kind, key, path, attributes: attributesIn(kind, record), secrets: named(Object.fromEntries(secrets)), ...more };
 }
 
-function apiResourceItems(record: Row, key: string, path: Path): Item[] {
+function apiResourceItems(record: ResourceRow, key: string, path: Path): Item[] {
   const permissions = objectsIn(own(record, 'permissions')).flatMap(([one, index]) => {
     const name = textIn(one, 'name');
-    const place = [...path, 'permissions', index];
-    return name === null ? [] : [itemOf(kinds.permission, permissionKey(key, name), place, one, { api_resource: key })];
+    const pointer = [...path, 'permissions', index];
+    return name === null ? [] : [itemOf(documentKinds.permission, permissionKey(key, name), pointer, one, { api_resource: key })];
   });
-  return [itemOf(kinds.api_resource, key, path, record), ...permissions];
+  return [itemOf(documentKinds.api_resource, key, path, record), ...permissions];
 }
 
-function clientItems(record: Row, key: string, path: Path): Item[] {
+function clientItems(record: ResourceRow, key: string, path: Path): Item[] {
   const grants = objectsIn(own(record, 'grants')).flatMap(([one, index]) => {
     const api_resource = textIn(one, 'api_resource');
     const subject_type = textIn(one, 'subject_type') ?? 'client';
     if (api_resource === null) return [];
     const more = { api_resource, client_id: key };
-    const place = [...path, 'grants', index];
-    return [itemOf(kinds.client_grant, grantKey(key, api_resource, subject_type), place, { ...one, subject_type }, more)];
+    const pointer = [...path, 'grants', index];
+    return [itemOf(documentKinds.client_grant, grantKey(key, api_resource, subject_type), pointer, { ...one, subject_type }, more)];
   });
   const connections = own(record, 'connections') as string[] | undefined;
   const federated_credentials = own(record, 'federated_credentials') as DescribedCredential[] | undefined;
   const links = { ...(connections && { connections }), ...(federated_credentials && { federated_credentials }) };
-  return [itemOf(kinds.client, key, path, record, links), ...grants];
+  return [itemOf(documentKinds.client, key, path, record, links), ...grants];
 }
 
-function roleItems(record: Row, key: string, path: Path): Item[] {
+function roleItems(record: ResourceRow, key: string, path: Path): Item[] {
   const permissions = own(record, 'permissions') as RolePermissions[] | undefined;
-  return [itemOf(kinds.role, key, path, record, permissions === undefined ? {} : { permissions })];
+  return [itemOf(documentKinds.role, key, path, record, permissions === undefined ? {} : { permissions })];
 }
 
-function itemsOf(collection: CollectionName, record: Row, index: number): Item[] {
-  const kind = kinds[collections[collection]];
+function itemsOf(collection: CollectionName, record: ResourceRow, index: number): Item[] {
+  const kind = documentKinds[collections[collection]];
   const key = textIn(record, kind.key as string);
   if (key === null) return [];
   const path = [collection, index];
@@ -113,7 +112,7 @@ function itemsOf(collection: CollectionName, record: Row, index: number): Item[]
 function repeated(items: readonly Item[]): { item: Item; error: ApiErrorObject }[] {
   const seen = new Set<string>();
   return items.flatMap((item) => {
-    const name = nameOf(item.kind.type, item.key);
+    const name = recordName(item.kind.type, item.key);
     if (!seen.has(name)) {
       seen.add(name);
       return [];
@@ -153,7 +152,7 @@ const base = {
   nearest: (path: Path, name: string) => nearestName(name, namesAt(path)),
 } as const;
 
-/** All that is wrong with a document is told at once, up to so many. */
+/** The most problems of a document that are reported at once. */
 export const mostProblems = maxErrors;
 
 /** What an issue of the schema says. Where the reference to a secret belongs, anything else might be a secret, and isn't repeated. */
@@ -180,10 +179,10 @@ async function schemaProblems(document: unknown, turn: Turn): Promise<{ paths: P
 
 /** Finds the item that a place of the document belongs to: a permission rather than its API resource. */
 function owners(items: readonly Item[]): (path: Path) => Item | undefined {
-  const byPlace = new Map(items.map((item) => [item.path.join('/'), item]));
+  const byPointer = new Map(items.map((item) => [item.path.join('/'), item]));
   return (path) => {
     for (let length = Math.min(path.length, 4); length > 0; length--) {
-      const found = byPlace.get(path.slice(0, length).join('/'));
+      const found = byPointer.get(path.slice(0, length).join('/'));
       if (found) return found;
     }
     return undefined;
@@ -200,9 +199,9 @@ const reserved = (items: readonly Item[]): { item: Item; error: ApiErrorObject }
     });
 
 /** The records that a document describes, those that have problems among them. */
-async function itemsIn(document: Row, environmentKey: string, turn: Turn): Promise<Item[]> {
+async function itemsIn(document: ResourceRow, environmentKey: string, turn: Turn): Promise<Item[]> {
   const environment = own(document, 'environment');
-  const items = isObject(environment) ? [itemOf(kinds.environment, environmentKey, ['environment'], environment)] : [];
+  const items = isObject(environment) ? [itemOf(documentKinds.environment, environmentKey, ['environment'], environment)] : [];
   for (const name of collectionNames)
     for (const [record, index] of objectsIn(own(document, name))) {
       await turn();
@@ -226,7 +225,7 @@ export async function readDocument(document: unknown, environmentKey: string): P
   return {
     items: items.filter((item) => !broken.has(item)),
     listed: listedIn(content),
-    declared: new Set(items.map(({ kind, key }) => nameOf(kind.type, key))),
+    declared: new Set(items.map(({ kind, key }) => recordName(kind.type, key))),
     problems: [...found.errors, ...ambiguous.map(({ error }) => error)],
   };
 }

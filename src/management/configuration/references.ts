@@ -1,6 +1,6 @@
-import type { Row } from '../resource.js';
+import type { ResourceRow } from '../resource.js';
 import { recordsNamed } from './live.js';
-import { nameOf, permissionKey } from './keys.js';
+import { recordName, permissionKey } from './keys.js';
 import { type Item } from './read-document.js';
 import { note, type Run } from './run.js';
 import type { KindName } from './kinds.js';
@@ -16,7 +16,8 @@ const words: Partial<Readonly<Record<KindName, string>>> = {
 function idOf(run: Run, type: KindName, key: string, path: Item['path'], shown = key): string | null {
   const [found] = recordsNamed(run.live, type, key);
   if (found) return found.id;
-  if (!run.declared.has(nameOf(type, key))) note(run, path, 'related_not_found', `There is no ${words[type]} "${shown.slice(0, 200)}".`);
+  if (!run.declared.has(recordName(type, key)))
+    note(run, path, 'related_not_found', `There is no ${words[type]} "${shown.slice(0, 200)}".`);
   return null;
 }
 
@@ -26,8 +27,8 @@ const linkage = (type: string, ids: readonly string[]) => ({ data: ids.map((id) 
  * What an item names, as the relationships of a request; null when something of it isn't there.
  * @param creating relationships of a new record are given once and for all
  */
-export function relationshipsOf(run: Run, item: Item, creating: boolean): Row | null {
-  const found: Row = {};
+export function relationshipsOf(run: Run, item: Item, creating: boolean): ResourceRow | null {
+  const found: ResourceRow = {};
   let missing = false;
   const require = (id: string | null): id is string => id !== null || !(missing = true);
   if (item.permissions) {

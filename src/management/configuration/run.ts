@@ -9,8 +9,7 @@ import type { KindName } from './kinds.js';
 import type { Live, LiveRecord } from './live.js';
 import { documentPath, type Item } from './read-document.js';
 
-/** What applying a document does to one record. */
-export type Change = {
+export type RecordChange = {
   readonly action: 'create' | 'update' | 'delete';
   readonly kind: KindName;
   readonly key: string;
@@ -18,7 +17,7 @@ export type Change = {
   readonly attributes: Readonly<Record<string, readonly [unknown, unknown]>>;
 };
 
-/** Something that is as it should be and yet might surprise. */
+/** A remark about something valid that may be unexpected. */
 export type Warning = { readonly code: string; readonly detail: string; readonly pointer: string };
 
 /** A secret that nobody gave and the service made. */
@@ -33,7 +32,7 @@ export type Run = {
   readonly secrets: ReadonlyMap<string, string>;
   /** Names of all records of the document, also of those that were refused. */
   readonly declared: ReadonlySet<string>;
-  readonly changes: Change[];
+  readonly changes: RecordChange[];
   readonly problems: ApiErrorObject[];
   readonly warnings: Warning[];
   readonly made: MadeSecret[];
@@ -46,17 +45,17 @@ export const secretMark = '[secret]';
 type Path = readonly (string | number)[];
 
 /** The pointer to a place of the document. */
-export const placeOf = (path: Path): { pointer: string } => pointerTo(...documentPath, ...path);
+export const documentPointer = (path: Path): { pointer: string } => pointerTo(...documentPath, ...path);
 
 /** Notes what speaks against an item. */
 export function note(run: Run, path: Path, code: ApiErrorCode, detail: string, status: 403 | 409 | 422 = 422): void {
-  run.problems.push(problem(status, code, detail, placeOf(path)));
+  run.problems.push(problem(status, code, detail, documentPointer(path)));
 }
 
 const unescaped = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** Where in an item's description a pointer into the operation's own document leads: `/data/attributes/redirect_uris/1` to `redirect_uris/1`. */
-function withinItem(item: Item, pointer: string): string[] {
+function itemPath(item: Item, pointer: string): string[] {
   const [, , member, name, ...rest] = pointer.split('/').map(unescaped);
   if (member === 'attributes' && name !== undefined) return [name, ...rest];
   const links = { permissions: item.permissions, connections: item.connections } as const;
@@ -101,12 +100,12 @@ async function attempted<T>(
 }
 
 /** Does something for an item of the document; null: it was refused, which is noted at its place, or there was nothing to do. */
-export const attempt = <T>(run: Run, item: Item, work: (call: Call) => Promise<T | undefined>): Promise<T | null> =>
-  attempted(run, (pointer) => placeOf([...item.path, ...withinItem(item, pointer)]), work);
+export const attemptItem = <T>(run: Run, item: Item, work: (call: Call) => Promise<T | undefined>): Promise<T | null> =>
+  attempted(run, (pointer) => documentPointer([...item.path, ...itemPath(item, pointer)]), work);
 
 /** The same for something that the document doesn't have; its place is that of its collection. */
 export const attemptAt = <T>(run: Run, path: Path, work: (call: Call) => Promise<T | undefined>): Promise<T | null> =>
-  attempted(run, () => placeOf(path), work);
+  attempted(run, () => documentPointer(path), work);
 
 /** Does something and takes it back, to see what comes of it. @throws {ApiError} */
 export async function tried<T>(run: Run, work: (call: Call) => Promise<T>): Promise<T> {
@@ -130,7 +129,6 @@ export function remember(live: Live, record: LiveRecord): void {
   if (record.kind.type === 'api_resource' && !record.foreign) live.identifiers.set(record.id, record.key);
 }
 
-/** Forgets a record that was deleted. */
 export function forget(live: Live, { kind, key, id }: LiveRecord): void {
   const byKey = live.records.get(kind.type);
   const others = (byKey?.get(key) ?? []).filter((one) => one.id !== id);

@@ -1,19 +1,19 @@
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { isSecretless } from '../../domain/clients/registration.js';
-import { providerSecretPlace } from '../../domain/connections/connections.js';
+import { providerSecretAad } from '../../domain/connections/connections.js';
 import { leadsSecretElsewhere } from '../../domain/connections/secret-receivers.js';
-import { leadsElsewhere, logStreamPlace } from '../../domain/log-streams/log-streams.js';
-import { isSigningSecret, webhookSecretPlace } from '../../domain/webhooks/secrets.js';
+import { leadsElsewhere, logStreamAad } from '../../domain/log-streams/log-streams.js';
+import { isSigningSecret, webhookSecretAad } from '../../domain/webhooks/secrets.js';
 import { digest, equalDigests } from '../../lib/digest.js';
-import type { Place, Sealer } from '../../lib/seal.js';
+import type { Aad, Sealer } from '../../lib/seal.js';
 import { pointerTo, refuse } from '../problems.js';
-import { permissionFor, type Row } from '../resource.js';
+import { permissionFor, type ResourceRow } from '../resource.js';
 import type { SecretReference } from './document.js';
 import type { KindName } from './kinds.js';
 import type { LiveRecord } from './live.js';
 import type { Item } from './read-document.js';
-import { note, placeOf, secretMark, type Run } from './run.js';
+import { note, documentPointer, secretMark, type Run } from './run.js';
 
 /** What a reference is called among the secrets that come with a document. */
 export const secretName = (reference: SecretReference): string => ('env' in reference ? `env:${reference.env}` : `file:${reference.file}`);
@@ -25,7 +25,7 @@ const leastLength = 32;
 type Stored = {
   readonly column: string;
   readonly wrong: (value: string) => string | null;
-  readonly digest: (sealer: Sealer, row: Row) => Buffer;
+  readonly digest: (sealer: Sealer, row: ResourceRow) => Buffer;
 };
 
 const clientSecret = (value: string) =>
@@ -36,13 +36,13 @@ const signingSecret = (value: string) => (isSigningSecret(value) ? null : 'A sig
 // The operations say themselves what else is wrong.
 const anything = (value: string) => (value.length > 8192 ? 'A secret has at most 8192 characters.' : null);
 
-const opened = (sealer: Sealer, row: Row, column: string, placeFor: (id: string) => Place) =>
-  digest(sealer.open(row[column] as Buffer, placeFor(String(row['id']))));
+const opened = (sealer: Sealer, row: ResourceRow, column: string, aadFor: (id: string) => Aad) =>
+  digest(sealer.open(row[column] as Buffer, aadFor(String(row['id']))));
 
-const sealedIn = (column: string, placeFor: (id: string) => Place, wrong: Stored['wrong']): Stored => ({
+const sealedIn = (column: string, aadFor: (id: string) => Aad, wrong: Stored['wrong']): Stored => ({
   column,
   wrong,
-  digest: (sealer, row) => opened(sealer, row, column, placeFor),
+  digest: (sealer, row) => opened(sealer, row, column, aadFor),
 });
 
 /** All secrets, by kind and attribute. Compared by digest, whatever can be read back. */
@@ -51,10 +51,10 @@ const stored: ReadonlyMap<string, Stored> = new Map([
     'client client_secret',
     { column: 'secret_digest', wrong: clientSecret, digest: (_sealer, row) => (row as ClientRow).secret_digest as Buffer },
   ],
-  ['connection provider_client_secret', sealedIn('provider_client_secret_sealed', providerSecretPlace, anything)],
-  ['webhook signing_secret', sealedIn('secret_sealed', webhookSecretPlace, signingSecret)],
-  ['log_stream signing_secret', sealedIn('secret_sealed', logStreamPlace, signingSecret)],
-  ['log_stream authorization', sealedIn('authorization_sealed', logStreamPlace, anything)],
+  ['connection provider_client_secret', sealedIn('provider_client_secret_sealed', providerSecretAad, anything)],
+  ['webhook signing_secret', sealedIn('secret_sealed', webhookSecretAad, signingSecret)],
+  ['log_stream signing_secret', sealedIn('secret_sealed', logStreamAad, signingSecret)],
+  ['log_stream authorization', sealedIn('authorization_sealed', logStreamAad, anything)],
 ]);
 
 /** @throws for what is no secret of the kind */
@@ -64,7 +64,6 @@ function storedOf(type: KindName, name: string): Stored {
   return found;
 }
 
-/** Whether the record has the secret. */
 export const hasSecret = ({ kind, row }: LiveRecord, name: string): boolean => (row[storedOf(kind.type, name).column] ?? null) !== null;
 
 /** What becomes of an item's secrets, those that change alone; null: it is taken away. */
@@ -89,7 +88,8 @@ function valueFor(run: Run, item: Item, name: string, reference: SecretReference
   const [path, source] = [[...item.path, name], secretName(reference)];
   const value = run.secrets.get(source);
   const has = found !== null && hasSecret(found, name);
-  const uncompared = (detail: string): undefined => void run.warnings.push({ code: 'secret_not_compared', detail, ...placeOf(path) });
+  const uncompared = (detail: string): undefined =>
+    void run.warnings.push({ code: 'secret_not_compared', detail, ...documentPointer(path) });
   if (value === undefined) {
     if (!has) {
       note(run, path, 'secret_missing', `The document needs ${source}, and no value came with it.`);
@@ -107,7 +107,7 @@ function valueFor(run: Run, item: Item, name: string, reference: SecretReference
   const needed = permissionFor(kind.resource, 'write');
   if (!run.call.actor.permissions.has(needed))
     return uncompared(`${name} of ${kind.type} ${item.key} is not compared with ${source}: that takes ${needed}.`);
-  const same = equalDigests(digestOf(run.call.ctx.sealer, found.row), digest(value));
+  const same = equalDigests(digestOf(run.call.ctx.crypto.sealer, found.row), digest(value));
   return same && !isForAnother(item, name, found) ? undefined : value;
 }
 

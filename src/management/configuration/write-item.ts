@@ -9,17 +9,16 @@ import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { WebhookInput } from '../../domain/webhooks/input.js';
 import { createWebhook, rotateSecret } from '../../domain/webhooks/webhooks.js';
 import type { Call } from '../call.js';
-import type { Input } from '../input.js';
-import { actOnRecord, createRecord, updateRecord } from '../operations.js';
 import { createClient } from '../resources/clients.js';
-import { idOf, type Resource, type Row, type Written } from '../resource.js';
+import { idOf, type Resource, type ResourceRow, type Written } from '../resource.js';
 import { defaultsOf, unsaidIn } from './defaults.js';
 import { madeSecrets, settableAttributesOf, type KindName } from './kinds.js';
 import { documentAttributes, sortedPermissions, type LiveRecord } from './live.js';
 import type { Item } from './read-document.js';
 import { relationshipsOf } from './references.js';
-import { attempt, remember, secretMark, type Change, type Run } from './run.js';
+import { attemptItem, remember, secretMark, type RecordChange, type Run } from './run.js';
 import { removeCredentials, writeCredentials } from './write-credentials.js';
+import { perform } from '../write-steps.js';
 import { hasSecret, refuseSecretless, secretChanges, shownSecret, type SecretChanges } from './secrets.js';
 
 type Create = NonNullable<Resource['create']>;
@@ -32,7 +31,7 @@ function withGiven(item: Item, secret: string | undefined): Resource {
   if (type === 'client') {
     const chosen = { client_id: item.key, client_secret: secret };
     return creating((tx, actor, input, related, key) =>
-      createClient(tx, actor, input as ClientInput, related, chosen, key as NewSigningKey | null),
+      createClient(tx, actor, input as ClientInput, related, chosen, key as NewSigningKey | undefined),
     );
   }
   if (secret === undefined) return resource;
@@ -44,7 +43,7 @@ function withGiven(item: Item, secret: string | undefined): Resource {
 }
 
 /** The row after its secret was replaced. */
-async function rotated(tx: Context, type: KindName, row: Row, secret: string): Promise<Row> {
+async function rotated(tx: Context, type: KindName, row: ResourceRow, secret: string): Promise<ResourceRow> {
   if (type === 'client') return (await rotateClientSecret(tx, row as ClientRow, { client_secret: secret })).client;
   if (type === 'webhook') return (await rotateSecret(tx, String(row['id']), secret))?.webhook ?? row;
   return (await rotateStreamSecret(tx, String(row['id']), secret))?.stream ?? row;
@@ -55,7 +54,7 @@ function withRotation(item: Item, name: string, secret: string): Resource {
   const { resource, type } = item.kind;
   const rotate = resource.actions?.['rotate_secret'];
   if (!rotate) throw new Error(`${resource.path} have no secret of ours`);
-  const run = async (tx: Context, _actor: Actor, row: Row): Promise<Written<Row>> => ({
+  const run = async (tx: Context, _actor: Actor, row: ResourceRow): Promise<Written<ResourceRow>> => ({
     row: await rotated(tx, type, row, secret),
     once: { [name]: secret },
   });
@@ -68,16 +67,15 @@ function ownSecretIn(changes: SecretChanges): [name: string, value: string] | un
 }
 
 /** Secrets that are attributes of a request. */
-const attributesIn = (changes: SecretChanges): Row => Object.fromEntries([...changes].filter(([name]) => !madeSecrets.has(name)));
+const attributesIn = (changes: SecretChanges): ResourceRow => Object.fromEntries([...changes].filter(([name]) => !madeSecrets.has(name)));
 
-const inputOf = ({ kind }: Item, id: string | null, attributes: Row, relationships: Row): Input => {
-  const document = { data: { type: kind.type, ...(id === null ? {} : { id }), attributes, relationships } };
-  const linked = Object.entries(relationships).map(([name, value]) => [name, (value as { data: never }).data]);
-  return { attributes, relationships: Object.fromEntries(linked) as Input['relationships'], document };
-};
+/** What a request would send to make the record of an item so. */
+const documentOf = ({ kind }: Item, id: string | null, attributes: ResourceRow, relationships: ResourceRow): ResourceRow => ({
+  data: { type: kind.type, ...(id === null ? {} : { id }), attributes, relationships },
+});
 
 /** The record as it is after a write; what it names is what the item says. */
-function written(call: Call, item: Item, row: Row, before: LiveRecord | null): LiveRecord {
+function written(call: Call, item: Item, row: ResourceRow, before: LiveRecord | null): LiveRecord {
   const { kind, key } = item;
   const links = {
     ...(kind.type === 'role' && {
@@ -102,9 +100,14 @@ async function create(run: Run, item: Item): Promise<LiveRecord | null> {
   const given = Object.fromEntries(Object.entries(item.attributes).filter(([name, value]) => value !== null || nullable.has(name)));
   const attributes = { ...given, ...attributesIn(secrets) };
   const [secretAttribute, secret] = ownSecretIn(secrets) ?? [];
-  const done = await attempt(run, item, async (call) => {
+  const done = await attemptItem(run, item, async (call) => {
     const resource = withGiven(item, secret);
-    const outcome = await createRecord(call, resource, () => inputOf(item, null, attributes, relationships));
+    const outcome = await perform(call, {
+      kind: 'create',
+      resource,
+      id: null,
+      document: documentOf(item, null, attributes, relationships),
+    });
     if (kind.type === 'client' && secret !== undefined) refuseSecretless(outcome.row as ClientRow);
     return { record: written(call, item, outcome.row, null), once: outcome.once ?? {} };
   });
@@ -113,13 +116,13 @@ async function create(run: Run, item: Item): Promise<LiveRecord | null> {
   for (const [attribute, value] of Object.entries(once))
     if (attribute !== secretAttribute) run.made.push({ kind: kind.type, key: item.key, attribute, value: String(value) });
   const shown = namesOf(item).filter((name) => name !== kind.key);
-  const told = [...new Set([...secrets.keys(), ...Object.keys(once)])].map((name) => [name, shownSecret(false, secretMark)]);
+  const shownSecrets = [...new Set([...secrets.keys(), ...Object.keys(once)])].map((name) => [name, shownSecret(false, secretMark)]);
   const changed = Object.fromEntries(shown.map((name) => [name, [null, record.attributes[name] ?? null] as const]));
   run.changes.push({
     action: 'create',
     kind: kind.type,
     key: item.key,
-    attributes: { ...changed, ...(Object.fromEntries(told) as Change['attributes']) },
+    attributes: { ...changed, ...(Object.fromEntries(shownSecrets) as RecordChange['attributes']) },
   });
   return record;
 }
@@ -136,11 +139,11 @@ async function differences(
   run: Run,
   item: Item,
   found: LiveRecord,
-): Promise<{ attributes: Row; links: Pick<Item, 'permissions' | 'connections'> }> {
+): Promise<{ attributes: ResourceRow; links: Pick<Item, 'permissions' | 'connections'> }> {
   const defaults = await defaultsOf(run, item, found);
-  const wanted = { ...item.attributes, ...defaults };
+  const requested = { ...item.attributes, ...defaults };
   const attributes = Object.fromEntries(
-    Object.entries(wanted).filter(([name, value]) => !isDeepStrictEqual(value, found.attributes[name] ?? null)),
+    Object.entries(requested).filter(([name, value]) => !isDeepStrictEqual(value, found.attributes[name] ?? null)),
   );
   const { permissions, connections } = item;
   const samePermissions = !permissions || isDeepStrictEqual(sortedPermissions(permissions), found.attributes['permissions']);
@@ -148,7 +151,7 @@ async function differences(
   return { attributes, links: { ...(samePermissions ? {} : { permissions }), ...(sameConnections ? {} : { connections }) } as Item };
 }
 
-const changedBetween = (before: Row, after: Row): Change['attributes'] =>
+const changedBetween = (before: ResourceRow, after: ResourceRow): RecordChange['attributes'] =>
   Object.fromEntries(
     Object.keys(after)
       .filter((name) => !isDeepStrictEqual(before[name] ?? null, after[name] ?? null))
@@ -163,7 +166,7 @@ async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown
   const differing =
     unsaidIn(item).size === 0
       ? await differences(run, item, found)
-      : await attempt(run, item, (call) => differences({ ...run, call }, item, found));
+      : await attemptItem(run, item, (call) => differences({ ...run, call }, item, found));
   if (!differing) return null;
   const { attributes, links } = differing;
   const relationships = relationshipsOf(run, { ...item, permissions: undefined, connections: undefined, ...links } as Item, false);
@@ -172,23 +175,24 @@ async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown
   const own = ownSecretIn(secrets);
   const updates = Object.keys(sent).length + Object.keys(relationships).length > 0;
   if (!updates && !own) return null;
-  const done = await attempt(run, item, async (call) => {
+  const done = await attemptItem(run, item, async (call) => {
     let { row } = found;
-    if (updates)
-      row = (await updateRecord(call, kind.resource, found.id, () => inputOf(item, found.id, sent, relationships), { prepared })).row;
+    const { id } = found;
+    const document = documentOf(item, id, sent, relationships);
+    if (updates) row = (await perform(call, { kind: 'update', resource: kind.resource, id, document, prepared })).row;
     if (item.secrets['client_secret']) refuseSecretless(row as ClientRow);
-    if (own) row = (await actOnRecord(call, withRotation(item, ...own), found.id, 'rotate_secret')).row;
+    if (own) row = (await perform(call, { kind: 'act', resource: withRotation(item, ...own), id, name: 'rotate_secret' })).row;
     const record = written(call, item, row, found);
     const changed = changedBetween(found.attributes, record.attributes);
     return Object.keys(changed).length > 0 || secrets.size > 0 ? { record, changed } : undefined;
   });
   if (!done) return null;
-  const told = [...secrets].map(([name, value]) => [name, shownSecret(hasSecret(found, name), value)]);
+  const shown = [...secrets].map(([name, value]) => [name, shownSecret(hasSecret(found, name), value)]);
   run.changes.push({
     action: 'update',
     kind: kind.type,
     key: item.key,
-    attributes: { ...done.changed, ...(Object.fromEntries(told) as Change['attributes']) },
+    attributes: { ...done.changed, ...(Object.fromEntries(shown) as RecordChange['attributes']) },
   });
   return done.record;
 }

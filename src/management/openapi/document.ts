@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
-import { describePermission, managementPermissions } from '../../domain/api-resources/management-permissions.js';
-import type { Environment } from '../../domain/environments/environment.js';
+import { describePermission, managementPermissions } from '../../domain/reach/management-permissions.js';
+import type { Environment } from '../../domain/environment.js';
 import { etagOf } from '../documents.js';
-import type { Registry } from '../resource.js';
+import type { ResourceRegistry } from '../resource.js';
 import { endpointGroups, endpoints } from '../calls/index.js';
 import { endpointPathsOf } from './endpoints.js';
 import { pathsOf } from './operations.js';
+import { memo, once } from '../../lib/memo.js';
 
 /** The document as plain JSON. */
 export type OpenApiDocument = ReturnType<typeof createDocument>;
@@ -86,7 +87,7 @@ function withoutNul({ jsonSchema, io }: { jsonSchema: Json; io: 'input' | 'outpu
 }
 
 /** What is the same for every environment: all but its addresses. Walks every schema, which takes a while. */
-function buildShared(registry: Registry): OpenApiDocument {
+function buildShared(registry: ResourceRegistry): OpenApiDocument {
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
@@ -123,30 +124,24 @@ function withAddresses(shared: OpenApiDocument, { base_url, issuer }: Addresses)
   };
 }
 
-/** Documents that are cached, one for each environment; the oldest are dropped. */
-const kept = 20;
-
-function onceForEach<Made>(make: (environment: Addresses) => Made): (environment: Addresses) => Made {
-  const made = new Map<string, Made>();
-  return (environment) => {
-    const name = `${environment.base_url} ${environment.issuer}`;
-    const known = made.get(name);
-    if (known !== undefined) return known;
-    const fresh = make(environment);
-    made.set(name, fresh);
-    if (made.size > kept) made.delete(made.keys().next().value as string);
-    return fresh;
-  };
+/** What is made once for each address of an environment; beyond twenty the oldest goes. */
+export function onceForEach<Made, Described extends Addresses = Addresses>(
+  make: (environment: Described) => Made,
+): (environment: Described) => Made {
+  const made = memo((_address: string, environment: Described) => make(environment), 20);
+  return (environment) => made(`${environment.base_url} ${environment.issuer}`, environment);
 }
 
-/** The OpenAPI 3.1 document of an environment, made once for each address; the oldest go beyond twenty. What they share is built once, by the first. */
-export function createOpenApi(registry: Registry): (environment: Addresses) => OpenApiDocument {
-  let shared: OpenApiDocument | undefined;
-  return onceForEach((environment) => withAddresses((shared ??= buildShared(registry)), environment));
+/** The OpenAPI 3.1 document of an environment, made once for each address. What they share is built once, by the first. */
+export function createOpenApi(registry: ResourceRegistry): (environment: Addresses) => OpenApiDocument {
+  const shared = once(() => buildShared(registry));
+  return onceForEach((environment) => withAddresses(shared(), environment));
 }
 
 /** The same as it is sent, with its ETag: nothing is left to do for a request. */
-export function createPublishedOpenApi(registry: Registry): (environment: Addresses) => { readonly body: string; readonly etag: string } {
+export function createPublishedOpenApi(
+  registry: ResourceRegistry,
+): (environment: Addresses) => { readonly body: string; readonly etag: string } {
   const documentOf = createOpenApi(registry);
   return onceForEach((environment) => {
     const body = JSON.stringify(documentOf(environment));

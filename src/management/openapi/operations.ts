@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathItemObject, ZodOpenApiPathsObject } from 'zod-openapi';
 import { jsonApi } from '../media-type.js';
-import { permissionFor, targetOf, type Action, type Registry, type Relationship, type Resource, type Row } from '../resource.js';
+import {
+  permissionFor,
+  targetOf,
+  type Action,
+  type ResourceRegistry,
+  type Relationship,
+  type Resource,
+  type ResourceRow,
+} from '../resource.js';
 import { headerParameters, linkageParameters, listParameters, recordParameters } from './parameters.js';
 import { documentResponse, errorResponses, location, noContentResponse, notModified } from './responses.js';
 import { idSchema, linkageDocument, linkageRequest, metaRequest, schemasOf, type ResourceSchemas } from './schemas.js';
@@ -14,163 +22,160 @@ const oneOf = ({ type }: Resource): string => {
   return `${/^[aeio]|^API/.test(words) ? 'an' : 'a'} ${words}`;
 };
 
-const pathId = (resource: Resource) => ({
-  path: z.object({ id: idSchema(resource).meta({ description: `The id of ${oneOf(resource)}.` }) }),
-});
-const secured = (...permissions: string[]) => ({ security: [{ oauth2: permissions }] });
-const body = (schema: z.ZodObject) => ({ required: true, content: { [jsonApi]: { schema } } });
-const queryOf = (parameters: Record<string, z.ZodType>) => ({ query: z.object(parameters) });
+/** What an operation has beside its name. `id`: it is about one record. */
+type OperationSpec = {
+  readonly permissions: readonly string[];
+  readonly id?: boolean;
+  readonly query?: Record<string, z.ZodType>;
+  readonly header: z.ZodRawShape;
+  readonly body?: z.ZodObject | null | undefined;
+  readonly answer: ZodOpenApiOperationObject['responses'];
+  readonly errors: readonly number[];
+};
 
-function collectionItem(registry: Registry, resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
-  const list: ZodOpenApiOperationObject = {
-    operationId: `list_${resource.path}`,
+/** An operation on a resource. Those that take a body have its refusals, reads may have been answered before. */
+function operation(resource: Resource, operationId: string, summary: string, described: OperationSpec): ZodOpenApiOperationObject {
+  const { permissions, id = true, query, header, body, answer, errors } = described;
+  const path = z.object({ id: idSchema(resource).meta({ description: `The id of ${oneOf(resource)}.` }) });
+  const isRead = header === headerParameters.read;
+  return {
+    operationId,
     tags: [resource.path],
-    summary: `List ${resource.title.toLowerCase()}`,
-    ...secured(permissionFor(resource, 'read')),
-    requestParams: { ...queryOf(listParameters(registry, resource)), header: z.object(headerParameters.read) },
-    responses: { '200': documentResponse('One page.', schemas.list), '304': notModified, ...errorResponses(400) },
+    summary,
+    security: [{ oauth2: [...new Set(permissions)] }],
+    requestParams: { ...(id && { path }), ...(query && { query: z.object(query) }), header: z.object(header) },
+    ...(body && { requestBody: { required: true, content: { [jsonApi]: { schema: body } } } }),
+    responses: { ...answer, ...(isRead && { '304': notModified }), ...errorResponses(400, ...errors, ...(body ? [413, 415] : [])) },
   };
-  if (!resource.create || !schemas.create) return { get: list };
+}
+
+function collectionItem(registry: ResourceRegistry, resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
+  const get = operation(resource, `list_${resource.path}`, `List ${resource.title.toLowerCase()}`, {
+    permissions: [permissionFor(resource, 'read')],
+    id: false,
+    query: listParameters(registry, resource),
+    header: headerParameters.read,
+    answer: { '200': documentResponse('One page.', schemas.list) },
+    errors: [],
+  });
+  if (!resource.create) return { get };
   const { once, meta } = resource.create;
   const answer = once || meta ? schemas.withOnce(`${resource.type}_created`, once, meta) : schemas.one;
-  const create: ZodOpenApiOperationObject = {
-    operationId: `create_${resource.type}`,
-    tags: [resource.path],
-    summary: `Create ${oneOf(resource)}`,
-    ...secured(permissionFor(resource, 'write')),
-    requestParams: { ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.create) },
-    requestBody: body(schemas.create),
-    responses: { '201': documentResponse('Created.', answer, location), ...errorResponses(400, 404, 409, 413, 415, 422) },
-  };
-  return { get: list, post: create };
+  const post = operation(resource, `create_${resource.type}`, `Create ${oneOf(resource)}`, {
+    permissions: [permissionFor(resource, 'write')],
+    id: false,
+    query: recordParameters(registry, resource),
+    header: headerParameters.create,
+    body: schemas.create,
+    answer: { '201': documentResponse('Created.', answer, location) },
+    errors: [404, 409, 422],
+  });
+  return { get, post };
 }
 
-function recordItem(registry: Registry, resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
+function recordItem(registry: ResourceRegistry, resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
   const name = oneOf(resource);
-  const tags = [resource.path];
-  const item: ZodOpenApiPathItemObject = {
-    get: {
-      operationId: `get_${resource.type}`,
-      tags,
-      summary: `Read ${name}`,
-      ...secured(permissionFor(resource, 'read')),
-      requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.read) },
-      responses: { '200': documentResponse('The resource.', schemas.one), '304': notModified, ...errorResponses(400, 404) },
-    },
+  const query = recordParameters(registry, resource);
+  const permissions = [permissionFor(resource, 'write')];
+  return {
+    get: operation(resource, `get_${resource.type}`, `Read ${name}`, {
+      permissions: [permissionFor(resource, 'read')],
+      query,
+      header: headerParameters.read,
+      answer: { '200': documentResponse('The resource.', schemas.one) },
+      errors: [404],
+    }),
+    ...(resource.update && {
+      patch: operation(resource, `update_${resource.type}`, `Change ${name}`, {
+        permissions,
+        query,
+        header: headerParameters.change,
+        body: schemas.update,
+        answer: { '200': documentResponse('As it is now.', schemas.one) },
+        errors: [404, 409, 412, 422],
+      }),
+    }),
+    ...(resource.remove && {
+      delete: operation(resource, `delete_${resource.type}`, `${resource.remove.audit === undefined ? 'Delete' : 'End'} ${name}`, {
+        permissions,
+        header: headerParameters.remove,
+        answer: { '204': noContentResponse },
+        errors: [404, 409, 412],
+      }),
+    }),
   };
-  if (schemas.update) {
-    item.patch = {
-      operationId: `update_${resource.type}`,
-      tags,
-      summary: `Change ${name}`,
-      ...secured(permissionFor(resource, 'write')),
-      requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.change) },
-      requestBody: body(schemas.update),
-      responses: { '200': documentResponse('As it is now.', schemas.one), ...errorResponses(400, 404, 409, 412, 413, 415, 422) },
-    };
-  }
-  if (resource.remove) {
-    item.delete = {
-      operationId: `delete_${resource.type}`,
-      tags,
-      summary: resource.remove.audit === undefined ? `Delete ${name}` : `End ${name}`,
-      ...secured(permissionFor(resource, 'write')),
-      requestParams: { ...pathId(resource), header: z.object(headerParameters.remove) },
-      responses: { '204': noContentResponse, ...errorResponses(400, 404, 409, 412) },
-    };
-  }
-  return item;
 }
 
-function actionItem(registry: Registry, all: Schemas, resource: Resource, verb: string, action: Action<Row>): ZodOpenApiPathItemObject {
+function actionItem(
+  registry: ResourceRegistry,
+  all: Schemas,
+  resource: Resource,
+  verb: string,
+  action: Action<ResourceRow>,
+): ZodOpenApiPathItemObject {
   const answers = (action.answers === undefined ? undefined : registry.byType.get(action.answers)) ?? resource;
   const schemas = all.get(answers.type) as ResourceSchemas;
   const answer = action.once || action.meta ? schemas.withOnce(`${resource.type}_${verb}`, action.once, action.meta) : schemas.one;
-  const operation: ZodOpenApiOperationObject = {
-    operationId: `${verb}_${resource.type}`,
-    tags: [resource.path],
-    summary: action.description,
-    ...secured(permissionFor(resource, 'write'), ...(action.needs ?? [])),
-    requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, answers)), header: z.object(headerParameters.change) },
-    ...(action.input ? { requestBody: body(metaRequest(`${resource.type}_${verb}_request`, action.input)) } : {}),
-    responses: {
-      [action.method === 'PATCH' ? '200' : '202']: documentResponse(action.method === 'PATCH' ? 'As it is now.' : 'Under way.', answer),
-      ...errorResponses(400, 404, 409, 412, ...(action.input ? [413, 415] : []), 422),
-    },
-  };
-  return action.method === 'PATCH' ? { patch: operation } : { post: operation };
+  const [method, status, text] = action.method === 'PATCH' ? ['patch', '200', 'As it is now.'] : ['post', '202', 'Under way.'];
+  const done = operation(resource, `${verb}_${resource.type}`, action.description, {
+    permissions: [permissionFor(resource, 'write'), ...(action.needs ?? [])],
+    query: recordParameters(registry, answers),
+    header: headerParameters.change,
+    body: action.input && metaRequest(`${resource.type}_${verb}_request`, action.input),
+    answer: { [status as '200']: documentResponse(text as string, answer) },
+    errors: [404, 409, 412, 422],
+  });
+  return { [method as 'patch']: done };
 }
 
 function relatedItem(
-  registry: Registry,
+  registry: ResourceRegistry,
   all: Schemas,
   resource: Resource,
   name: string,
-  relationship: Relationship,
+  one: Relationship,
 ): ZodOpenApiPathItemObject {
-  const target = targetOf(registry, relationship);
+  const target = targetOf(registry, one);
   const schemas = all.get(target.type) as ResourceSchemas;
-  const many = relationship.kind === 'many';
-  const permissions = [...new Set([permissionFor(resource, 'read'), permissionFor(target, 'read')])];
+  const many = one.kind === 'many';
   return {
-    get: {
-      operationId: `get_${resource.type}_${name}`,
-      tags: [resource.path],
-      summary: relationship.description,
-      ...secured(...permissions),
-      requestParams: {
-        ...pathId(resource),
-        ...queryOf(many ? listParameters(registry, target) : recordParameters(registry, target)),
-        header: z.object(headerParameters.read),
-      },
-      responses: {
-        '200': documentResponse('The related records.', many ? schemas.list : schemas.nullable),
-        '304': notModified,
-        ...errorResponses(400, 404),
-      },
-    },
+    get: operation(resource, `get_${resource.type}_${name}`, one.description, {
+      permissions: [permissionFor(resource, 'read'), permissionFor(target, 'read')],
+      query: many ? listParameters(registry, target) : recordParameters(registry, target),
+      header: headerParameters.read,
+      answer: { '200': documentResponse('The related records.', many ? schemas.list : schemas.nullable) },
+      errors: [404],
+    }),
   };
 }
 
-function linkageItem(registry: Registry, resource: Resource, name: string, relationship: Relationship): ZodOpenApiPathItemObject {
-  const common = { tags: [resource.path] };
+function linkageItem(registry: ResourceRegistry, resource: Resource, name: string, one: Relationship): ZodOpenApiPathItemObject {
   const item: ZodOpenApiPathItemObject = {
-    get: {
-      ...common,
-      operationId: `get_${resource.type}_${name}_linkage`,
-      summary: `${relationship.description} Ids alone.`,
-      ...secured(permissionFor(resource, 'read')),
-      requestParams: {
-        ...pathId(resource),
-        ...(relationship.kind === 'many' ? queryOf(linkageParameters) : {}),
-        header: z.object(headerParameters.read),
-      },
-      responses: {
-        '200': documentResponse('Linkage.', linkageDocument(registry, relationship)),
-        '304': notModified,
-        ...errorResponses(400, 404),
-      },
-    },
+    get: operation(resource, `get_${resource.type}_${name}_linkage`, `${one.description} Ids alone.`, {
+      permissions: [permissionFor(resource, 'read')],
+      ...(one.kind === 'many' && { query: linkageParameters }),
+      header: headerParameters.read,
+      answer: { '200': documentResponse('Linkage.', linkageDocument(registry, one)) },
+      errors: [404],
+    }),
   };
-  const change = relationship.kind === 'many' ? relationship.change : undefined;
+  const change = one.kind === 'many' ? one.change : undefined;
   if (!change) return item;
-  const write = (verb: string, words: string, headers: z.ZodRawShape = headerParameters.change): ZodOpenApiOperationObject => ({
-    ...common,
-    operationId: `${verb}_${resource.type}_${name}`,
-    summary: words,
-    ...secured(permissionFor(resource, 'write'), ...(change.needs ?? [])),
-    requestParams: { ...pathId(resource), header: z.object(headers) },
-    requestBody: body(linkageRequest(registry, relationship)),
-    responses: { '204': noContentResponse, ...errorResponses(400, 404, 409, 412, 413, 415, 422) },
-  });
+  const write = (verb: string, summary: string, header: z.ZodRawShape = headerParameters.change) =>
+    operation(resource, `${verb}_${resource.type}_${name}`, summary, {
+      permissions: [permissionFor(resource, 'write'), ...(change.needs ?? [])],
+      header,
+      body: linkageRequest(registry, one),
+      answer: { '204': noContentResponse },
+      errors: [404, 409, 412, 422],
+    });
   item.post = write('add', `Add ${name} to ${oneOf(resource)}`);
   item.delete = write('remove', `Take ${name} from ${oneOf(resource)}`, headerParameters.remove);
-  if (change.replace) item.patch = write('replace', `Replace the ${name} of ${oneOf(resource)}`);
+  if (change.replaces) item.patch = write('replace', `Replace the ${name} of ${oneOf(resource)}`);
   return item;
 }
 
-/** The paths of all resources. */
-export function pathsOf(registry: Registry): ZodOpenApiPathsObject {
+export function pathsOf(registry: ResourceRegistry): ZodOpenApiPathsObject {
   const all: Schemas = new Map([...registry.byType.values()].map((resource) => [resource.type, schemasOf(registry, resource)]));
   const paths: ZodOpenApiPathsObject = {};
   for (const resource of registry.byPath.values()) {

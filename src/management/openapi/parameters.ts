@@ -1,11 +1,11 @@
 import { longListOrders, mostSorted } from '../list-order.js';
 import { z } from 'zod';
-import { targetOf, type Filter, type Registry, type Resource } from '../resource.js';
+import { targetOf, type Filter, type ResourceRegistry, type Resource } from '../resource.js';
 import { named } from '../../lib/named.js';
 import { maxFilterValues, maxIncludeDepth, maxIncludePaths, maxSorts } from '../query.js';
 
 /** Every path that `include` takes for a resource, shorter ones first: at most three relationships deep. */
-function includable(registry: Registry, resource: Resource, depth = maxIncludeDepth): string[] {
+function includable(registry: ResourceRegistry, resource: Resource, depth = maxIncludeDepth): string[] {
   if (depth === 0) return [];
   const direct = Object.entries(resource.relationships).filter(([, one]) => one.include);
   const deeper = direct.flatMap(([name, one]) => includable(registry, targetOf(registry, one), depth - 1).map((path) => `${name}.${path}`));
@@ -19,7 +19,7 @@ const commaSeparated = (items: z.ZodArray, description: string, example?: readon
 const oneOf = (values: readonly string[]) => z.enum(values as [string, ...string[]]);
 
 /** `include` and `fields[...]` of an answer that bears records. */
-export function recordParameters(registry: Registry, resource: Resource): Record<string, z.ZodType> {
+export function recordParameters(registry: ResourceRegistry, resource: Resource): Record<string, z.ZodType> {
   const paths = includable(registry, resource);
   const fields = [...Object.keys(resource.attributes.shape), ...Object.keys(resource.relationships)];
   const include = 'Related records to add: paths of at most three relationships (a.b.c).';
@@ -53,8 +53,7 @@ const pageParameters: Record<string, z.ZodType> = named({
   'page[before]': cursor.optional().meta({ description: 'The page before this cursor; take it from links.prev.' }),
 });
 
-/** Everything that a list takes. */
-export function listParameters(registry: Registry, resource: Resource): Record<string, z.ZodType> {
+export function listParameters(registry: ResourceRegistry, resource: Resource): Record<string, z.ZodType> {
   const sorts = Object.keys(resource.sorts);
   const standard = resource.defaultSort ?? '-created_at';
   const sort = `The order, most important first; \`-\` for descending. ${standard} unless given.${resource.entries ? '' : ` A list of more than ${mostSorted.toLocaleString('en')} records refuses other orders than these (\`unsupported_sort\`). ${longListOrders(resource)}.`}`;
@@ -73,7 +72,6 @@ export function listParameters(registry: Registry, resource: Resource): Record<s
   };
 }
 
-/** What paged linkage takes. */
 export const linkageParameters = pageParameters;
 
 const requestId = {

@@ -42,7 +42,6 @@ const shared = Object.fromEntries(
   }),
 );
 
-/** The shared error answers of an operation. */
 export function errorResponses(...statuses: number[]): Record<`${1 | 2 | 3 | 4 | 5}${string}`, ZodOpenApiResponseObject> {
   const all = [...new Set([...statuses, 401, 403, 406, 429, 431, 500, 503])].sort((one, other) => one - other);
   return Object.fromEntries(all.map((status) => [String(status), shared[String(status)]])) as Record<
@@ -53,7 +52,6 @@ export function errorResponses(...statuses: number[]): Record<`${1 | 2 | 3 | 4 |
 
 const etag = { ETag: z.string().optional().meta({ description: 'For If-None-Match and If-Match.' }) };
 
-/** An answer with a document. */
 export function documentResponse(
   description: string,
   schema: z.ZodObject,

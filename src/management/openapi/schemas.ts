@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { apiErrorCodes, type ApiErrorCode } from '../../lib/error-codes.js';
-import type { Registry, Relationship, Resource } from '../resource.js';
+import type { ResourceRegistry, Relationship, Resource } from '../resource.js';
 import { targetOf } from '../resource.js';
-import { attributeTexts } from '../attribute-texts.js';
+import { attributeTextOf } from '../attribute-texts.js';
 import { named, own } from '../../lib/named.js';
 
 const address = z.string().meta({ format: 'uri-reference' });
@@ -16,27 +16,21 @@ const pageLinks = z.looseObject({
   describedby: address,
 });
 
-/** The ids of a resource's records. */
 export const idSchema = ({ source }: Resource) => (source.keyType === 'uuid' ? z.uuid() : z.string().min(1).max(255));
 
 /** `{type, id}` of a record. */
 const identifierOf = (resource: Resource) => z.looseObject({ type: z.literal(resource.type), id: idSchema(resource) });
 
-/** What the attribute of a type means; null when nothing says so. */
-export const textOf = (type: string, attribute: string): string | null =>
-  own(attributeTexts[type], attribute) ?? own(attributeTexts['*'], attribute) ?? null;
-
 /** Attributes with what they mean, but for those whose schemas say it; what can be set means what it does where it is shown. */
 function described({ type, attributes }: Resource, shape: z.ZodRawShape): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(shape).map(([name, schema]) => {
-      const text = textOf(type, name) ?? (own(attributes.shape, name) as z.ZodType | undefined)?.description ?? null;
+      const text = attributeTextOf(type, name) ?? (own(attributes.shape, name) as z.ZodType | undefined)?.description ?? null;
       return [name, text === null || (schema as z.ZodType).description ? schema : (schema as z.ZodType).meta({ description: text })];
     }),
   ) as Record<string, z.ZodType>;
 }
 
-/** Any included record. */
 const included = z.array(z.looseObject({ type: z.string(), id: z.string() })).optional();
 
 /** The error document (JSON:API 1.1, "Errors"). */
@@ -63,7 +57,7 @@ export const errorDocument = z
   })
   .meta({ id: 'error_document', description: 'What a refusal looks like.' });
 
-const linkageOf = (registry: Registry, relationship: Relationship) => {
+const linkageOf = (registry: ResourceRegistry, relationship: Relationship) => {
   const one = identifierOf(targetOf(registry, relationship));
   return relationship.kind === 'one' ? one.nullable() : z.array(one);
 };
@@ -81,7 +75,11 @@ export type ResourceSchemas = {
 };
 
 /** A relationship as a request names it. */
-function writtenRelationships(registry: Registry, resource: Resource, creating: boolean): { shape: z.ZodObject; required: boolean } | null {
+function writtenRelationships(
+  registry: ResourceRegistry,
+  resource: Resource,
+  creating: boolean,
+): { shape: z.ZodObject; required: boolean } | null {
   const shape: Record<string, z.ZodType> = named();
   let required = false;
   for (const [name, relationship] of Object.entries(resource.relationships)) {
@@ -97,7 +95,7 @@ function writtenRelationships(registry: Registry, resource: Resource, creating: 
   return Object.keys(shape).length === 0 ? null : { shape: z.strictObject(shape), required };
 }
 
-function requestDocument(registry: Registry, resource: Resource, attributes: z.ZodObject, creating: boolean): z.ZodObject {
+function requestDocument(registry: ResourceRegistry, resource: Resource, attributes: z.ZodObject, creating: boolean): z.ZodObject {
   const related = writtenRelationships(registry, resource, creating);
   const attributesNeeded =
     creating && Object.values(attributes.shape).some((schema) => !(schema as z.ZodType).safeParse(undefined).success);
@@ -121,8 +119,7 @@ const secretShownBefore = z
   .optional()
   .meta({ description: 'In the place of what is shown once, when the request is repeated with its Idempotency-Key.' });
 
-/** The schemas of a resource, derived from its definition. */
-export function schemasOf(registry: Registry, resource: Resource): ResourceSchemas {
+export function schemasOf(registry: ResourceRegistry, resource: Resource): ResourceSchemas {
   const { type } = resource;
   const relationships = Object.fromEntries(
     Object.entries(resource.relationships).map(([name, relationship]) => [
@@ -166,8 +163,8 @@ export function schemasOf(registry: Registry, resource: Resource): ResourceSchem
     withOnce(id, extra, meta) {
       const data = extra ? objectWith({ ...shown, ...extra.partial().shape }) : object;
       // A repetition with the same Idempotency-Key is told everything but what is shown once.
-      const told = extra ? (meta ?? z.looseObject({})).extend({ secret_shown_before: secretShownBefore }).optional() : meta;
-      return z.looseObject({ ...envelope, data, ...(told ? { meta: told } : {}) }).meta({ id });
+      const repeated = extra ? (meta ?? z.looseObject({})).extend({ secret_shown_before: secretShownBefore }).optional() : meta;
+      return z.looseObject({ ...envelope, data, ...(repeated ? { meta: repeated } : {}) }).meta({ id });
     },
   };
 }
@@ -177,17 +174,16 @@ export function metaRequest(id: string, input: z.ZodObject): z.ZodObject {
   return z.object({ meta: input.meta({ id: `${id}_meta` }) }).meta({ id });
 }
 
-/** What an endpoint answers. */
 export function metaResponse(id: string, answer: z.ZodObject): z.ZodObject {
   return z.looseObject({ jsonapi, links: documentLinks, meta: answer.meta({ id: `${id}_meta` }) }).meta({ id: `${id}_document` });
 }
 
 /** Linkage of a relationship URL. */
-export function linkageDocument(registry: Registry, relationship: Relationship): z.ZodObject {
+export function linkageDocument(registry: ResourceRegistry, relationship: Relationship): z.ZodObject {
   return z.looseObject({ jsonapi, links: documentLinks, data: linkageOf(registry, relationship) });
 }
 
 /** What a relationship URL takes. */
-export function linkageRequest(registry: Registry, relationship: Relationship): z.ZodObject {
+export function linkageRequest(registry: ResourceRegistry, relationship: Relationship): z.ZodObject {
   return z.object({ data: linkageOf(registry, relationship) });
 }

@@ -1,4 +1,3 @@
-/** A request of the API that an example makes. */
 type ExampleRequest = { readonly base: string; readonly method: string; readonly path: string; readonly body: unknown };
 
 const mediaType = 'application/vnd.api+json';

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { extname, join, posix } from 'node:path';
 import { lexer, type Token } from 'marked';
 import { named } from '../../lib/named.js';
 import { packageRoot } from '../../lib/package-root.js';
@@ -49,10 +49,36 @@ const placeholder = /(?:https:\/\/id\.example\.com|http:\/\/localhost:3000)(\/ap
 const localized = (markdown: string, { issuer, base_url }: Addresses): string =>
   markdown.replaceAll(placeholder, (_all, api?: string) => (api === undefined ? issuer : `${base_url}${api}`));
 
+/** A line of a page that is a link to an example alone: the page shows that file. */
+const exampleLink = /^\[(`[^`\n]+`)\]\((?:\.\.\/)+(examples\/[^\s()]+)\)$/gm;
+
+/** How the language of a file is called in Markdown, where its ending isn't its name. */
+const languages: Readonly<Record<string, string>> = named({
+  '.conf': 'apache',
+  '.mod': 'text',
+  '.py': 'python',
+  '.rb': 'ruby',
+  '.rs': 'rust',
+  '.shtml': 'text',
+  '.txt': 'text',
+});
+
+/** The Markdown with the examples that it shows below their names. An installation without `examples` has the links. */
+const withExamples = (markdown: string, docsDir: string): string =>
+  markdown.replaceAll(exampleLink, (link: string, name: string, path: string) => {
+    const file = join(docsDir, '..', path);
+    if (!existsSync(file)) return link;
+    const language = languages[extname(path)] ?? extname(path).slice(1);
+    return `${name}\n\n<!-- file: ${path} -->\n\n\`\`\`${language}\n${readFileSync(file, 'utf8')}\`\`\``;
+  });
+
+/** The Markdown of a page. @param file as a path from `docs` */
+const readPage = (file: string, docsDir: string): string => withExamples(readFileSync(join(docsDir, file), 'utf8'), docsDir);
+
 /** @param addresses left out: the examples stay as they stand in the files */
 export function readGuides(addresses: Addresses | null = null, docsDir = defaultDocsDir): Guides {
   const read = (file: string): ReadGuide => {
-    const markdown = readFileSync(join(docsDir, file), 'utf8');
+    const markdown = readPage(file, docsDir);
     const tokens = lexer(addresses ? localized(markdown, addresses) : markdown);
     const heading = tokens.find((token) => token.type === 'heading');
     const name = nameOf(file);
@@ -74,10 +100,10 @@ export function readGuides(addresses: Addresses | null = null, docsDir = default
   };
 }
 
-/** The Markdown of the guides of a folder, by name, as it stands in the files; without the folder's README.md. */
+/** The Markdown of the guides of a folder, by name, with the examples that they show; without the folder's README.md. */
 export function readGuideFiles(folder: string, docsDir = defaultDocsDir): Readonly<Record<string, string>> {
   const files = filesIn(docsDir, folder).filter((file) => posix.basename(file) !== 'README.md');
-  return Object.fromEntries(files.map((file) => [posix.basename(file, '.md'), readFileSync(join(docsDir, file), 'utf8')]));
+  return Object.fromEntries(files.map((file) => [posix.basename(file, '.md'), readPage(file, docsDir)]));
 }
 
 /** The id of a heading, as the links of the files expect it. */

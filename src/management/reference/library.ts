@@ -1,8 +1,8 @@
 import type { Token, Tokens } from 'marked';
 import { catalogue, eventTypes } from '../../domain/events/catalogue.js';
-import type { Environment } from '../../domain/environments/environment.js';
-import { createOpenApi } from '../openapi/document.js';
-import type { Registry } from '../resource.js';
+import type { Environment } from '../../domain/environment.js';
+import { createOpenApi, onceForEach } from '../openapi/document.js';
+import type { ResourceRegistry } from '../resource.js';
 import { anchorOf, readGuides, type Guides, type ReadGuide } from './guides.js';
 import { referenceModel } from './model.js';
 import type { ReferencePage } from './page-models.js';
@@ -17,7 +17,6 @@ export type Library = { readonly guides: Guides; readonly reference: Reference; 
 const entities: Readonly<Record<string, string>> = named({ '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' });
 const decoded = (text: string) => text.replaceAll(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
 
-/** The text of inline Markdown tokens. */
 const inlineText = (tokens: readonly Token[]): string =>
   tokens
     .map((token) => {
@@ -26,9 +25,8 @@ const inlineText = (tokens: readonly Token[]): string =>
     })
     .join('');
 
-/** The text of Markdown blocks. */
 function plainText(tokens: readonly Token[]): string {
-  const said = tokens.map((token): string => {
+  const texts = tokens.map((token): string => {
     if (token.type === 'html') return '';
     if (token.type === 'code') return (token as Tokens.Code).text;
     if (token.type === 'table') {
@@ -45,7 +43,7 @@ function plainText(tokens: readonly Token[]): string {
     if (token.type === 'blockquote') return plainText((token as Tokens.Blockquote).tokens);
     return inlineText([token]);
   });
-  return said.join(' ').replaceAll(/\s+/g, ' ').trim();
+  return texts.join(' ').replaceAll(/\s+/g, ' ').trim();
 }
 
 /** A guide's sections: what stands above the first heading, then heading by heading. */
@@ -54,7 +52,7 @@ function sectionsOf({ guide, blocks }: ReadGuide): Entry[] {
   const first: Entry = {
     kind: 'guide',
     title: guide.title,
-    within: 'Guide',
+    section: 'Guide',
     path: `/docs/${guide.name}`,
     text: plainText(blocks.slice(0, starts[0] ?? blocks.length)),
   };
@@ -66,7 +64,7 @@ function sectionsOf({ guide, blocks }: ReadGuide): Entry[] {
     return {
       kind: event ? 'event type' : 'guide',
       title,
-      within: guide.title,
+      section: guide.title,
       path: `/docs/${guide.name}#${anchorOf(heading.text)}`,
       text: event ? `${event.description} ${text}` : text,
     };
@@ -81,21 +79,21 @@ function referenceEntries({ sections }: Reference): Entry[] {
     {
       kind: 'collection',
       title: section.id,
-      within: 'Reference',
+      section: 'Reference',
       path: collectionPath(section.id),
       text: section.description,
     },
     ...section.attributes.map(({ name, type, description }): Entry => ({
       kind: 'attribute',
       title: name,
-      within: section.id,
+      section: section.id,
       path: `${collectionPath(section.id)}#attribute-${name}`,
       text: `${type}. ${description}`,
     })),
     ...section.operations.map((operation): Entry => ({
       kind: 'operation',
       title: `${operation.method} ${operation.path}`,
-      within: section.id,
+      section: section.id,
       path: `${collectionPath(section.id)}#${operation.id}`,
       text: [
         `${operation.summary}.`,
@@ -114,31 +112,21 @@ function missingEvents(found: readonly Entry[]): Entry[] {
     .map((name) => ({
       kind: 'event type',
       title: name,
-      within: 'Events',
+      section: 'Events',
       path: collectionPath('event_types'),
       text: catalogue[name].description,
     }));
 }
 
-/** Libraries that are cached, one for each environment; the oldest are dropped. */
-const most = 20;
-
 /** Answers the documentation as an environment shows it; read once for each. */
-export function createLibrary(registry: Registry, docsDir?: string): (environment: Environment) => Library {
+export function createLibrary(registry: ResourceRegistry, docsDir?: string): (environment: Environment) => Library {
   const openApi = createOpenApi(registry);
-  const known = new Map<string, Library>();
-  return (environment) => {
+  return onceForEach((environment: Environment): Library => {
     const { issuer, base_url } = environment;
-    const key = `${issuer} ${base_url}`;
-    const kept = known.get(key);
-    if (kept) return kept;
-    if (known.size >= most) known.clear();
     const guides = readGuides({ issuer, base_url }, docsDir);
     const reference = referenceModel(openApi(environment));
     const entries = [...guides.all.flatMap(sectionsOf), ...referenceEntries(reference)];
     const all = [...entries, ...missingEvents(entries)];
-    const library: Library = { guides, reference, search: (query) => search(all, query) };
-    known.set(key, library);
-    return library;
-  };
+    return { guides, reference, search: (query) => search(all, query) };
+  });
 }

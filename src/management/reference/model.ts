@@ -2,6 +2,7 @@ import type { ReferencePage } from './page-models.js';
 import type { OpenApiDocument } from '../openapi/document.js';
 import { curlOf, typescriptOf } from './code-examples.js';
 import { exampleOf } from '../openapi/example.js';
+import { titleOf } from '../declaration.js';
 
 type Schema = Record<string, unknown>;
 type Parameter = { name: string; in: string; description?: string; schema?: Schema };
@@ -27,12 +28,6 @@ function typeOf(schema: Schema): string {
   return type === 'array' && schema['items'] ? `array of ${typeOf(schema['items'] as Schema)}` : type;
 }
 
-/** `signing_keys` as a title: "Signing keys". */
-const titleOf = (tag: string): string => {
-  const text = tag.replaceAll('_', ' ');
-  return /^(?:api|jwks)\b/.test(text) ? text.replace(/^\w+/, (word) => word.toUpperCase()) : text.charAt(0).toUpperCase() + text.slice(1);
-};
-
 /** The reference as the page shows it, from the published document. */
 export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'> {
   const components = (document.components?.schemas ?? {}) as Record<string, Schema>;
@@ -54,7 +49,7 @@ export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, '
           permissions: operation.security?.[0]?.oauth2 ?? [],
           parameters: (operation.parameters ?? [])
             .filter((one) => one.in !== 'path')
-            .map((one) => ({ name: one.name, place: one.in, description: one.description ?? '' })),
+            .map((one) => ({ name: one.name, location: one.in, description: one.description ?? '' })),
           statuses: Object.keys(operation.responses),
           curl: curlOf(example),
           typescript: typescriptOf(example, !('204' in operation.responses)),

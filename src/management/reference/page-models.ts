@@ -32,7 +32,7 @@ export interface ReferencePage extends DocsPage {
       path: string;
       summary: string;
       permissions: string[];
-      parameters: { name: string; place: string; description: string }[];
+      parameters: { name: string; location: string; description: string }[];
       statuses: string[];
       curl: string;
       typescript: string;

@@ -4,7 +4,7 @@ import { queryOf } from '../../http/request/form.js';
 import { route } from '../../http/routes.js';
 import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
-import type { Registry } from '../resource.js';
+import type { ResourceRegistry } from '../resource.js';
 import { linkTarget, anchorOf } from './guides.js';
 import { createLibrary } from './library.js';
 import type {} from './page-models.js';
@@ -12,7 +12,7 @@ import { tokenExamples } from './code-examples.js';
 import { maxQueryLength } from './search.js';
 
 /** GET /docs, the reference of the Management API; GET /docs/api/{collection}, a page of it; GET /docs/search?q=; GET /docs/{guide} and /docs/guides/{guide}. None needs a login. */
-export function referenceRouter(web: Web, registry: Registry): Router {
+export function referenceRouter(web: Web, registry: ResourceRegistry): Router {
   const router = Router();
   const libraryOf = createLibrary(registry);
   const base = (req: Request, title: string, query = '') => ({
@@ -29,7 +29,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
   const collection = (req: Request, res: Response) => {
     const { sections } = libraryOf(req.ctx.environment).reference;
     const section = sections.find(({ id }) => id === req.params['collection']);
-    if (!section) throw new PageError(404, 'not_found', 'There is nothing at this address.');
+    if (!section) throw new PageError(404, 'not_found', 'There’s nothing at this address.');
     web.renderPage(res, 'docs/collection', { ...base(req, section.title), sections, section });
   };
   const search = (req: Request, res: Response) => {
@@ -40,7 +40,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
   const guide = (folder: string) => (req: Request, res: Response) => {
     const { guides } = libraryOf(req.ctx.environment);
     const found = guides.find(folder + String(req.params['guide']));
-    if (!found) throw new PageError(404, 'not_found', 'There is nothing at this address.');
+    if (!found) throw new PageError(404, 'not_found', 'There’s nothing at this address.');
     const address = (href: string) => linkTarget(guides, href, found.guide.file);
     web.renderPage(res, 'docs/guide', {
       ...base(req, found.guide.title),

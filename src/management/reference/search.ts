@@ -5,7 +5,7 @@ export type Entry = {
   readonly kind: 'guide' | 'operation' | 'collection' | 'attribute' | 'event type';
   readonly title: string;
   /** What it is a part of: the guide, the collection. */
-  readonly within: string;
+  readonly section: string;
   readonly path: string;
   readonly text: string;
 };
@@ -13,13 +13,13 @@ export type Entry = {
 /** A stretch of text; `hit` marks what was searched for. */
 export type Segment = { readonly text: string; readonly hit: boolean };
 
-export type Finding = Pick<Entry, 'kind' | 'within' | 'path'> & {
+export type SearchHit = Pick<Entry, 'kind' | 'section' | 'path'> & {
   readonly title: readonly Segment[];
   readonly excerpt: readonly Segment[];
 };
 
 /** The result of a search. `loose`: nothing holds all of the words, these hold some. `total` counts what `findings` cuts off, too. */
-export type Findings = { readonly findings: readonly Finding[]; readonly total: number; readonly loose: boolean };
+export type Findings = { readonly findings: readonly SearchHit[]; readonly total: number; readonly loose: boolean };
 
 /** The longest query that is looked at, and the most words of it. */
 export const maxQueryLength = 200;
@@ -49,10 +49,10 @@ const count = (text: string, term: string): number => text.split(term).length - 
 
 /** How well an entry answers a word; 0 when it doesn't hold it. */
 function weightOf(entry: Entry, term: string): number {
-  const [title, within, text] = [entry.title.toLowerCase(), entry.within.toLowerCase(), entry.text.toLowerCase()];
+  const [title, section, text] = [entry.title.toLowerCase(), entry.section.toLowerCase(), entry.text.toLowerCase()];
   const inTitle =
     title === term ? 60 : new RegExp(`(^|[^\\p{L}\\p{N}])${escaped(term)}`, 'u').test(title) ? 25 : title.includes(term) ? 10 : 0;
-  return inTitle + (within.includes(term) ? 4 : 0) + Math.min(6, count(text, term));
+  return inTitle + (section.includes(term) ? 4 : 0) + Math.min(6, count(text, term));
 }
 
 type Scored = { readonly entry: Entry; readonly held: number; readonly weight: number };
@@ -63,9 +63,9 @@ function score(entry: Entry, terms: readonly string[], phrase: string): Scored {
     return weightOf(entry, term) || (other === undefined ? 0 : weightOf(entry, other) / 2);
   });
   const whole = terms.length > 1 && entry.title.toLowerCase().includes(phrase) ? 40 : 0;
-  const said = terms.length > 1 && entry.text.toLowerCase().includes(phrase) ? 25 : 0;
+  const phraseScore = terms.length > 1 && entry.text.toLowerCase().includes(phrase) ? 25 : 0;
   const held = weights.filter((weight) => weight > 0).length;
-  return { entry, held, weight: weights.reduce((sum, weight) => sum + weight, 0) + whole + said };
+  return { entry, held, weight: weights.reduce((sum, weight) => sum + weight, 0) + whole + phraseScore };
 }
 
 /** The text with what was searched for marked. */
@@ -81,8 +81,8 @@ export function marked(text: string, terms: readonly string[]): Segment[] {
 /** The part of the text where most of the words stand close together, cut at words. */
 function excerptOf(text: string, terms: readonly string[]): string {
   const lower = text.toLowerCase();
-  const places = terms.map((term) => lower.indexOf(term)).filter((place) => place >= 0);
-  const start = Math.max(0, Math.min(...(places.length > 0 ? places : [0])) - around);
+  const positions = terms.map((term) => lower.indexOf(term)).filter((position) => position >= 0);
+  const start = Math.max(0, Math.min(...(positions.length > 0 ? positions : [0])) - around);
   const end = Math.min(text.length, start + 2.5 * around);
   const from = start === 0 ? 0 : text.indexOf(' ', start) + 1;
   const to = end === text.length ? end : Math.max(from, text.lastIndexOf(' ', end));
@@ -97,9 +97,9 @@ export function search(entries: readonly Entry[], query: string): Findings {
   const strict = scored.filter(({ held }) => held === terms.length);
   const found = (strict.length > 0 ? strict : scored).sort((one, other) => other.held - one.held || other.weight - one.weight);
   const shown = [...terms, ...terms.flatMap((term) => synonyms[term] ?? [])];
-  const findings = found.slice(0, mostFindings).map(({ entry: { kind, within, path, title, text } }) => ({
+  const findings = found.slice(0, mostFindings).map(({ entry: { kind, section, path, title, text } }) => ({
     kind,
-    within,
+    section,
     path,
     title: marked(title, shown),
     excerpt: marked(excerptOf(text, shown), shown),

@@ -1,20 +1,16 @@
 import { z } from 'zod';
 import { noReach } from '../../domain/reach/reach.js';
-import { equalTo, flag, boundedText, isoTime, timeRange } from '../fields.js';
-import { resource } from '../resource.js';
+import { equalTo, flagFilter, boundedText, isoTime, timeRange } from '../fields.js';
+import { resource } from '../declaration.js';
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';
-import { environmentLink } from './environment-link.js';
 
 const outcome = z.enum(['success', 'denied', 'failure']);
 
-/** Who did what. */
 export const audit_logs = resource<AuditLogRow>({
   type: 'audit_log',
   path: 'audit_logs',
-  title: 'Audit logs',
   description:
     'Every write, every request refused for want of permission, and security events such as sign-ins, refused ones and consents. Nobody can change an entry. Writes and refusals are kept for 400 days, security events for 180.',
-  source: { table: 'audit_logs', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     occurred_at: isoTime,
     action: z.string(),
@@ -48,14 +44,13 @@ export const audit_logs = resource<AuditLogRow>({
     }),
     targets: ({ target_type, target_id, target_display }) => [{ target_type, target_id, display: target_display }],
   },
-  reach: { of: () => noReach, attributes: {} },
-  relationships: { environment: environmentLink },
+  reach: { of: () => noReach },
   filters: {
     actor: equalTo('actor_id', boundedText(512), 'Done by one of these (user id or client_id).'),
     action: equalTo('action', boundedText(100), 'One of these actions, such as webhook.secret_rotated or login.failed.'),
     target: equalTo('target_id', boundedText(255), 'Done to one of these (ids).'),
     outcome: equalTo('outcome', outcome, 'Done, denied, or failed.'),
-    security_event: flag('security_event', 'Only security events, or only operations.'),
+    security_event: flagFilter('security_event', 'Only security events, or only operations.'),
     occurred_at: timeRange('occurred_at', 'When.'),
   },
   sorts: { occurred_at: { expression: 'audit_logs.occurred_at', type: 'timestamptz' } },

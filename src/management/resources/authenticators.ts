@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { nameAuthenticator, takeAuthenticator } from '../../domain/authenticators/administration.js';
-import { importAuthenticator } from '../../domain/authenticators/import.js';
-import { completeMoveIn, importedKinds, moveInProblems, type MoveInInput } from '../../domain/authenticators/move-in.js';
+import { nameAuthenticator, takeAuthenticator } from '../../domain/credentials/authenticator-administration.js';
+import { importAuthenticator } from '../../domain/credentials/authenticator-import.js';
+import { completeMoveIn, importedKinds, moveInProblems, type MoveInInput } from '../../domain/credentials/authenticator-move-in.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { authenticatorKinds, totpAlgorithms, type AuthenticatorRow } from '../../db/tables/authenticators.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { boundedText, byIndex, equalTo, indexed, isoTime, shownName, stamps, stampSorts, timeRange, uniqueTexts, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const kind = z.enum(authenticatorKinds);
 const status = z.enum(['pending', 'active']);
@@ -19,49 +18,59 @@ const base64url = (max: number) => z.string().min(1).max(max).regex(/^[A-Za-z0-9
 /** When it was last used; before all others for what never was. */
 const lastUsed = `(coalesce(authenticators.last_used_at, '-infinity'::timestamptz))`;
 
+const moved = (schema: z.ZodType) => ['control', schema, 'fixed'] as const;
+
 /** What an import says beside what is shown: which kind it is of, and what it is when left out. */
 const moveIn = {
-  secret: z.string().min(1).max(300).meta({
-    writeOnly: true,
-    description: 'Of `totp`, and needed for it: the shared secret in base32 (RFC 4648 6), 16 to 128 bytes. Sealed; never shown.',
-  }),
-  algorithm: z.enum(totpAlgorithms).meta({ description: 'Of `totp`: the hash function (RFC 6238 1.2); SHA1 unless given.' }),
-  digits: z.literal([6, 8]).meta({ description: 'Of `totp`: how long its codes are; 6 unless given.' }),
-  period: z.int().min(15).max(60).meta({ description: 'Of `totp`: how long each is good, in seconds; 30 unless given.' }),
-  credential_id: base64url(1364).meta({
-    writeOnly: true,
-    description: 'Of `passkey`, and needed for it: the credential id in base64url. Never shown.',
-  }),
-  public_key: base64url(2048).meta({
-    writeOnly: true,
-    description: 'Of `passkey`, and needed for it: the COSE key (RFC 9052 7) in base64url, of algorithm -8, -7 or -257. Never shown.',
-  }),
-  rp_id: z.string().min(1).max(253).meta({
-    description:
-      'Of `passkey`, and needed for it: its domain, which has to be that of the environment’s passkeys (`passkey_rp_id`, or the issuer’s host).',
-  }),
-  sign_count: z
-    .int()
-    .min(0)
-    .max(4_294_967_295)
-    .meta({ description: 'Of `passkey`: the signature counter when it was last used; 0 unless given.' }),
-  transports: uniqueTexts(boundedText(32), 10).meta({
-    description: 'Of `passkey`: how browsers reach its authenticator; none unless given.',
-  }),
-  backup_eligible: z.boolean().meta({
-    description:
-      'Of `passkey`, and needed for it: whether it can be synced, as the flag BE of its registration says (WebAuthn L3 6.1.3). A passkey that states otherwise later is refused.',
-  }),
+  secret: moved(
+    z.string().min(1).max(300).meta({
+      writeOnly: true,
+      description: 'Of `totp`, and needed for it: the shared secret in base32 (RFC 4648 6), 16 to 128 bytes. Sealed; never shown.',
+    }),
+  ),
+  algorithm: moved(z.enum(totpAlgorithms).meta({ description: 'Of `totp`: the hash function (RFC 6238 1.2); SHA1 unless given.' })),
+  digits: moved(z.literal([6, 8]).meta({ description: 'Of `totp`: how long its codes are; 6 unless given.' })),
+  period: moved(z.int().min(15).max(60).meta({ description: 'Of `totp`: how long each is good, in seconds; 30 unless given.' })),
+  credential_id: moved(
+    base64url(1364).meta({
+      writeOnly: true,
+      description: 'Of `passkey`, and needed for it: the credential id in base64url. Never shown.',
+    }),
+  ),
+  public_key: moved(
+    base64url(2048).meta({
+      writeOnly: true,
+      description: 'Of `passkey`, and needed for it: the COSE key (RFC 9052 7) in base64url, of algorithm -8, -7 or -257. Never shown.',
+    }),
+  ),
+  rp_id: moved(
+    z.string().min(1).max(253).meta({
+      description:
+        'Of `passkey`, and needed for it: its domain, which has to be that of the environment’s passkeys (`passkey_rp_id`, or the issuer’s host).',
+    }),
+  ),
+  sign_count: moved(
+    z.int().min(0).max(4_294_967_295).meta({ description: 'Of `passkey`: the signature counter when it was last used; 0 unless given.' }),
+  ),
+  transports: moved(
+    uniqueTexts(boundedText(32), 10).meta({
+      description: 'Of `passkey`: how browsers reach its authenticator; none unless given.',
+    }),
+  ),
+  backup_eligible: moved(
+    z.boolean().meta({
+      description:
+        'Of `passkey`, and needed for it: whether it can be synced, as the flag BE of its registration says (WebAuthn L3 6.1.3). A passkey that states otherwise later is refused.',
+    }),
+  ),
 };
 
 /** What people sign in with beside a password: never a key, a secret or a digest. */
 export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: string }>({
   type: 'authenticator',
   path: 'authenticators',
-  title: 'Authenticators',
   description:
     'Passkeys, authenticator apps and recovery codes of users. People enrol them; POST moves one in from another system. Keys and secrets are never shown.',
-  source: { table: 'authenticators', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     kind,
     name: z.string(),
@@ -76,27 +85,16 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     expires_at: isoTime.nullable(),
     ...stamps,
   }),
+  hidden: ['algorithm', 'digits', 'period', 'sign_count'],
+  reach: { of: reachOfOwner },
   // Whoever may write what signs somebody in could sign in as them; by its name the owner knows which one to keep.
-  reach: {
-    of: reachOfOwner,
-    attributes: {
-      name: 'control',
-      kind: 'control',
-      secret: 'control',
-      algorithm: 'control',
-      digits: 'control',
-      period: 'control',
-      credential_id: 'control',
-      public_key: 'control',
-      rp_id: 'control',
-      sign_count: 'control',
-      transports: 'control',
-      backup_eligible: 'control',
-    },
+  settable: {
+    kind: ['control', z.enum(importedKinds), 'needed and fixed'],
+    name: ['control', name],
+    ...moveIn,
   },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Whom it signs in.', include: true, create: 'required' },
-    environment: environmentLink,
   },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
@@ -106,11 +104,6 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
   },
   sorts: indexed({ ...stampSorts('authenticators'), last_used_at: { expression: lastUsed, type: 'timestamptz' } }),
   create: {
-    schema: z.strictObject({
-      kind: z.enum(importedKinds),
-      name: name.optional(),
-      ...z.object(moveIn).partial().shape,
-    }),
     audit: 'moved_in',
     problems: (ctx, input) => moveInProblems(ctx, input),
     async run(tx, actor, input, related) {
@@ -119,7 +112,6 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     },
   },
   update: {
-    schema: z.strictObject({ name: name.optional() }),
     run: async (tx, _actor, row, input) => ({ row: input.name === undefined ? row : await nameAuthenticator(tx, row, input.name) }),
   },
   remove: { run: async (tx, actor, row) => takeAuthenticator(tx, actor, row), audit: 'removed' },

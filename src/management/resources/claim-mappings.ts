@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { claimPlaces, type ClaimMapping } from '../../db/tables/clients.js';
-import { maxClaimMappings } from '../../domain/tokens/claim-mappings.js';
+import { claimTargets, type ClaimMapping } from '../../db/tables/clients.js';
+import { maxClaimMappings } from '../../domain/claims/claim-mappings.js';
 
-const place = z.enum(claimPlaces);
+const target = z.enum(claimTargets);
 
 const mapping = z
   .strictObject({
@@ -13,10 +13,10 @@ const mapping = z
       .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be visible ASCII without quotes and backslash')
       .meta({ description: 'The name of the claim, such as `groups`. Claims of the protocol are reserved.' }),
     in: z
-      .array(place)
+      .array(target)
       .min(1)
-      .max(claimPlaces.length)
-      .refine((places) => new Set(places).size === places.length, {
+      .max(claimTargets.length)
+      .refine((targets) => new Set(targets).size === targets.length, {
         message: 'must not hold a value twice',
         params: { code: 'duplicate_value' },
       })
@@ -34,5 +34,4 @@ const mapping = z
   })
   .meta({ description: 'A claim under a name of your own; exactly one of `source` and `value`.' });
 
-/** Claim mappings as they are set and shown. */
 export const claimMappings = z.array(mapping).max(maxClaimMappings) as unknown as z.ZodType<ClaimMapping[]>;

@@ -6,9 +6,10 @@ import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
 import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
-import { looks } from './branding.js';
+import { brandingAttributes } from './branding.js';
 import { claimMappings } from './claim-mappings.js';
 import { scopeToken } from './permissions.js';
+import type { Settable } from '../declaration.js';
 
 const uri = z.string().min(1).max(2048);
 const grantType = z.enum(Object.keys(grants) as [string, ...string[]]);
@@ -49,95 +50,78 @@ const maxAge = 'How old the proofs of the person may be, in seconds, at a sign-i
 
 /** What a client chooses of the protocol: the same to set and to see. */
 const protocolAttributes = {
-  id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
-  claim_mappings: claimMappings.meta({ description: mappings }),
-  default_resource: z.string().min(1).max(2048).nullable().meta({ description: defaultResource }),
-  profile: z.enum(clientProfiles).nullable().meta({ description: profileText }),
-  require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
-  require_signed_request_object: z.boolean().meta({ description: signedRequestsOnly }),
-  dpop_bound_access_tokens: z.boolean().meta({ description: boundOnly }),
-  id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
-  authorization_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers }),
-  introspection_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection }),
-  userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
-  required_acr: z.enum(requiredAcrs).nullable().meta({ description: requiredAcr }),
-  max_authentication_age: lifetime(1, 365 * day)
-    .nullable()
-    .meta({ description: maxAge }),
-};
+  id_token_claims: ['control', z.enum(idTokenClaims).meta({ description: idTokenContent })],
+  claim_mappings: ['reach and control', claimMappings.meta({ description: mappings })],
+  // It could name the resource itself.
+  default_resource: ['control', z.string().min(1).max(2048).nullable().meta({ description: defaultResource })],
+  // Its rules only narrow what the client may do; the key that it may add is the service's own.
+  profile: ['control', z.enum(clientProfiles).nullable().meta({ description: profileText })],
+  require_pushed_authorization_requests: ['control', z.boolean().meta({ description: pushesOnly })],
+  require_signed_request_object: ['control', z.boolean().meta({ description: signedRequestsOnly })],
+  dpop_bound_access_tokens: ['control', z.boolean().meta({ description: boundOnly })],
+  id_token_signed_response_alg: ['control', z.enum(signingAlgorithms).meta({ description: signedTokens })],
+  authorization_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers })],
+  introspection_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection })],
+  userinfo_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo })],
+  // What guards its people’s sign-in.
+  required_acr: ['control', z.enum(requiredAcrs).nullable().meta({ description: requiredAcr })],
+  max_authentication_age: [
+    'control',
+    lifetime(1, 365 * day)
+      .nullable()
+      .meta({ description: maxAge }),
+  ],
+} as const satisfies Readonly<Record<string, Settable>>;
 
-/** What can be set on a client. */
-export const settableClientAttributes = z
-  .strictObject({
-    description: boundedText(500, 0).nullable(),
-    redirect_uris: uniqueTexts(uri, 100),
-    post_logout_redirect_uris: uniqueTexts(uri, 100),
-    allowed_origins: uniqueTexts(uri, 100),
-    grant_types: uniqueTexts(grantType, 10).refine((list) => list.length > 0, {
+export const settableClientAttributes = {
+  description: ['plain', boundedText(500, 0).nullable()],
+  redirect_uris: ['control', uniqueTexts(uri, 100)],
+  post_logout_redirect_uris: ['control', uniqueTexts(uri, 100)],
+  allowed_origins: ['control', uniqueTexts(uri, 100)],
+  grant_types: [
+    'control',
+    uniqueTexts(grantType, 10).refine((list) => list.length > 0, {
       message: 'needs at least one',
       params: { code: 'too_short' },
     }),
-    token_endpoint_auth_method: authMethod,
-    jwks: publicKeySet.nullable() as unknown as z.ZodType<ClientRow['jwks']>,
-    jwks_uri: uri.nullable(),
-    scopes: uniqueTexts(scopeToken, 200).nullable(),
-    access_token_format: z.enum(['jwt', 'opaque']),
-    first_party: z.boolean().meta({ description: firstParty }),
-    introspection_allowed: z.boolean(),
-    require_pkce: z.boolean(),
-    id_token_lifetime: lifetime(60, day).nullable(),
-    refresh_token_lifetime: lifetime(60, 400 * day).nullable(),
-    token_rate_limit: z.int().min(1).max(1_000_000).nullable(),
-    backchannel_logout_uri: uri.nullable(),
-    backchannel_logout_session_required: z.boolean(),
-    initiate_login_uri: uri.nullable().meta({ description: initiation }),
-    ...protocolAttributes,
-    client_uri: webUrl.nullable(),
-    logo_uri: webUrl.nullable(),
-    policy_uri: webUrl.nullable(),
-    tos_uri: webUrl.nullable(),
-    contacts: uniqueTexts(boundedText(254), 20),
-    branding: z
+  ],
+  token_endpoint_auth_method: ['control', authMethod],
+  jwks: ['control', publicKeySet.nullable() as unknown as z.ZodType<ClientRow['jwks']>],
+  jwks_uri: ['control', uri.nullable()],
+  scopes: ['control', uniqueTexts(scopeToken, 200).nullable()],
+  access_token_format: ['control', z.enum(['jwt', 'opaque'])],
+  first_party: ['reach and control', z.boolean().meta({ description: firstParty })],
+  introspection_allowed: ['control', z.boolean()],
+  require_pkce: ['control', z.boolean()],
+  id_token_lifetime: ['control', lifetime(60, day).nullable()],
+  refresh_token_lifetime: ['control', lifetime(60, 400 * day).nullable()],
+  // Lowered, it keeps tokens from the client as `status` does.
+  token_rate_limit: ['control', z.int().min(1).max(1_000_000).nullable()],
+  backchannel_logout_uri: ['control', uri.nullable()],
+  backchannel_logout_session_required: ['control', z.boolean()],
+  // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.
+  initiate_login_uri: ['control', uri.nullable().meta({ description: initiation })],
+  ...protocolAttributes,
+  // They speak on our pages in the application's name: whom people are told to write to, too.
+  client_uri: ['control', webUrl.nullable()],
+  logo_uri: ['control', webUrl.nullable()],
+  policy_uri: ['control', webUrl.nullable()],
+  tos_uri: ['control', webUrl.nullable()],
+  contacts: ['control', uniqueTexts(boundedText(254), 20)],
+  branding: [
+    'control',
+    z
       .strictObject({
-        ...looks,
+        ...brandingAttributes,
         support_email: z.email().max(254).nullable().optional().meta({ description: 'Whom people are told to write to.' }),
       })
       .meta({ description: branding }),
-    status: z.enum(['enabled', 'disabled']),
-  })
-  .partial().shape;
+  ],
+  status: ['control', z.enum(['enabled', 'disabled'])],
+} as const satisfies Readonly<Record<string, Settable>>;
 
-/** What is shown of one. */
+/** What is shown of one beside that. */
 export const clientAttributes = z.object({
-  name: z.string(),
-  description: z.string().nullable(),
-  application_type: applicationType,
-  redirect_uris: z.array(z.string()),
-  post_logout_redirect_uris: z.array(z.string()),
-  allowed_origins: z.array(z.string()),
-  grant_types: z.array(z.string()),
-  token_endpoint_auth_method: z.string(),
-  jwks: z.looseObject({}).nullable(),
-  jwks_uri: z.string().nullable(),
-  scopes: z.array(z.string()).nullable(),
-  access_token_format: z.enum(['jwt', 'opaque']),
-  first_party: z.boolean().meta({ description: firstParty }),
-  introspection_allowed: z.boolean(),
-  require_pkce: z.boolean(),
-  id_token_lifetime: z.int().nullable(),
-  refresh_token_lifetime: z.int().nullable(),
-  token_rate_limit: z.int().nullable(),
-  backchannel_logout_uri: z.string().nullable(),
-  backchannel_logout_session_required: z.boolean(),
-  initiate_login_uri: z.string().nullable().meta({ description: initiation }),
-  ...protocolAttributes,
-  client_uri: z.string().nullable(),
-  logo_uri: z.string().nullable(),
-  policy_uri: z.string().nullable(),
-  tos_uri: z.string().nullable(),
-  contacts: z.array(z.string()),
-  branding: z.record(z.string(), z.unknown()).meta({ description: branding }),
-  status: z.enum(['enabled', 'disabled']),
   origin: z
     .enum(clientOrigins)
     .meta({ description: 'Where it comes from: an administrator, its own registration (RFC 7591), or its metadata document.' }),

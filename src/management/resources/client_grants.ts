@@ -6,18 +6,11 @@ import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import { subjectTypes, tokenExchanges, type ClientGrantRow, type SubjectType, type TokenExchange } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { equalTo, stamps, stampSorts, boundedText, uniqueTexts, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 import { scopeToken } from './permissions.js';
-
-const scopes = uniqueTexts(scopeToken, 200);
-const subject_audiences = uniqueTexts(boundedText(2048), 50);
-
-const exchange = { token_exchange: z.enum(tokenExchanges).optional(), subject_audiences: subject_audiences.optional() };
 
 type Exchange = { token_exchange?: TokenExchange; subject_audiences?: string[] };
 
-/** What a client may do for itself, and what it may ask people for. */
 export const client_grants = resource<
   ClientGrantRow,
   { scopes: string[]; subject_type?: SubjectType } & Exchange,
@@ -25,20 +18,15 @@ export const client_grants = resource<
 >({
   type: 'client_grant',
   path: 'client_grants',
-  title: 'Client grants',
   description:
     'Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type. `token_exchange` of the type `user` lets it exchange people’s tokens (RFC 8693), of itself or of `subject_audiences`.',
-  source: { table: 'client_grants', key: 'id', keyType: 'uuid' },
-  attributes: z.object({
-    scopes: z.array(z.string()),
-    subject_type: z.enum(subjectTypes),
-    token_exchange: z.enum(tokenExchanges),
-    subject_audiences: z.array(z.string()),
-    ...stamps,
-  }),
-  reach: {
-    of: reachOfClientGrant,
-    attributes: { scopes: 'reach', subject_type: 'reach', token_exchange: 'reach and control', subject_audiences: 'control' },
+  attributes: z.object(stamps),
+  reach: { of: reachOfClientGrant },
+  settable: {
+    scopes: ['reach', uniqueTexts(scopeToken, 200), 'needed'],
+    subject_type: ['reach', z.enum(subjectTypes), 'fixed'],
+    token_exchange: ['reach and control', z.enum(tokenExchanges)],
+    subject_audiences: ['control', uniqueTexts(boundedText(2048), 50)],
   },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
@@ -50,7 +38,6 @@ export const client_grants = resource<
       include: true,
       create: 'required',
     },
-    environment: environmentLink,
   },
   filters: {
     client: equalTo('client_id', boundedText(512), 'Of one of these clients (ids).'),
@@ -59,14 +46,12 @@ export const client_grants = resource<
   },
   sorts: stampSorts('client_grants'),
   create: {
-    schema: z.strictObject({ scopes, subject_type: z.enum(subjectTypes).optional(), ...exchange }),
     async run(tx, _actor, input, related) {
       const [client, api] = [related['client'] as unknown as ClientRow, related['api_resource'] as unknown as ApiResourceRow];
       return { row: await createClientGrant(tx, input, client, api) };
     },
   },
   update: {
-    schema: z.strictObject({ scopes: scopes.optional(), ...exchange }),
     async run(tx, actor, row, input) {
       // Other scopes of a grant that exchanges people's tokens are as much as the policy itself, whatever the reach was before.
       const reach = input.scopes === undefined || row.token_exchange === 'none' ? noReach : await reachOfClientGrant(tx, row);

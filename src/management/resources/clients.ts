@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Problem } from '../../domain/refusal.js';
-import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
+import { changeClientConnections } from '../../domain/connections/client-connections.js';
 import type { Actor } from '../../domain/actor.js';
 import {
   changeClient,
@@ -14,6 +14,7 @@ import {
 import { removeClient, revokeTokensOfClient } from '../../domain/clients/removal.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
+import type { LinkChange } from '../../domain/changes.js';
 import type { Context } from '../../domain/context.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import {
@@ -25,10 +26,10 @@ import {
 import { clientOrigins, type ClientRow } from '../../db/tables/clients.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
-import { equalTo, flag, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
+import { equalTo, flagFilter, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
 import { applicationType, clientAttributes, settableClientAttributes } from './client-attributes.js';
-import { resource, type RelatedRows, type Written } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
+import type { RelatedRows, Written } from '../resource.js';
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
 
@@ -58,78 +59,33 @@ const documentAddress = z.string().min(1).max(512).meta({
 });
 
 function creationProblems(ctx: Context, input: Partial<ClientCreation>): Problem[] {
-  const { client_id_metadata_uri: address, ...said } = input;
-  if (address !== undefined) return [...addressProblems(ctx, address), ...documentProblems(said, null)];
-  const nameless = said.name === undefined;
+  const { client_id_metadata_uri: address, ...given } = input;
+  if (address !== undefined) return [...addressProblems(ctx, address), ...documentProblems(given, null)];
+  const nameless = given.name === undefined;
   const detail = 'The attribute "name" is required.';
   return [
-    ...clientInputProblems(ctx, said, null),
+    ...clientInputProblems(ctx, given, null),
     ...(nameless ? [{ status: 422, code: 'required', detail, attribute: 'name' } as const] : []),
   ];
 }
 
-/** Applications and services that get tokens. */
+/** What may call for a key of the profile's algorithm. */
+const decideProfileKey = ['profile', 'id_token_signed_response_alg'];
+
 export const clients = resource<ClientRow, ClientCreation, ClientInput>({
   type: 'client',
   path: 'clients',
-  title: 'Clients',
   description: 'Applications and services that get tokens. The id is the client_id; names are those of RFC 7591.',
-  source: { table: 'clients', key: 'id', keyType: 'text' },
+  source: { keyType: 'text' },
   attributes: clientAttributes,
   computed: { client_id_metadata_uri: (row) => (row.origin === 'metadata_document' ? row.id : null) },
-  reach: {
-    of: reachOfClient,
-    attributes: {
-      // What people read beside what the client asks for, and where its links lead them.
-      name: 'control',
-      description: 'plain',
-      application_type: 'control',
-      client_id_metadata_uri: 'control',
-      redirect_uris: 'control',
-      post_logout_redirect_uris: 'control',
-      allowed_origins: 'control',
-      grant_types: 'control',
-      token_endpoint_auth_method: 'control',
-      jwks: 'control',
-      jwks_uri: 'control',
-      scopes: 'control',
-      access_token_format: 'control',
-      first_party: 'reach and control',
-      introspection_allowed: 'control',
-      require_pkce: 'control',
-      id_token_lifetime: 'control',
-      refresh_token_lifetime: 'control',
-      // Lowered, it keeps tokens from the client as `status` does.
-      token_rate_limit: 'control',
-      backchannel_logout_uri: 'control',
-      backchannel_logout_session_required: 'control',
-      // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.
-      initiate_login_uri: 'control',
-      id_token_claims: 'control',
-      claim_mappings: 'reach and control',
-      // It could name the resource itself.
-      default_resource: 'control',
-      // Its rules only narrow what the client may do; the key that it may add is the service's own.
-      profile: 'control',
-      require_pushed_authorization_requests: 'control',
-      require_signed_request_object: 'control',
-      dpop_bound_access_tokens: 'control',
-      id_token_signed_response_alg: 'control',
-      authorization_signed_response_alg: 'control',
-      introspection_signed_response_alg: 'control',
-      userinfo_signed_response_alg: 'control',
-      // What guards its people’s sign-in.
-      required_acr: 'control',
-      max_authentication_age: 'control',
-      // They speak on our pages in the application's name: whom people are told to write to, too.
-      client_uri: 'control',
-      logo_uri: 'control',
-      policy_uri: 'control',
-      tos_uri: 'control',
-      contacts: 'control',
-      branding: 'control',
-      status: 'control',
-    },
+  reach: { of: reachOfClient },
+  settable: {
+    // What people read beside what the client asks for, and where its links lead them.
+    name: ['control', shownName(100)],
+    client_id_metadata_uri: ['control', documentAddress, 'fixed'],
+    application_type: ['control', applicationType, 'fixed'],
+    ...settableClientAttributes,
   },
   relationships: {
     client_grants: {
@@ -155,60 +111,51 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       write: true,
       change: {
         touch: 'control',
-        add: async (tx, _actor, row, found) =>
-          void (await changeClientConnections(tx, row as ClientRow, { add: found as ConnectionRow[], remove: [] })),
-        remove: async (tx, _actor, row, found) =>
-          void (await changeClientConnections(tx, row as ClientRow, { add: [], remove: found as ConnectionRow[] })),
-        replace: async (tx, _actor, row, found) => void (await replaceClientConnections(tx, row as ClientRow, found as ConnectionRow[])),
+        replaces: true,
+        run: (tx, _actor, row, change) => changeClientConnections(tx, row as ClientRow, change as LinkChange<ConnectionRow>),
       },
     },
-    environment: environmentLink,
   },
   filters: {
     application_type: equalTo('application_type', applicationType, 'What kind of application.'),
     status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
     origin: equalTo('origin', z.enum(clientOrigins), 'Where it comes from.'),
-    verified: flag('verified', 'Whether an administrator vouches for it.'),
-    first_party: flag('first_party', 'Whether it skips the consent page.'),
+    verified: flagFilter('verified', 'Whether an administrator vouches for it.'),
+    first_party: flagFilter('first_party', 'Whether it skips the consent page.'),
     connection: linked(
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },
       'Was given one of these connections (ids).',
     ),
-    search: searchFilter(['lower(clients.name)', 'lower(clients.id)'], 'Name or client_id begins with this.'),
+    search: searchFilter(['clients.name', 'clients.id'], 'Name or client_id'),
     created_at: timeRange('created_at', 'When it was registered.'),
   },
   sorts: { ...stampSorts('clients'), name: textSort('clients.name') },
   create: {
-    schema: z.strictObject({
-      name: shownName(100).optional().meta({ description: 'Required, unless a metadata document says it.' }),
-      client_id_metadata_uri: documentAddress.optional(),
-      application_type: applicationType.optional(),
-      ...settableClientAttributes,
-    }),
     once,
     problems: creationProblems,
+    prepareFor: ['client_id_metadata_uri', ...decideProfileKey],
     prepare: async (ctx, _actor, { client_id_metadata_uri: address, ...input }) =>
       address === undefined ? generateProfileKey(ctx, input, null) : readForRegistration(ctx, address),
     async run(tx, actor, { client_id_metadata_uri: address, ...input }, related, prepared) {
-      if (address === undefined) return createClient(tx, actor, input, related, {}, prepared as NewSigningKey | null);
+      if (address === undefined) return createClient(tx, actor, input, related, {}, prepared as NewSigningKey | undefined);
       const row = await registerDocumentClient(tx, prepared as ClientRow, input);
       await addClientConnections(tx.scope, row.id, offered(related)?.map(({ id }) => id) ?? []);
       return { row };
     },
   },
   update: {
-    schema: z.strictObject({ name: shownName(100).optional(), ...settableClientAttributes }),
     problems: (ctx, input, row) => [
       ...clientInputProblems(ctx, input, row),
       ...(row.origin === 'metadata_document' ? documentProblems(input, row) : []),
     ],
+    prepareFor: decideProfileKey,
     prepare: (ctx, _actor, row, input) => generateProfileKey(ctx, input, row),
     async run(tx, _actor, row, input, related, key) {
-      const [client, connections] = [await changeClient(tx, row, input, key as NewSigningKey | null), offered(related)];
-      return { row: connections ? await replaceClientConnections(tx, client, connections) : client };
+      const [client, connections] = [await changeClient(tx, row, input, key as NewSigningKey | undefined), offered(related)];
+      return { row: connections ? await changeClientConnections(tx, client, { replace: connections }) : client };
     },
   },
-  remove: { run: (tx, _actor, row) => removeClient(tx, row) },
+  remove: { run: removeClient },
   actions: {
     verify: {
       method: 'PATCH',

@@ -11,8 +11,7 @@ import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain
 import { reachOfConnection, removedWithConnection } from '../../domain/reach/reach-of.js';
 import { connectionSecondFactors, type ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const strategy = z.enum(strategyNames as [string, ...string[]]);
 const status = z.enum(['enabled', 'disabled']);
@@ -50,64 +49,12 @@ const claimMapping = z
     params: { code: 'too_long' },
   });
 
-const settable = z
-  .strictObject({
-    status,
-    provider_client_secret: z.string().min(1).max(8192).nullable().meta({
-      writeOnly: true,
-      description:
-        'Sealed; never shown. null takes it away. A change of `issuer` or `token_endpoint` that would send it to another server says it anew: 422 without.',
-    }),
-    issuer: url,
-    authorization_endpoint: url,
-    token_endpoint: url,
-    userinfo_endpoint: url,
-    jwks_uri: url,
-    scopes: uniqueTexts(z.string().min(1).max(200), 50),
-    claim_mapping: claimMapping,
-    options: z.record(z.string().max(100), z.unknown()),
-    allow_registration: z.boolean(),
-    account_linking: linking,
-    profile_sync: sync,
-    domains: domainsHere,
-    required: requiredHere,
-    trusted,
-    second_factor: secondFactor,
-    trusted_acr_values: trustedAcrs,
-  })
-  .partial().shape;
-const providerClientId = boundedText(500);
-
-/** Ways to sign in through a provider. */
 export const connections = resource<ConnectionRow, ConnectionInput, ConnectionInput>({
   type: 'connection',
   path: 'connections',
-  title: 'Connections',
   description: 'Ways to sign in through a provider. Saving one does not need the provider to be reachable.',
-  source: { table: 'connections', key: 'id', keyType: 'uuid' },
   attributes: z.object({
-    name: z.string(),
-    display_name: z.string(),
-    strategy,
-    status,
-    provider_client_id: z.string(),
     has_client_secret: z.boolean(),
-    issuer: z.string().nullable(),
-    authorization_endpoint: z.string().nullable(),
-    token_endpoint: z.string().nullable(),
-    userinfo_endpoint: z.string().nullable(),
-    jwks_uri: z.string().nullable(),
-    scopes: z.array(z.string()),
-    claim_mapping: z.record(z.string(), z.unknown()),
-    options: z.record(z.string(), z.unknown()),
-    allow_registration: z.boolean(),
-    account_linking: linking,
-    profile_sync: sync,
-    domains: z.array(z.string()),
-    required: requiredHere,
-    trusted,
-    second_factor: secondFactor,
-    trusted_acr_values: trustedAcrs,
     generation: z.number().int().meta({
       description:
         'Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again.',
@@ -124,48 +71,52 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   reach: {
     of: reachOfConnection,
     removed: removedWithConnection,
-    attributes: {
-      name: 'plain',
-      display_name: 'plain',
-      // Whatever decides who somebody is who comes through it voids its links, and so takes their way in from the people linked.
-      strategy: 'control',
-      status: 'control',
-      provider_client_id: 'control',
-      provider_client_secret: 'control',
-      issuer: 'control',
-      authorization_endpoint: 'control',
-      token_endpoint: 'control',
-      userinfo_endpoint: 'control',
-      jwks_uri: 'control',
-      scopes: 'control',
-      claim_mapping: 'control',
-      options: 'control',
-      allow_registration: 'reach',
-      account_linking: 'reach',
-      profile_sync: 'control',
-      domains: 'control',
-      required: 'everything',
-      trusted: 'reach',
-      // Whose word stands for a second step reaches whoever comes through it.
-      second_factor: 'reach',
-      trusted_acr_values: 'control',
-    },
   },
-  relationships: { environment: environmentLink },
+  settable: {
+    name: ['plain', name, 'needed and fixed'],
+    display_name: ['plain', shownName(100), 'needed'],
+    // Whatever decides who somebody is who comes through it voids its links, and so takes their way in from the people linked.
+    strategy: ['control', strategy, 'needed and fixed'],
+    provider_client_id: ['control', boundedText(500), 'needed'],
+    status: ['control', status],
+    provider_client_secret: [
+      'control',
+      z.string().min(1).max(8192).nullable().meta({
+        writeOnly: true,
+        description:
+          'Sealed; never shown. null takes it away. A change of `issuer` or `token_endpoint` that would send it to another server says it anew: 422 without.',
+      }),
+    ],
+    issuer: ['control', url],
+    authorization_endpoint: ['control', url],
+    token_endpoint: ['control', url],
+    userinfo_endpoint: ['control', url],
+    jwks_uri: ['control', url],
+    scopes: ['control', uniqueTexts(z.string().min(1).max(200), 50)],
+    claim_mapping: ['control', claimMapping],
+    options: ['control', z.record(z.string().max(100), z.unknown())],
+    allow_registration: ['reach', z.boolean()],
+    account_linking: ['reach', linking],
+    profile_sync: ['control', sync],
+    domains: ['control', domainsHere],
+    required: ['everything', requiredHere],
+    trusted: ['reach', trusted],
+    // Whose word stands for a second step reaches whoever comes through it.
+    second_factor: ['reach', secondFactor],
+    trusted_acr_values: ['control', trustedAcrs],
+  },
   filters: {
     name: equalTo('name', boundedText(63), 'The exact name.'),
     strategy: equalTo('strategy', strategy, 'Of one of these strategies.'),
     status: equalTo('status', status, 'Enabled or disabled.'),
-    search: searchFilter(['lower(connections.name)', 'lower(connections.display_name)'], 'Name or display name begins with this.'),
+    search: searchFilter(['connections.name', 'connections.display_name'], 'Name or display name'),
   },
   sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
   create: {
-    schema: z.strictObject({ name, display_name: shownName(100), strategy, provider_client_id: providerClientId, ...settable }),
     problems: (ctx, input) => connectionInputProblems(ctx, input, null),
     run: async (tx, actor, input) => ({ row: await createConnection(tx, actor, input) }),
   },
   update: {
-    schema: z.strictObject({ display_name: shownName(100).optional(), provider_client_id: providerClientId.optional(), ...settable }),
     problems: (ctx, input, row) => connectionInputProblems(ctx, input, row),
     run: async (tx, actor, row, input) => ({ row: await changeConnection(tx, actor, row, input) }),
   },

@@ -3,18 +3,15 @@ import { withdrawConsent } from '../../domain/grants/consents.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import type { ConsentRow } from '../../db/tables/consents.js';
 import { byIndex, equalTo, indexed, holding, stamps, boundedText, isoTime, timeRange, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 /** What users allowed clients that aren't first-party. */
 export const consents = resource<ConsentRow>({
   type: 'consent',
   path: 'consents',
   permissions: 'users',
-  title: 'Consents',
   description:
     'What users allowed clients that ask first. They come about on the consent page; deleting one ends all that the client holds of the user.',
-  source: { table: 'consents', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     scopes: z.array(z.string()).meta({ description: 'Every scope that was allowed.' }),
     resource_scopes: z
@@ -24,11 +21,10 @@ export const consents = resource<ConsentRow>({
     ...stamps,
   }),
   computed: { created_at: (row) => row.granted_at },
-  reach: { of: reachOfOwner, attributes: {} },
+  reach: { of: reachOfOwner },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who allowed it.', include: true },
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Whom it was allowed.', include: true },
-    environment: environmentLink,
   },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),

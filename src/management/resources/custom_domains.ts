@@ -8,12 +8,11 @@ import {
   verifyCustomDomain,
   type DomainCheck,
   type DomainPurposes,
-} from '../../domain/environments/custom-domains.js';
+} from '../../domain/configuration/custom-domains.js';
 import { reachOfCustomDomain } from '../../domain/reach/reach-of.js';
-import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
+import { certificateProblems, type CustomDomainRow } from '../../db/tables/custom_domains.js';
 import { equalTo, stamps, stampSorts, textSort, isoTime } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const status = z.enum(['pending', 'verified', 'failed']);
 const domain = z
@@ -24,28 +23,19 @@ const domain = z
     'must be a lower-case host name such as login.example.com',
   );
 
+const primary = 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.';
 const passkeys =
   'Whether passkeys of the environment may be made and used there, so that `/.well-known/webauthn` lists it (WebAuthn L3 5.11). The issuer, the base URL and the host of `passkey_rp_id` accept them anyway. Whoever holds the DNS of the domain can then ask people for them.';
 const earlierIssuer =
   'Until when tokens of which it is the `iss` are taken. Set when it stops being the primary domain, to when the last token expires; null = they are not taken, unless it is the issuer.';
-const purposes = { domain: 'plain', is_primary: 'everything', accepts_passkeys: 'everything', issuer_until: 'everything' } as const;
 
-/** Names under which an environment answers. */
 export const custom_domains = resource<CustomDomainRow, { domain: string }, DomainPurposes>({
   type: 'custom_domain',
   path: 'custom_domains',
-  title: 'Custom domains',
   description:
     'Names under which the environment answers once a TXT record proves them, which is looked up again every day. The primary one makes the issuer. Holders of every Management permission decide what a domain is for.',
-  source: { table: 'custom_domains', key: 'id', keyType: 'uuid' },
   attributes: z.object({
-    domain: z.string(),
     status,
-    is_primary: z.boolean().meta({
-      description: 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.',
-    }),
-    accepts_passkeys: z.boolean().meta({ description: passkeys }),
-    issuer_until: isoTime.nullable().meta({ description: earlierIssuer }),
     verification_records: z.array(z.object({ record_kind: z.string(), name: z.string(), value: z.string() })),
     verified_at: isoTime.nullable(),
     last_checked_at: isoTime.nullable(),
@@ -53,23 +43,28 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, Doma
     missing_since: isoTime.nullable().meta({
       description: 'Since when the record of a verified domain has been missing; after seven days it has failed. null = it is there.',
     }),
+    certificate_problem: z.enum(certificateProblems).nullable().meta({
+      description:
+        'Why browsers refuse its certificate, as the daily check saw it; `away`: there is no TLS. null = they do not, or it was not seen.',
+    }),
+    certificate_expires_at: isoTime.nullable().meta({ description: 'Until when its certificate lasts; null = it was not seen.' }),
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },
-  reach: { of: (tx, row) => reachOfCustomDomain(tx.clock.now(), row), attributes: purposes },
-  relationships: { environment: environmentLink },
+  reach: { of: (tx, row) => reachOfCustomDomain(tx.clock.now(), row) },
+  settable: {
+    domain: ['plain', domain, 'needed and fixed'],
+    is_primary: ['everything', z.boolean().meta({ description: primary }), 'later'],
+    accepts_passkeys: ['everything', z.boolean().meta({ description: passkeys }), 'later'],
+    issuer_until: ['everything', isoTime.nullable().meta({ description: earlierIssuer }), 'later'],
+  },
   filters: {
     domain: equalTo('domain', z.string().min(1).max(253), 'The exact name.'),
     status: equalTo('status', status, 'Pending, verified or failed.'),
   },
   sorts: { ...stampSorts('custom_domains'), domain: textSort('custom_domains.domain') },
-  create: { schema: z.strictObject({ domain }), run: async (tx, _actor, input) => ({ row: await createCustomDomain(tx, input) }) },
+  create: { run: async (tx, _actor, input) => ({ row: await createCustomDomain(tx, input) }) },
   update: {
-    schema: z.strictObject({
-      is_primary: z.boolean().optional(),
-      accepts_passkeys: z.boolean().optional(),
-      issuer_until: isoTime.nullable().optional(),
-    }),
     run: async (tx, actor, row, input) => ({ row: await changeCustomDomain(tx, actor, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removeCustomDomain(tx, row) },

@@ -6,7 +6,7 @@ import {
   refuseUnlessOperator,
   removeEnvironment,
   type EnvironmentInput,
-} from '../../domain/environments/settings.js';
+} from '../../domain/configuration/settings.js';
 import type { Problem } from '../../domain/refusal.js';
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
@@ -24,10 +24,9 @@ import {
 } from '../../db/tables/environments.js';
 import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { environmentTouches } from './environment-touches.js';
 import { equalTo, isoTime, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
-import { resource } from '../resource.js';
-import { looks } from './branding.js';
+import { resource } from '../declaration.js';
+import { brandingAttributes } from './branding.js';
 
 const day = 86_400;
 const kind = z.enum(environmentKinds);
@@ -63,83 +62,11 @@ const emailedCode =
 const managementAcr =
   'The class that people need for writes through the Management API and the dashboard (RFC 9470): `2` = a second factor, `phr` = a passkey; null = `2` where `second_factor_policy` requires a factor, else none.';
 
-const settings = {
-  session_lifetime: lifetime(300, 365 * day),
-  session_idle_lifetime: lifetime(60, 365 * day).nullable(),
-  default_access_token_lifetime: lifetime(60, day),
-  id_token_lifetime: lifetime(60, day),
-  refresh_token_lifetime: lifetime(60, 400 * day),
-  refresh_token_idle_lifetime: lifetime(60, 400 * day),
-  branding: z.strictObject({
-    ...looks,
-    policy_uri: webUrl.nullable().optional().meta({ description: 'The privacy policy, linked below the sign-in pages.' }),
-    tos_uri: webUrl.nullable().optional().meta({ description: 'The terms of service, linked below the sign-in pages.' }),
-  }),
-  support_email: z.email().max(254).nullable(),
-  default_locale: z.enum(languageTags),
-  registration_enabled: z.boolean(),
-  password_min_length: z.int().min(8).max(64),
-  breached_passwords: z.enum(breachedPasswordRules),
-  otp_lifetime: lifetime(60, 3600),
-  otp_max_attempts: z.int().min(1).max(20),
-  lockout_threshold: z.int().min(1).max(1000),
-  lockout_lifetime: lifetime(1, day),
-  allowed_email_domains: uniqueTexts(domainName, 200),
-  dynamic_registration_enabled: z.boolean(),
-  client_registration_policy: z.enum(clientRegistrationPolicies).meta({
-    description:
-      'Who may register clients (RFC 7591): nobody, whoever has a registration token, or everybody. `dynamic_registration_enabled` is whether it is not `off`; true opens it.',
-  }),
-  self_registered_client_limit: z
-    .int()
-    .min(0)
-    .max(10_000_000)
-    .meta({ description: 'How many clients may have registered themselves; then it is 429.' }),
-  unused_client_lifetime: lifetime(3600, 3650 * day)
-    .nullable()
-    .meta({
-      description:
-        'How long an unverified client that came by itself stays without consent and refresh token, in seconds; null = for ever.',
-    }),
-  client_id_metadata_documents: z.enum(metadataDocumentPolicies).meta({
-    description:
-      'Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.',
-  }),
-  client_id_metadata_hosts: uniqueTexts(documentHost, 200).meta({
-    description:
-      'Hosts of such documents whose clients are let in and verified: names, or `*.example.com` for all below it. Not a suffix that anybody can have a name below, as `*.github.io`.',
-  }),
-  require_pushed_authorization_requests: z.boolean().meta({
-    description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
-  }),
-  dpop_nonce: z.enum(dpopNonceRules).meta({
-    description:
-      'Whether DPoP proofs have to bear a nonce of ours (RFC 9449 8). Without one they are good for a minute by the clock of the client.',
-  }),
-  signing_algorithms: uniqueTexts(z.enum(signingAlgorithms), signingAlgorithms.length).meta({
-    description:
-      'What clients and API resources can have signed with; each has a key of its own. `RS256` stays, and is what they get unless they choose another one.',
-  }) as unknown as z.ZodType<SigningAlgorithm[]>,
-  passkeys_enabled: z.boolean(),
-  passkey_rp_id: hostName.nullable().meta({ description: rpId }),
-  totp_enabled: z.boolean(),
-  second_factor_policy: z.enum(secondFactorPolicies).meta({ description: policy }),
-  second_factor_grace_lifetime: lifetime(0, 365 * day),
-  confirmation_lifetime: lifetime(1, day).meta({ description: confirmation }),
-  remember_device_lifetime: lifetime(0, 365 * day),
-  email_code_sign_in_enabled: z.boolean(),
-  preferred_username_from_email: z.boolean(),
-  email_second_factor_enabled: z.boolean().meta({ description: emailedCode }),
-  new_device_mail: z.boolean(),
-  management_required_acr: z.enum(requiredAcrs).nullable().meta({ description: managementAcr }),
-};
 const earlierIssuer = isoTime.nullable().meta({
   description:
     'Until when tokens are taken of which the base URL is the `iss`, while a custom domain is the issuer. Set when a domain becomes the primary one, to when the last token expires; null = they are not taken, unless it is the issuer.',
 }) as unknown as z.ZodType<Date | null>;
-const optionalSettings = z.strictObject(settings).partial().shape;
 
-/** What speaks against the settings. */
 function environmentProblems(input: Partial<EnvironmentInput>): Problem[] {
   const { client_registration_policy: policy, dynamic_registration_enabled: enabled } = input;
   const contradict = policy !== undefined && enabled !== undefined && enabled !== (policy !== 'off');
@@ -150,26 +77,13 @@ function environmentProblems(input: Partial<EnvironmentInput>): Problem[] {
   ];
 }
 
-/** Separate worlds of users, clients and keys. */
 export const environments = resource<ListedEnvironmentRow, EnvironmentInput, EnvironmentInput>({
   type: 'environment',
   path: 'environments',
-  title: 'Environments',
   description:
     'Separate worlds of users, clients and keys. A token sees its own environment; tokens of the default one see, create and delete all.',
-  source: { table: 'environments', key: 'id', keyType: 'uuid', visible: visibleEnvironments },
-  attributes: z.object({
-    name: z.string(),
-    slug: z.string(),
-    kind,
-    is_default: z.boolean(),
-    base_url: z.string(),
-    issuer: z.string(),
-    base_url_issuer_until: earlierIssuer,
-    ...z.object(settings).shape,
-    branding: z.record(z.string(), z.unknown()),
-    ...stamps,
-  }),
+  source: { visible: visibleEnvironments },
+  attributes: z.object({ is_default: z.boolean(), base_url: z.string(), issuer: z.string(), ...stamps }),
   computed: {
     base_url: (row, ctx) => baseUrlOf(ctx.config, row),
     issuer: (row, ctx) =>
@@ -180,13 +94,115 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     // A new one comes with a client that may do everything there; with an old one goes all that is in it.
     create: 'everything',
     remove: 'everything',
-    attributes: environmentTouches,
   },
-  relationships: {},
+  settable: {
+    name: ['plain', shownName(100), 'needed'],
+    slug: ['everything', slug, 'needed and fixed'],
+    kind: ['everything', kind, 'needed'],
+    base_url_issuer_until: ['everything', earlierIssuer, 'later'],
+    session_lifetime: ['everything', lifetime(300, 365 * day)],
+    session_idle_lifetime: ['everything', lifetime(60, 365 * day).nullable()],
+    default_access_token_lifetime: ['plain', lifetime(60, day)],
+    id_token_lifetime: ['plain', lifetime(60, day)],
+    refresh_token_lifetime: ['everything', lifetime(60, 400 * day)],
+    refresh_token_idle_lifetime: ['everything', lifetime(60, 400 * day)],
+    branding: [
+      'plain',
+      z.strictObject({
+        ...brandingAttributes,
+        policy_uri: webUrl.nullable().optional().meta({ description: 'The privacy policy, linked below the sign-in pages.' }),
+        tos_uri: webUrl.nullable().optional().meta({ description: 'The terms of service, linked below the sign-in pages.' }),
+      }),
+    ],
+    support_email: ['plain', z.email().max(254).nullable()],
+    default_locale: ['plain', z.enum(languageTags)],
+    registration_enabled: ['reach', z.boolean()],
+    password_min_length: ['everything', z.int().min(8).max(64)],
+    breached_passwords: ['everything', z.enum(breachedPasswordRules)],
+    otp_lifetime: ['everything', lifetime(60, 3600)],
+    otp_max_attempts: ['everything', z.int().min(1).max(20)],
+    lockout_threshold: ['everything', z.int().min(1).max(1000)],
+    lockout_lifetime: ['everything', lifetime(1, day)],
+    allowed_email_domains: ['everything', uniqueTexts(domainName, 200)],
+    // Clients that register themselves hold nothing and may not ask for the Management API.
+    dynamic_registration_enabled: ['plain', z.boolean()],
+    client_registration_policy: [
+      'plain',
+      z.enum(clientRegistrationPolicies).meta({
+        description:
+          'Who may register clients (RFC 7591): nobody, whoever has an initial access token, or everybody. `dynamic_registration_enabled` is whether it is not `off`; true opens it.',
+      }),
+    ],
+    self_registered_client_limit: [
+      'plain',
+      z.int().min(0).max(10_000_000).meta({ description: 'How many clients may have registered themselves; then it is 429.' }),
+    ],
+    // Shorter, it removes clients, which takes `clients:write` by hand.
+    unused_client_lifetime: [
+      'everything',
+      lifetime(3600, 3650 * day)
+        .nullable()
+        .meta({
+          description:
+            'How long an unverified client that came by itself stays without consent and refresh token, in seconds; null = for ever.',
+        }),
+    ],
+    // They verify clients, and keep out those that were let in, which takes `clients:write` and what the clients reach by hand.
+    client_id_metadata_documents: [
+      'everything',
+      z.enum(metadataDocumentPolicies).meta({
+        description:
+          'Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.',
+      }),
+    ],
+    client_id_metadata_hosts: [
+      'everything',
+      uniqueTexts(documentHost, 200).meta({
+        description:
+          'Hosts of such documents whose clients are let in and verified: names, or `*.example.com` for all below it. Not a suffix that anybody can have a name below, as `*.github.io`.',
+      }),
+    ],
+    // Refuses requests, and lets none in that was refused.
+    require_pushed_authorization_requests: [
+      'everything',
+      z.boolean().meta({
+        description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
+      }),
+    ],
+    // Optional, a stolen proof that was not used yet is good for its minute.
+    dpop_nonce: [
+      'everything',
+      z.enum(dpopNonceRules).meta({
+        description:
+          'Whether DPoP proofs have to bear a nonce of ours (RFC 9449 8). Without one they are good for a minute by the clock of the client.',
+      }),
+    ],
+    // Adds keys whose private halves the service alone holds; one that is used can't go.
+    signing_algorithms: [
+      'plain',
+      uniqueTexts(z.enum(signingAlgorithms), signingAlgorithms.length).meta({
+        description:
+          'What clients and API resources can have signed with; each has a key of its own. `RS256` stays, and is what they get unless they choose another one.',
+      }) as unknown as z.ZodType<SigningAlgorithm[]>,
+    ],
+    // What guards everybody’s sign-in, or tells people of one.
+    passkeys_enabled: ['everything', z.boolean()],
+    passkey_rp_id: ['everything', hostName.nullable().meta({ description: rpId })],
+    totp_enabled: ['everything', z.boolean()],
+    second_factor_policy: ['everything', z.enum(secondFactorPolicies).meta({ description: policy })],
+    second_factor_grace_lifetime: ['everything', lifetime(0, 365 * day)],
+    confirmation_lifetime: ['everything', lifetime(1, day).meta({ description: confirmation })],
+    remember_device_lifetime: ['everything', lifetime(0, 365 * day)],
+    email_code_sign_in_enabled: ['everything', z.boolean()],
+    // Tells an address to clients that were let in to the profile alone, and names that are unique to applications that take them for it.
+    preferred_username_from_email: ['everything', z.boolean()],
+    email_second_factor_enabled: ['everything', z.boolean().meta({ description: emailedCode })],
+    new_device_mail: ['everything', z.boolean()],
+    management_required_acr: ['everything', z.enum(requiredAcrs).nullable().meta({ description: managementAcr })],
+  },
   filters: { kind: equalTo('kind', kind, 'What it is for.'), slug: equalTo('slug', slug, 'The exact slug.') },
   sorts: { ...stampSorts('environments'), name: textSort('environments.name') },
   create: {
-    schema: z.strictObject({ name: shownName(100), slug, kind, ...optionalSettings }),
     meta: z.object({
       management_client: z.object({ client_id: z.string(), client_secret: z.string().optional() }),
       secret_shown_before: z.literal(true).optional(),
@@ -204,16 +220,11 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     },
   },
   update: {
-    schema: z.strictObject({
-      name: shownName(100).optional(),
-      kind: kind.optional(),
-      base_url_issuer_until: earlierIssuer.optional(),
-      ...optionalSettings,
-    }),
     problems: (_ctx, input) => environmentProblems(input),
+    prepareFor: ['signing_algorithms'],
     prepare: (ctx, _actor, row, input) => generateKeysFor(ctx, input.signing_algorithms, row.signing_algorithms),
     run: async (tx, _actor, row, input, _related, keys) => ({
-      row: { ...(await changeEnvironment(tx, row, input, keys as NewSigningKey[])), primary_domain: row.primary_domain },
+      row: { ...(await changeEnvironment(tx, row, input, (keys ?? []) as NewSigningKey[])), primary_domain: row.primary_domain },
     }),
   },
   remove: { run: (tx, _actor, row) => removeEnvironment(tx, row) },

@@ -1,17 +1,18 @@
 import { z } from 'zod';
+import { eventGroups, isNamedEvent } from '../../domain/events/catalogue.js';
 import { noReach } from '../../domain/reach/reach.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
-import { resource } from '../resource.js';
+import { equalTo } from '../fields.js';
+import { resource } from '../declaration.js';
 
 const entries = eventTypeDocuments().map((one) => ({ ...one, name: one.id }));
 
-/** What can happen: the catalogue of events. */
 export const event_types = resource({
   type: 'event_type',
   path: 'event_types',
-  title: 'Event types',
-  description: 'What webhooks can subscribe to, with the JSON Schema of each payload’s data.',
-  source: { table: 'event_types', key: 'id', keyType: 'text' },
+  description:
+    'What webhooks can subscribe to, with the JSON Schema of each payload’s data. A list has what `*` stands for and `token.issued`; under `filter[group]` also what a webhook gets by name only.',
+  source: { keyType: 'text' },
   entries,
   attributes: z.object({
     name: z.string(),
@@ -20,9 +21,15 @@ export const event_types = resource({
     payload_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema of `data`.' }),
     example: z.record(z.string(), z.unknown()).meta({ description: 'A whole payload.' }),
   }),
-  reach: { of: () => noReach, attributes: {} },
-  relationships: {},
-  filters: {},
+  reach: { of: () => noReach },
+  isHidden: (row) => isNamedEvent(String(row['id'])),
+  filters: {
+    group: equalTo(
+      'group',
+      z.enum(eventGroups as [string, ...string[]]),
+      'About one of these kinds of record; with those that a webhook gets by name only.',
+    ),
+  },
   sorts: { name: { expression: 'event_types.name', type: 'text' } },
   defaultSort: 'name',
 });

@@ -11,8 +11,7 @@ import type { ClientRow } from '../../db/tables/clients.js';
 import type { ClaimCondition, FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { boundedText, equalTo, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const value = boundedText(500);
 const claims = z
@@ -23,11 +22,9 @@ const claims = z
   })
   .meta({
     description:
-      'Claim name to its text, a list of texts of which one must be it, or `{"prefix": "..."}` ending in `:` or `/`. Dots reach inside. One on `sub` or `repository_id` is compulsory.',
+      'What the tokens have to say: claim name to its text, a list of texts of which one must be it, or `{"prefix": "..."}` ending in `:` or `/`. Dots reach inside. One on `sub` or `repository_id` is compulsory.',
   });
-const audience = boundedText(2048);
 
-/** Which tokens of a trusted issuer prove a client. */
 export const federated_credentials = resource<
   FederatedCredentialRow,
   FederatedCredentialInput & { claims: Readonly<Record<string, ClaimCondition>> },
@@ -35,15 +32,13 @@ export const federated_credentials = resource<
 >({
   type: 'federated_credential',
   path: 'federated_credentials',
-  title: 'Federated credentials',
   description: 'Which tokens of a trusted issuer prove a client, in place of a secret (RFC 7523). Exactly one has to fit.',
-  source: { table: 'federated_credentials', key: 'id', keyType: 'uuid' },
-  attributes: z.object({
-    audience: z.string().meta({ description: '`aud` of the tokens: this environment’s issuer unless told otherwise.' }),
-    claims: z.record(z.string(), z.unknown()),
-    ...stamps,
-  }),
-  reach: { of: reachOfFederatedCredential, attributes: { audience: 'control', claims: 'control' } },
+  attributes: z.object(stamps),
+  reach: { of: reachOfFederatedCredential },
+  settable: {
+    audience: ['control', boundedText(2048).meta({ description: '`aud` of the tokens: this environment’s issuer unless told otherwise.' })],
+    claims: ['control', claims, 'needed'],
+  },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'What they prove.', include: true, create: 'required' },
     trusted_issuer: {
@@ -54,7 +49,6 @@ export const federated_credentials = resource<
       include: true,
       create: 'required',
     },
-    environment: environmentLink,
   },
   filters: {
     client: equalTo('client_id', boundedText(255), 'Of one of these clients (ids).'),
@@ -62,7 +56,6 @@ export const federated_credentials = resource<
   },
   sorts: stampSorts('federated_credentials'),
   create: {
-    schema: z.strictObject({ audience: audience.optional(), claims }),
     problems: (_ctx, input) => credentialProblems(input),
     async run(tx, _actor, input, related) {
       const [client, issuer] = [related['client'] as unknown as ClientRow, related['trusted_issuer'] as unknown as TrustedIssuerRow];
@@ -70,7 +63,6 @@ export const federated_credentials = resource<
     },
   },
   update: {
-    schema: z.strictObject({ audience: audience.optional(), claims: claims.optional() }),
     problems: (_ctx, input) => credentialProblems(input),
     run: async (tx, _actor, row, input) => ({ row: await changeFederatedCredential(tx, row, input) }),
   },

@@ -5,18 +5,15 @@ import { Refusal } from '../../domain/refusal.js';
 import { visibleIdentities, type KnownIdentity } from '../../db/tables/identities.js';
 import { matches } from '../../db/lists/conditions.js';
 import { byIndex, equalTo, indexed, stamps, stampSorts, boundedText, isoTime, timeRange, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
-/** Accounts at providers that sign users in. */
 export const identities = resource<KnownIdentity>({
   type: 'identity',
   path: 'identities',
   permissions: 'users',
-  title: 'Identities',
   description:
     'Accounts at providers that sign users in, each known by its connection and subject. They come about when people sign in; deleting one parts it from the user.',
-  source: { table: 'identities', key: 'id', keyType: 'uuid', visible: visibleIdentities },
+  source: { visible: visibleIdentities },
   attributes: z.object({
     subject: z.string().meta({ description: "The provider's id of the account." }),
     email: z.string().nullable().meta({ description: 'The address that the provider gave last; null = none.' }),
@@ -26,11 +23,10 @@ export const identities = resource<KnownIdentity>({
     last_login_at: isoTime.nullable(),
     ...stamps,
   }),
-  reach: { of: reachOfOwner, attributes: {} },
+  reach: { of: reachOfOwner },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who signs in with it.', include: true },
     connection: { kind: 'one', to: 'connection', column: 'connection_id', description: 'Where the account is.', include: true },
-    environment: environmentLink,
   },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),

@@ -59,5 +59,4 @@ export const resources = [
   request_traces,
 ] as const;
 
-/** The same by type and by path. */
 export const registry = registryOf(resources);

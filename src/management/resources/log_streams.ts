@@ -3,7 +3,7 @@ import { createLogStream, rotateStreamSecret, updateLogStream, type LogStreamInp
 import { postLines } from '../../domain/log-streams/post.js';
 import { lineOf, testRow } from '../../domain/log-streams/records.js';
 import { reachOfLogStream } from '../../domain/reach/reach-of.js';
-import { Refusal, type Problem } from '../../domain/refusal.js';
+import type { Problem } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import { maxNameLength, webhookProblems } from '../../domain/webhooks/input.js';
 import {
@@ -16,8 +16,8 @@ import {
 } from '../../db/tables/log_streams.js';
 import { uuidv7 } from '../../lib/random.js';
 import { equalTo, isoTime, stamps, stampSorts, textSort, uniqueTexts } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
+import { changed } from '../resource.js';
 
 const status = z.enum(['enabled', 'paused']);
 const format = z.enum(logStreamFormats);
@@ -25,8 +25,9 @@ const sources = uniqueTexts(z.enum(logStreamSources), logStreamSources.length).m
   description: 'What is sent: `security_events`, and `audit_logs` for the operations that are none.',
 }) as unknown as z.ZodType<LogStreamInput['sources']>;
 const once = z.object({ signing_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
-const name = z.string().max(maxNameLength);
-const url = z.string().meta({ format: 'uri', description: 'https; http only where private networks are allowed.' });
+const url = z
+  .string()
+  .meta({ format: 'uri', description: 'Where the lines are sent: https; http only where private networks are allowed.' });
 const authorization = z
   .string()
   .min(1)
@@ -36,15 +37,12 @@ const authorization = z
   .meta({
     description: 'The value of the `Authorization` header that is sent along, such as `Bearer ...`; never shown again. null = none.',
   });
-const settable = { status: status.optional(), authorization: authorization.optional() };
 
 const problems = (ctx: Context, { name: called, url: address }: Partial<LogStreamInput>): Problem[] =>
   webhookProblems(
     { ...(called !== undefined && { name: called }), ...(address !== undefined && { url: address }) },
     { allowPrivateNetwork: ctx.config.allowPrivateNetwork },
   ).map(({ attribute, path, code, detail }) => ({ status: 422, code, detail: `${attribute} ${detail}.`, attribute: [attribute, ...path] }));
-
-const gone = () => new Refusal({ status: 404, code: 'not_found', detail: 'There is no such log stream.' });
 
 const tested = z.object({
   delivered: z.boolean().meta({ description: 'Whether the receiver answered 2xx.' }),
@@ -53,20 +51,13 @@ const tested = z.object({
   duration_ms: z.int(),
 });
 
-/** Where security events and the audit log are sent. */
 export const log_streams = resource<LogStreamRow, LogStreamInput, Partial<LogStreamInput>>({
   type: 'log_stream',
   path: 'log_streams',
-  title: 'Log streams',
   description:
     'Receivers of security events and of the audit log, such as a SIEM: lines of JSON (NDJSON), in order, at least once, signed like a webhook. A receiver that is away misses nothing. The signing secret is shown when it is made and never again.',
-  source: { table: 'log_streams', key: 'id', keyType: 'uuid', visible: visibleLogStreams },
+  source: { visible: visibleLogStreams },
   attributes: z.object({
-    name: z.string(),
-    url: z.string(),
-    format,
-    sources: z.array(z.string()),
-    status,
     has_authorization: z.boolean(),
     secret_hint: z.string().meta({ description: 'The last four characters of the signing secret.' }),
     secret_rotated_at: isoTime.nullable(),
@@ -75,30 +66,29 @@ export const log_streams = resource<LogStreamRow, LogStreamInput, Partial<LogStr
     last_error: z.string().nullable(),
     last_response_status: z.int().nullable(),
     failing_since: isoTime.nullable(),
+    failed_attempt_count: z.int(),
     ...stamps,
   }),
+  hidden: ['authorization'],
   computed: {
+    failed_attempt_count: ({ attempt_count }) => attempt_count,
     has_authorization: ({ authorization_sealed }) => authorization_sealed !== null,
     // A row that was just written has nothing that waits, or goes on as it was.
     lag_seconds: ({ lag_seconds }) => lag_seconds ?? 0,
   },
-  reach: {
-    of: (_tx, row) => reachOfLogStream(row),
-    attributes: {
-      name: 'plain',
-      url: 'control',
-      // Lines that the receiver can't read are lost to it, as if nothing were sent.
-      format: 'control',
-      sources: 'reach and control',
-      status: 'control',
-      authorization: 'control',
-    },
+  reach: { of: (_tx, row) => reachOfLogStream(row) },
+  settable: {
+    name: ['plain', z.string().max(maxNameLength), 'needed'],
+    url: ['control', url, 'needed'],
+    // Lines that the receiver can't read are lost to it, as if nothing were sent.
+    format: ['control', format, 'needed'],
+    sources: ['reach and control', sources, 'needed'],
+    status: ['control', status],
+    authorization: ['control', authorization],
   },
-  relationships: { environment: environmentLink },
   filters: { status: equalTo('status', status, 'Enabled or paused.') },
   sorts: { ...stampSorts('log_streams'), name: textSort('log_streams.name') },
   create: {
-    schema: z.strictObject({ name, url, format, sources, ...settable }),
     once,
     problems,
     async run(tx, _actor, input) {
@@ -107,19 +97,8 @@ export const log_streams = resource<LogStreamRow, LogStreamInput, Partial<LogStr
     },
   },
   update: {
-    schema: z.strictObject({
-      name: name.optional(),
-      url: url.optional(),
-      format: format.optional(),
-      sources: sources.optional(),
-      ...settable,
-    }),
     problems,
-    async run(tx, _actor, row, input) {
-      const stream = await updateLogStream(tx, row, input);
-      if (!stream) throw gone();
-      return { row: stream };
-    },
+    run: async (tx, _actor, row, input) => ({ row: changed(await updateLogStream(tx, row, input)) }),
   },
   remove: { run: async (tx, _actor, row) => void (await removeLogStream(tx.scope, row.id)) },
   actions: {
@@ -130,9 +109,8 @@ export const log_streams = resource<LogStreamRow, LogStreamInput, Partial<LogStr
       touch: 'control',
       once,
       async run(tx, _actor, row) {
-        const rotated = await rotateStreamSecret(tx, row.id);
-        if (!rotated) throw gone();
-        return { row: rotated.stream, once: { signing_secret: rotated.signing_secret } };
+        const { stream, signing_secret } = changed(await rotateStreamSecret(tx, row.id));
+        return { row: stream, once: { signing_secret } };
       },
     },
     test: {

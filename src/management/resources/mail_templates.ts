@@ -5,12 +5,11 @@ import { mailNames, type MailName, type MailText } from '../../domain/mail/mails
 import { templateLimits, templateProblems } from '../../domain/mail/template-problems.js';
 import { addressOfTester, countTestMail, sendTestMail } from '../../domain/mail/test-mail.js';
 import { noReach } from '../../domain/reach/reach.js';
-import { Refusal } from '../../domain/refusal.js';
 import { removeMailTemplate, type MailTemplateRow } from '../../db/tables/mail_templates.js';
 import { canonicalLocale } from '../../lib/language-range.js';
 import { boundedText, equalTo, stamps, stampSorts, textSort } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
+import { changed } from '../resource.js';
 
 const name = z.enum(mailNames);
 const locale = z
@@ -21,7 +20,6 @@ const locale = z
     params: { code: 'invalid_format' },
   })
   .nullable();
-const subject = boundedText(templateLimits.subject);
 /** Lines of text: no control characters but tabs and line ends. */
 const lines = (max: number) =>
   z
@@ -30,36 +28,25 @@ const lines = (max: number) =>
     .max(max)
     // oxlint-disable-next-line no-control-regex -- control characters are what is refused
     .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'must not hold control characters');
-const text = lines(templateLimits.text);
-const html = lines(templateLimits.html).nullable();
-
-const gone = () => new Refusal({ status: 404, code: 'not_found', detail: 'There is no such mail template.' });
 
 type Creation = Omit<MailTemplateInput, 'locale' | 'html'> & Partial<Pick<MailTemplateInput, 'locale' | 'html'>>;
 
-/** What the service's mails say, where an environment has words of its own. */
 export const mail_templates = resource<MailTemplateRow, Creation, Partial<MailText>>({
   type: 'mail_template',
   path: 'mail_templates',
-  title: 'Mail templates',
   description:
     'The words of the mails that the service sends, one template for each mail and language: [Mustache](https://mustache.github.io/mustache.5.html) without logic. Whoever writes them speaks to everybody in the name of the environment: give the permission to those alone whom you would give everybody’s attention.',
   maxBytes: bodyLimits.mail_template,
-  source: { table: 'mail_templates', key: 'id', keyType: 'uuid' },
-  attributes: z.object({
-    name,
-    locale: z.string().nullable(),
-    subject: z.string(),
-    text: z.string(),
-    html: z.string().nullable(),
-    ...stamps,
-  }),
-  reach: {
-    // Words alone let nobody in: a link of variables is one of ours, and what else they bring about takes somebody who believes them.
-    of: () => noReach,
-    attributes: { name: 'plain', locale: 'plain', subject: 'plain', text: 'plain', html: 'plain' },
+  attributes: z.object(stamps),
+  // Words alone let nobody in: a link of variables is one of ours, and what else they bring about takes somebody who believes them.
+  reach: { of: () => noReach },
+  settable: {
+    name: ['plain', name, 'needed and fixed'],
+    locale: ['plain', locale, 'fixed'],
+    subject: ['plain', boundedText(templateLimits.subject), 'needed'],
+    text: ['plain', lines(templateLimits.text), 'needed'],
+    html: ['plain', lines(templateLimits.html).nullable()],
   },
-  relationships: { environment: environmentLink },
   filters: {
     name: equalTo('name', name, 'The mail.'),
     locale: equalTo('locale', boundedText(64), 'The language.'),
@@ -69,18 +56,12 @@ export const mail_templates = resource<MailTemplateRow, Creation, Partial<MailTe
     name: textSort('mail_templates.name'),
   },
   create: {
-    schema: z.strictObject({ name, locale: locale.optional(), subject, text, html: html.optional() }),
-    problems: (_ctx, { name: mail, ...parts }) => (mail === undefined ? [] : templateProblems(mail, parts)),
+    problems: (_ctx, { name: mail, ...texts }) => (mail === undefined ? [] : templateProblems(mail, texts)),
     run: async (tx, _actor, input) => ({ row: await createMailTemplate(tx, input) }),
   },
   update: {
-    schema: z.strictObject({ subject: subject.optional(), text: text.optional(), html: html.optional() }),
-    problems: (_ctx, parts, row) => templateProblems(row.name as MailName, parts),
-    async run(tx, _actor, row, input) {
-      const changed = await updateMailTemplate(tx, row.id, input);
-      if (!changed) throw gone();
-      return { row: changed };
-    },
+    problems: (_ctx, texts, row) => templateProblems(row.name as MailName, texts),
+    run: async (tx, _actor, row, input) => ({ row: changed(await updateMailTemplate(tx, row.id, input)) }),
   },
   remove: { run: async (tx, _actor, row) => void (await removeMailTemplate(tx.scope, row.id)) },
   actions: {

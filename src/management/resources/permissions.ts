@@ -3,9 +3,8 @@ import { changePermission, createPermission, removePermission } from '../../doma
 import { reachOfPermission } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
-import { equalTo, flag, searchFilter, stamps, stampSorts, boundedText, textSort, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { equalTo, flagFilter, searchFilter, stamps, stampSorts, boundedText, textSort, uuid } from '../fields.js';
+import { resource } from '../declaration.js';
 
 /** A scope token (RFC 6749 3.3). */
 export const scopeToken = z
@@ -14,18 +13,14 @@ export const scopeToken = z
   .max(200)
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be visible ASCII without spaces, quotes and backslashes (RFC 6749 3.3)');
 
-const settable = { description: boundedText(500, 0).nullable().optional() };
-
-/** What an API resource lets callers do: its OAuth scopes. */
 export const permissions = resource<PermissionRow, { name: string; description?: string | null }, { description?: string | null }>({
   type: 'permission',
   path: 'permissions',
-  title: 'Permissions',
   description: 'What an API resource lets its callers do. The name is the OAuth scope.',
-  source: { table: 'permissions', key: 'id', keyType: 'uuid' },
-  attributes: z.object({ name: z.string(), description: z.string().nullable(), is_system: z.boolean(), ...stamps }),
+  attributes: z.object({ is_system: z.boolean(), ...stamps }),
   // A new one is nobody's yet. Those of the Management API come with the service and can not be changed.
-  reach: { of: reachOfPermission, create: 'plain', attributes: { name: 'plain', description: 'plain' } },
+  reach: { of: reachOfPermission, create: 'plain' },
+  settable: { name: ['plain', scopeToken, 'needed and fixed'], description: ['plain', boundedText(500, 0).nullable()] },
   relationships: {
     api_resource: {
       kind: 'one',
@@ -42,23 +37,20 @@ export const permissions = resource<PermissionRow, { name: string; description?:
       description: 'Roles that hold it.',
       include: true,
     },
-    environment: environmentLink,
   },
   filters: {
     name: equalTo('name', scopeToken, 'The exact name.'),
     api_resource: equalTo('api_resource_id', uuid, 'Belongs to one of these API resources (ids).'),
-    is_system: flag('is_system', 'Whether it belongs to the Management API.'),
-    search: searchFilter(['lower(permissions.name)'], 'The name begins with this.'),
+    is_system: flagFilter('is_system', 'Whether it belongs to the Management API.'),
+    search: searchFilter(['permissions.name'], 'The name'),
   },
   sorts: { ...stampSorts('permissions'), name: textSort('permissions.name') },
   create: {
-    schema: z.strictObject({ name: scopeToken, ...settable }),
     run: async (tx, _actor, input, related) => ({
       row: await createPermission(tx, input, related['api_resource'] as unknown as ApiResourceRow),
     }),
   },
   update: {
-    schema: z.strictObject(settable),
     run: async (tx, _actor, row, input) => ({ row: await changePermission(tx, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removePermission(tx, row) },

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { traceOutcomes, traceSteps } from '../../domain/request-traces/waiting-traces.js';
+import { traceOutcomes, traceSteps } from '../../domain/notes/request-traces.js';
 import { noReach } from '../../domain/reach/reach.js';
 import type { RequestTraceRow } from '../../db/tables/request_traces.js';
 import { previewRuleNames, refusalRuleNames } from '../../lib/refusal-rules.js';
 import { boundedText, equalTo, holding, isoTime, timeRange } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const rule = z.enum(refusalRuleNames);
 
@@ -35,14 +34,12 @@ function shownStep(step: RequestTraceRow['steps'][number], readsClients: boolean
   return { ...step, detail: shown };
 }
 
-/** Why requests on the way from authorization to tokens were refused. */
 export const request_traces = resource<RequestTraceRow>({
   type: 'request_trace',
   path: 'request_traces',
-  title: 'Request traces',
   description:
     'Why a request was refused on the way from authorization to tokens, or went on with less than its scope, under the id that its answer bore as X-Request-Id. Kept for seven days; of a flood, only a part.',
-  source: { table: 'request_traces', key: 'id', keyType: 'text' },
+  source: { keyType: 'text' },
   attributes: z.object({
     occurred_at: isoTime.meta({ description: 'When it was refused.' }),
     step: z.enum(traceSteps).meta({ description: 'Where on the way it was refused.' }),
@@ -68,10 +65,9 @@ export const request_traces = resource<RequestTraceRow>({
   computed: {
     steps: ({ steps }, _ctx, actor) => steps.map((step) => shownStep(step, actor.permissions.has('clients:read'))),
   },
-  reach: { of: () => noReach, attributes: {} },
+  reach: { of: () => noReach },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'The client that was meant, where it is known.', include: true },
-    environment: environmentLink,
   },
   filters: {
     request_id: holding('request_ids', boundedText(128), 'One of its steps has one of these request ids.'),

@@ -4,8 +4,8 @@ import { isSecurityEvent, securityEvents, type SecurityEventName } from '../../l
 import { securityEventNameSql, visibleSecurityEvents, type AuditLogRow } from '../../db/tables/audit_logs.js';
 import { securityEventOf } from '../../domain/audit/security-event-record.js';
 import { boundedText, equalTo, isoTime, timeRange } from '../fields.js';
-import { resource, type Filter } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
+import type { Filter } from '../resource.js';
 
 const names = Object.keys(securityEvents) as [SecurityEventName, ...SecurityEventName[]];
 const event = z.enum(names);
@@ -20,14 +20,12 @@ const named = (description: string, schema: z.ZodType, of: (values: readonly unk
   condition: (_ctx, values) => (query) => void query.whereRaw(`${securityEventNameSql} = any(?)`, [[...of(values)]]),
 });
 
-/** What is worth an eye: the audit log's rows that are security events, under their names. */
 export const security_events = resource<AuditLogRow>({
   type: 'security_event',
   path: 'security_events',
-  title: 'Security events',
   description:
     'Sign-ins and refused ones, reused codes and tokens, changed roles, keys, secrets and settings, denied operations: a closed list of names that never change. Nobody can change an entry. Kept for 180 days, or for SECURITY_EVENT_DAYS.',
-  source: { table: 'audit_logs', key: 'id', keyType: 'uuid', visible: visibleSecurityEvents },
+  source: { table: 'audit_logs', visible: visibleSecurityEvents },
   attributes: z.object({
     event: z
       .string()
@@ -58,8 +56,7 @@ export const security_events = resource<AuditLogRow>({
     client_id: (row) => securityEventOf(row).client_id,
     detail: (row) => securityEventOf(row).detail,
   },
-  reach: { of: () => noReach, attributes: {} },
-  relationships: { environment: environmentLink },
+  reach: { of: () => noReach },
   filters: {
     event: named('One of these events.', event, (values) => (values as string[]).filter(isSecurityEvent)),
     severity: named('One of these severities.', severity, (values) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contextOf } from '../../domain/sessions/authentication-context.js';
-import { classes } from '../../domain/sessions/classes.js';
+import { classes } from '../../domain/proofs/classes.js';
 import { endSessions, sessionBounds, sessionStatus } from '../../domain/sessions/sessions.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
@@ -8,14 +8,13 @@ import type { Context } from '../../domain/context.js';
 import { matches } from '../../db/lists/conditions.js';
 import { findSession, hasSessionStatus, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { byIndex, equalTo, stamps, stampSorts, indexed, isoTime, timeRange, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const status = z.enum(['active', 'expired', 'revoked']);
 
-function hasStatus(ctx: Context, wanted: readonly z.infer<typeof status>[]) {
+function hasStatus(ctx: Context, statuses: readonly z.infer<typeof status>[]) {
   const bounds = sessionBounds(ctx);
-  const any = [...new Set(wanted)].map((one) => hasSessionStatus(ctx.environment.id, one, bounds));
+  const any = [...new Set(statuses)].map((one) => hasSessionStatus(ctx.environment.id, one, bounds));
   return matches(
     `(${any.map(({ sql }) => sql).join(' or ')})`,
     any.flatMap(({ values }) => values),
@@ -27,13 +26,10 @@ async function revoke(tx: Context, row: SessionRow): Promise<SessionRow> {
   return (await findSession(tx.scope, row.id)) ?? row;
 }
 
-/** Where users are, or were, signed in. */
 export const sessions = resource<SessionRow>({
   type: 'session',
   path: 'sessions',
-  title: 'Sessions',
   description: 'Where users are, or were, signed in. The token of a session is never shown.',
-  source: { table: 'sessions', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
@@ -69,7 +65,7 @@ export const sessions = resource<SessionRow>({
     amr: (row) => contextOf(row).amr,
     acr: (row) => contextOf(row).acr,
   },
-  reach: { of: reachOfOwner, attributes: {} },
+  reach: { of: reachOfOwner },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who is signed in.', include: true },
     clients: {
@@ -79,7 +75,6 @@ export const sessions = resource<SessionRow>({
       description: 'The clients that it signed in to.',
       include: true,
     },
-    environment: environmentLink,
   },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),

@@ -1,25 +1,21 @@
 import { z } from 'zod';
 import { fullReach } from '../../domain/reach/reach.js';
-import { activateKey, deactivateKey, publishNextKey, requireRoomForKey } from '../../domain/signing-keys/operations.js';
+import { activateKey, deactivateKey, publishNextKey, requireKeyCapacity } from '../../domain/signing-keys/operations.js';
 import { generateSigningKey, type NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, stamps, stampSorts, isoTime } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const status = z.enum(['next', 'primary', 'previous', 'deactivated']);
 
-/** The keys that sign tokens. */
 export const signing_keys = resource<SigningKeyRow, { algorithm?: SigningAlgorithm }>({
   type: 'signing_key',
   path: 'signing_keys',
-  title: 'Signing keys',
   description:
     'The keys that sign tokens. The id is the kid (RFC 7638). The service rotates them every 90 days by itself, those of each algorithm apart.',
-  source: { table: 'signing_keys', key: 'kid', keyType: 'text' },
+  source: { key: 'kid', keyType: 'text' },
   attributes: z.object({
-    algorithm: z.enum(signingAlgorithms),
     status,
     public_jwk: z.record(z.string(), z.unknown()),
     thumbprint: z.string().meta({ description: 'The SHA-256 thumbprint (RFC 7638), which is the id.' }),
@@ -31,15 +27,14 @@ export const signing_keys = resource<SigningKeyRow, { algorithm?: SigningAlgorit
   computed: { thumbprint: (key) => key.kid },
   // Everybody trusts what a key signs, but the service alone holds the private half: making one, or letting it sign, gives nothing to anybody.
   // Taking one away ends what it signed for everybody.
-  reach: { of: () => fullReach, create: 'plain', attributes: { algorithm: 'plain' } },
-  relationships: { environment: environmentLink },
+  reach: { of: () => fullReach, create: 'plain' },
+  settable: { algorithm: ['plain', z.enum(signingAlgorithms)] },
   filters: {
     algorithm: equalTo('algorithm', z.enum(signingAlgorithms), 'What it signs with.'),
     status: equalTo('status', status, 'Next, primary, previous or deactivated.'),
   },
   sorts: stampSorts('signing_keys'),
   create: {
-    schema: z.strictObject({ algorithm: z.enum(signingAlgorithms).optional() }),
     problems: (ctx, { algorithm = 'RS256' }) =>
       ctx.environment.signing_algorithms.includes(algorithm)
         ? []
@@ -53,7 +48,7 @@ export const signing_keys = resource<SigningKeyRow, { algorithm?: SigningAlgorit
           ],
     prepare: (ctx, _actor, { algorithm = 'RS256' }) => generateSigningKey(ctx, algorithm),
     async run(tx, _actor, { algorithm = 'RS256' }, _related, key) {
-      await requireRoomForKey(tx, algorithm);
+      await requireKeyCapacity(tx, algorithm);
       return { row: await publishNextKey(tx, key as NewSigningKey) };
     },
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundedText, webUrl } from '../fields.js';
+import type { Settable } from '../declaration.js';
 
 const maxMetadataBytes = 16_384;
 
@@ -28,52 +29,66 @@ const knownZone = (zone: string) => {
 };
 
 const name = boundedText(255).nullable();
-/** An address as it is sent. */
-export const email = z.string().min(3).max(254);
 
-/** The OIDC standard claims that a person's profile holds (OIDC Core 5.1), under this service's names. */
-export const profileAttributes = {
-  first_name: name,
-  last_name: name,
-  middle_name: name,
-  nickname: name,
-  preferred_username: name,
-  profile: webUrl.nullable(),
-  picture: webUrl.nullable(),
-  website: webUrl.nullable(),
-  gender: boundedText(64).nullable(),
-  birthdate: z
-    .string()
-    .regex(/^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|\d{4})$/, 'must be YYYY-MM-DD or YYYY')
-    .nullable(),
-  zoneinfo: boundedText(64)
-    .refine(knownZone, { message: 'must be a time zone of the IANA database', params: { code: 'unknown_time_zone' } })
-    .nullable(),
-  locale: z
-    .string()
-    .max(35)
-    .regex(/^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$/, 'must be a BCP 47 language tag')
-    .nullable(),
-  phone_number: z
-    .string()
-    .max(32)
-    .regex(/^\+?[0-9 ().;=a-z-]{3,31}$/i, 'must be a phone number, best in E.164 form')
-    .nullable(),
-  phone_number_verified: z.boolean(),
-  address: address.nullable(),
-};
-
-const writable = {
-  email_verified: z.boolean(),
-  ...profileAttributes,
-  external_id: boundedText(255).nullable(),
-  metadata,
-  password: z.string().min(1).max(1024).meta({ writeOnly: true, description: 'Never shown. The rules are those of registration.' }),
-  password_hash: z
-    .string()
-    .max(512)
-    .meta({ writeOnly: true, description: 'An argon2 (PHC form) or bcrypt hash from another system, instead of a password.' }),
-};
-
-/** What can be set on a user beside the address, all of it optional. */
-export const settable = z.strictObject(writable).partial().shape;
+export const settable = {
+  email: ['control', z.string().min(3).max(254), 'needed'],
+  email_verified: [
+    'control',
+    z.boolean().meta({ description: 'Whether the address was proven; another address is unproven unless the same request says so.' }),
+  ],
+  // The OIDC standard claims that a person's profile holds (OIDC Core 5.1), under this service's names.
+  first_name: ['plain', name],
+  last_name: ['plain', name],
+  middle_name: ['plain', name],
+  nickname: ['plain', name],
+  preferred_username: ['plain', name],
+  profile: ['plain', webUrl.nullable()],
+  picture: ['plain', webUrl.nullable()],
+  website: ['plain', webUrl.nullable()],
+  gender: ['plain', boundedText(64).nullable()],
+  birthdate: [
+    'plain',
+    z
+      .string()
+      .regex(/^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|\d{4})$/, 'must be YYYY-MM-DD or YYYY')
+      .nullable(),
+  ],
+  zoneinfo: [
+    'plain',
+    boundedText(64)
+      .refine(knownZone, { message: 'must be a time zone of the IANA database', params: { code: 'unknown_time_zone' } })
+      .nullable(),
+  ],
+  locale: [
+    'plain',
+    z
+      .string()
+      .max(35)
+      .regex(/^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$/, 'must be a BCP 47 language tag')
+      .nullable(),
+  ],
+  phone_number: [
+    'control',
+    z
+      .string()
+      .max(32)
+      .regex(/^\+?[0-9 ().;=a-z-]{3,31}$/i, 'must be a phone number, best in E.164 form')
+      .nullable(),
+  ],
+  phone_number_verified: ['control', z.boolean()],
+  address: ['plain', address.nullable()],
+  // Who the person is to another system: moved, it is free for somebody else.
+  external_id: ['control', boundedText(255).nullable()],
+  metadata: ['plain', metadata],
+  password: [
+    'control',
+    z.string().min(1).max(1024).meta({ writeOnly: true, description: 'Never shown. The rules are those of registration.' }),
+  ],
+  password_hash: [
+    'control',
+    z
+      .string()
+      .max(512)
+      .meta({ writeOnly: true, description: 'An argon2 (PHC form) or bcrypt hash from another system, instead of a password.' }),
+  ],
+} as const satisfies Readonly<Record<string, Settable>>;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { resetAuthenticators } from '../../domain/authenticators/removal.js';
+import { resetAuthenticators } from '../../domain/credentials/authenticator-removal.js';
 import { countMail } from '../../domain/mail/mail-budget.js';
 import { noOrigin } from '../../domain/origin.js';
-import { startPasswordReset } from '../../domain/passwords/reset.js';
+import { startPasswordReset } from '../../domain/credentials/password-reset.js';
 import { reachOfUser } from '../../domain/reach/reach-of.js';
 import { endSessions } from '../../domain/sessions/sessions.js';
-import { forgetDevices } from '../../domain/sign-ins/devices.js';
+import { forgetDevices } from '../../domain/sessions/remembered-browsers.js';
 import { grantRevocationEnd } from '../../domain/tokens/revoke.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import {
@@ -25,11 +25,12 @@ import { authenticatorKinds } from '../../db/tables/authenticators.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Actor } from '../../domain/actor.js';
+import type { LinkChange } from '../../domain/changes.js';
 import type { Context } from '../../domain/context.js';
 import {
   byIndex,
   equalTo,
-  flag,
+  flagFilter,
   indexed,
   linked,
   searchFilter,
@@ -40,41 +41,38 @@ import {
   isoTime,
   timeRange,
 } from '../fields.js';
-import { resource, type RelatedRows } from '../resource.js';
-import { environmentLink } from './environment-link.js';
-import { email, profileAttributes, settable } from './user-attributes.js';
+import { resource } from '../declaration.js';
+import type { RelatedRows } from '../resource.js';
+import { settable } from './user-attributes.js';
 import { hasAuthenticator } from './user-filters.js';
 
-/** Replaces the roles when the document names any. */
-async function withRoles(tx: Context, actor: Actor, user: UserRow, related: RelatedRows): Promise<UserRow> {
-  const wanted = related['roles'] as unknown as readonly RoleRow[] | undefined;
-  if (!wanted) return user;
-  const keep = new Set(wanted.map((role) => role.id));
-  const surplus = (await listRoleIdsOfUser(tx.scope, user.id)).filter((id) => !keep.has(id));
-  const remove = (await findRows(tx.scope, { table: 'roles', key: 'id', keyType: 'uuid' }, 'id', surplus)) as unknown as RoleRow[];
-  return changeUserRoles(tx, actor, user, { add: wanted, remove });
+/** The roles that a document names, if it names any. */
+const namedIn = (related: RelatedRows) => related['roles'] as unknown as readonly RoleRow[] | undefined;
+
+/** Changes the roles, if any are named. */
+async function changeRoles(
+  tx: Context,
+  actor: Actor,
+  user: UserRow,
+  { add = [], remove = [], replace }: LinkChange<RoleRow>,
+): Promise<UserRow> {
+  if (!replace) return add.length + remove.length === 0 ? user : changeUserRoles(tx, actor, user, { add, remove });
+  const keep = new Set(replace.map((role) => role.id));
+  const gone = (await listRoleIdsOfUser(tx.scope, user.id)).filter((id) => !keep.has(id));
+  const rows = (await findRows(tx.scope, { table: 'roles', key: 'id', keyType: 'uuid' }, 'id', gone)) as unknown as RoleRow[];
+  return changeUserRoles(tx, actor, user, { add: replace, remove: rows });
 }
 
 /** When a user last signed in; before all others for who never did. */
 const lastLogin = `(coalesce(users.last_login_at, '-infinity'::timestamptz))`;
 
-/** People who can sign in. */
 export const users = resource<UserRow, UserInput, UserInput>({
   type: 'user',
   path: 'users',
-  title: 'Users',
   description: 'People who can sign in. The address is unique in the environment, whatever its case.',
-  source: { table: 'users', key: 'id', keyType: 'uuid' },
   attributes: z.object({
-    email: z.string(),
-    email_verified: z
-      .boolean()
-      .meta({ description: 'Whether the address was proven; another address is unproven unless the same request says so.' }),
     full_name: z.string().nullable().meta({ description: 'First and last name; null = neither is set.' }),
-    ...z.object(profileAttributes).shape,
-    external_id: z.string().nullable(),
     status: z.enum(['active', 'blocked']),
-    metadata: z.record(z.string(), z.unknown()),
     has_password: z.boolean(),
     password_changed_at: isoTime.nullable(),
     last_login_at: isoTime.nullable(),
@@ -88,33 +86,8 @@ export const users = resource<UserRow, UserInput, UserInput>({
     full_name: (user) => [user.first_name, user.last_name].filter(Boolean).join(' ') || null,
     has_password: (user) => user.password_hash !== null,
   },
-  reach: {
-    of: (tx, user) => reachOfUser(tx, user.id),
-    attributes: {
-      email: 'control',
-      email_verified: 'control',
-      first_name: 'plain',
-      last_name: 'plain',
-      middle_name: 'plain',
-      nickname: 'plain',
-      preferred_username: 'plain',
-      profile: 'plain',
-      picture: 'plain',
-      website: 'plain',
-      gender: 'plain',
-      birthdate: 'plain',
-      zoneinfo: 'plain',
-      locale: 'plain',
-      phone_number: 'control',
-      phone_number_verified: 'control',
-      address: 'plain',
-      // Who the person is to another system: moved, it is free for somebody else.
-      external_id: 'control',
-      metadata: 'plain',
-      password: 'control',
-      password_hash: 'control',
-    },
-  },
+  reach: { of: (tx, user) => reachOfUser(tx, user.id) },
+  settable,
   relationships: {
     roles: {
       kind: 'many',
@@ -126,11 +99,8 @@ export const users = resource<UserRow, UserInput, UserInput>({
       change: {
         needs: ['roles:write'],
         touch: 'reach',
-        add: async (tx, actor, row, roles) =>
-          void (await changeUserRoles(tx, actor, row as UserRow, { add: roles as RoleRow[], remove: [] })),
-        remove: async (tx, actor, row, roles) =>
-          void (await changeUserRoles(tx, actor, row as UserRow, { add: [], remove: roles as RoleRow[] })),
-        replace: async (tx, actor, row, roles) => void (await withRoles(tx, actor, row as UserRow, { roles })),
+        replaces: true,
+        run: (tx, actor, row, change) => changeRoles(tx, actor, row as UserRow, change as LinkChange<RoleRow>),
       },
     },
     sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
@@ -142,21 +112,17 @@ export const users = resource<UserRow, UserInput, UserInput>({
       include: true,
     },
     consents: { kind: 'many', to: 'consent', by: { foreign: 'user_id' }, description: 'What the user allowed clients.', include: true },
-    environment: environmentLink,
   },
   filters: {
-    email: byIndex({ ...equalTo('email_key', email, 'The address, whatever its case.'), schema: email.toLowerCase() }),
+    email: byIndex(equalTo('email_key', z.string().min(3).max(254).toLowerCase(), 'The address, whatever its case.')),
     status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
     external_id: byIndex(equalTo('external_id', boundedText(255), 'The id in another system.')),
-    email_verified: flag('email_verified', 'Whether the address was proven.'),
-    two_step_enabled: flag('two_step_enabled', 'Whether one factor is not enough to sign in.'),
+    email_verified: flagFilter('email_verified', 'Whether the address was proven.'),
+    two_step_enabled: flagFilter('two_step_enabled', 'Whether one factor is not enough to sign in.'),
     authenticator: hasAuthenticator,
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
     connection: linked({ table: 'identities', near: 'user_id', far: 'connection_id' }, 'Signs in through one of these connections (ids).'),
-    search: searchFilter(
-      ['users.email_key', 'lower(users.first_name)', 'lower(users.last_name)'],
-      'Address, first or last name begins with this.',
-    ),
+    search: searchFilter({ table: 'user_search_texts', key: 'user_id' }, 'Address, names or external id'),
     created_at: timeRange('created_at', 'When the user was created.'),
     updated_at: timeRange('updated_at', 'When the user was last changed.'),
     last_login_at: timeRange('last_login_at', 'When the user last signed in.', lastLogin),
@@ -168,21 +134,20 @@ export const users = resource<UserRow, UserInput, UserInput>({
     last_login_at: { expression: lastLogin, type: 'timestamptz' },
   }),
   create: {
-    schema: z.strictObject({ email, ...settable }),
     problems: (ctx, input) => userProblems(ctx, input, null),
+    prepareFor: ['password', 'password_hash'],
     prepare: (ctx, _actor, input) => hashOf(ctx, input, null),
     async run(tx, actor, input, related, hash) {
-      const roles = (related['roles'] ?? []) as unknown as readonly RoleRow[];
-      return { row: await createUser(tx, actor, input, hash as string | undefined, roles) };
+      return { row: await createUser(tx, actor, input, hash as string | undefined, namedIn(related) ?? []) };
     },
   },
   update: {
-    schema: z.strictObject({ email: email.optional(), ...settable }),
     problems: (ctx, input, row) => userProblems(ctx, input, row),
+    prepareFor: ['password', 'password_hash'],
     prepare: (ctx, _actor, row, input) => hashOf(ctx, input, row),
     async run(tx, actor, row, input, related, hash) {
       const user = await changeUser(tx, actor, row, input, hash as string | undefined);
-      return { row: await withRoles(tx, actor, user, related) };
+      return { row: await changeRoles(tx, actor, user, { replace: namedIn(related) }) };
     },
   },
   remove: { run: removeUser },
@@ -199,7 +164,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
       description: 'Lets a blocked user sign in again.',
       audit: 'unblocked',
       touch: 'control',
-      run: async (tx, _actor, row) => ({ row: await unblockUser(tx, row) }),
+      run: async (tx, actor, row) => ({ row: await unblockUser(tx, actor, row) }),
     },
     revoke_sessions: {
       method: 'PATCH',

@@ -18,8 +18,7 @@ import {
 } from '../../db/tables/webhook_deliveries.js';
 import { maxAttempts } from '../../outbox/webhooks/deliver.js';
 import { equalTo, stamps, isoTime, timeRange, uuid } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
 
 const responseStatus = z.string().regex(/^([1-9]xx|[1-9][0-9]{2})$/, 'must be a status such as 404, or a class such as 4xx');
 
@@ -38,27 +37,25 @@ function respondedWith(values: readonly string[]) {
 /** What is under way, and what failed, is little among all that is over, and is found by where that is noted. */
 function havingStatus(values: readonly string[]): Condition {
   const status = isOneOf('status', values);
-  const place = values.every((value) => value === 'failed')
+  const sql = values.every((value) => value === 'failed')
     ? inTroubleSql('webhook_deliveries')
     : values.every((value) => value === 'pending' || value === 'retrying')
       ? isWaitingSql('webhook_deliveries')
       : null;
-  if (place === null) return status;
+  if (sql === null) return status;
   return (query, source) => {
     status(query, source);
-    matches(place)(query, source);
+    matches(sql)(query, source);
   };
 }
 
-/** One POST of a delivery and what came of it. */
 export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
   type: 'webhook_delivery_attempt',
   path: 'webhook_delivery_attempts',
   routed: false,
   permissions: 'webhooks',
-  title: 'Webhook delivery attempts',
   description: 'One POST of a delivery and what came of it.',
-  source: { table: 'webhook_delivery_attempts', key: 'id', keyType: 'uuid', visible: visibleAttempts },
+  source: { visible: visibleAttempts },
   attributes: z.object({
     attempt_number: z.int(),
     started_at: isoTime,
@@ -70,7 +67,7 @@ export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
   }),
   // What receivers answer quotes what they were sent.
   computed: { response_body: (row, _ctx, actor) => (mayReadEvent(actor, row.event_type as string) ? row.response_body : null) },
-  reach: { of: () => noReach, attributes: {} },
+  reach: { of: () => noReach },
   relationships: { delivery: { kind: 'one', to: 'webhook_delivery', column: 'delivery_id', description: 'What it tried to deliver.' } },
   filters: {},
   sorts: {
@@ -80,14 +77,11 @@ export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
   defaultSort: 'attempt_number',
 });
 
-/** Events on their way to webhooks. */
 export const webhook_deliveries = resource<WebhookDeliveryRow>({
   type: 'webhook_delivery',
   path: 'webhook_deliveries',
   permissions: 'webhooks',
-  title: 'Webhook deliveries',
   description: 'Events on their way to webhooks: at least once, unordered, deduplicated by event_id. Kept for 30 days.',
-  source: { table: 'webhook_deliveries', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     status: z.enum(deliveryStatuses),
     event_id: uuid,
@@ -109,7 +103,7 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
     payload: (row, _ctx, actor) => (mayReadEvent(actor, row.event_type) ? (JSON.parse(row.payload) as unknown) : null),
     max_attempts: () => maxAttempts,
   },
-  reach: { of: (_tx, row) => reachOfDelivery(row), attributes: {} },
+  reach: { of: (_tx, row) => reachOfDelivery(row) },
   relationships: {
     webhook: { kind: 'one', to: 'webhook', column: 'webhook_id', description: 'Where it goes.', include: true },
     attempts: {
@@ -119,7 +113,6 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
       description: 'What was tried.',
       include: true,
     },
-    environment: environmentLink,
   },
   filters: {
     webhook: equalTo('webhook_id', uuid, 'To one of these webhooks (ids).'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reachOfWebhook } from '../../domain/reach/reach-of.js';
-import { Refusal, type Problem } from '../../domain/refusal.js';
+import type { Problem } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import {
   maxDescriptionLength,
@@ -18,22 +18,24 @@ import {
   sendTest,
   updateWebhook,
 } from '../../domain/webhooks/webhooks.js';
+import { failureReasons } from '../../db/tables/webhook_deliveries.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { equalTo, holding, searchFilter, stamps, stampSorts, textSort, isoTime } from '../fields.js';
-import { resource } from '../resource.js';
-import { environmentLink } from './environment-link.js';
+import { resource } from '../declaration.js';
+import { changed } from '../resource.js';
 
 const status = z.enum(['enabled', 'disabled']);
 const once = z.object({ signing_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
 
-const name = z.string().max(maxNameLength);
-const url = z.string().meta({ format: 'uri', description: 'https; http only where private networks are allowed.' });
+const url = z.string().meta({ format: 'uri', description: 'Where events are sent: https; http only where private networks are allowed.' });
 const events = z
   .array(z.string().meta({ enum: [...subscribableEvents] }))
   .min(1)
   .max(100)
-  .meta({ description: 'Event types by name; `*` stands for all but `token.issued`.' });
-const settable = { description: z.string().max(maxDescriptionLength).nullable().optional(), status: status.optional() };
+  .meta({
+    description:
+      'Event types by name. `*` stands for all that `GET /api/event_types` lists without a filter, but for `token.issued`; the rest come by name only.',
+  });
 
 const moment = z.iso.datetime({ offset: true });
 const period = z
@@ -47,7 +49,7 @@ const period = z
     params: { code: 'invalid_period' },
   });
 const redelivered = z.object({
-  deliveries: z.int().meta({ description: 'How many deliveries were made.' }),
+  deliveries: z.int().meta({ description: 'How many deliveries were made, or are tried at once instead of later.' }),
   more: z.boolean().meta({ description: `Whether the limit of ${maxRedeliveries} was reached: ask again for the rest.` }),
 });
 
@@ -60,44 +62,40 @@ function problems(ctx: Context, input: Partial<WebhookInput>): Problem[] {
   }));
 }
 
-const gone = () => new Refusal({ status: 404, code: 'not_found', detail: 'There is no such webhook.' });
-
-/** Receivers of events. */
 export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>>({
   type: 'webhook',
   path: 'webhooks',
-  title: 'Webhooks',
   description: 'Receivers of events. The signing secret is shown when it is made and never again.',
-  source: { table: 'webhooks', key: 'id', keyType: 'uuid' },
   attributes: z.object({
-    name: z.string(),
-    url: z.string(),
-    events: z.array(z.string()),
-    description: z.string().nullable(),
-    status,
     disabled_reason: z.string().nullable(),
     secret_hint: z.string().meta({ description: 'The last four characters of the signing secret.' }),
     secret_rotated_at: isoTime.nullable(),
     last_delivery_at: isoTime.nullable(),
     last_success_at: isoTime.nullable(),
+    failing_since: isoTime.nullable(),
+    failed_attempt_count: z.int(),
+    last_response_status: z.int().nullable(),
+    last_failure_reason: z.enum(failureReasons).nullable(),
     ...stamps,
   }),
-  reach: {
-    of: (_tx, row) => reachOfWebhook(row),
-    attributes: { name: 'plain', description: 'plain', url: 'control', events: 'reach and control', status: 'control' },
+  reach: { of: (_tx, row) => reachOfWebhook(row) },
+  settable: {
+    name: ['plain', z.string().max(maxNameLength), 'needed'],
+    url: ['control', url, 'needed'],
+    events: ['reach and control', events, 'needed'],
+    description: ['plain', z.string().max(maxDescriptionLength).nullable()],
+    status: ['control', status],
   },
   relationships: {
     deliveries: { kind: 'many', to: 'webhook_delivery', by: { foreign: 'webhook_id' }, description: 'What was sent, or will be.' },
-    environment: environmentLink,
   },
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),
     events: holding('events', z.enum(subscribableEvents as [string, ...string[]]), 'Subscribes to one of these by name.'),
-    search: searchFilter(['lower(webhooks.name)', 'lower(webhooks.url)'], 'Name or URL begins with this.'),
+    search: searchFilter(['webhooks.name', 'webhooks.url'], 'Name or URL'),
   },
   sorts: { ...stampSorts('webhooks'), name: textSort('webhooks.name') },
   create: {
-    schema: z.strictObject({ name, url, events, ...settable }),
     once,
     problems,
     async run(tx, _actor, input) {
@@ -106,13 +104,8 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     },
   },
   update: {
-    schema: z.strictObject({ name: name.optional(), url: url.optional(), events: events.optional(), ...settable }),
     problems,
-    async run(tx, _actor, row, input) {
-      const webhook = await updateWebhook(tx, row, input);
-      if (!webhook) throw gone();
-      return { row: webhook };
-    },
+    run: async (tx, _actor, row, input) => ({ row: changed(await updateWebhook(tx, row, input)) }),
   },
   remove: { run: async (tx, _actor, row) => void (await deleteWebhook(tx, row.id)) },
   actions: {
@@ -123,9 +116,8 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
       touch: 'control',
       once,
       async run(tx, _actor, row) {
-        const rotated = await rotateSecret(tx, row.id);
-        if (!rotated) throw gone();
-        return { row: rotated.webhook, once: { signing_secret: rotated.signing_secret } };
+        const { webhook, signing_secret } = changed(await rotateSecret(tx, row.id));
+        return { row: webhook, once: { signing_secret } };
       },
     },
     test: {
@@ -139,7 +131,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     redeliver_failed: {
       method: 'POST',
       description:
-        'Sends again, once each, the events that failed for good in a period and have not arrived since: the same bytes and event_id.',
+        'Sends again, once each, the events that failed for good in a period and have not arrived since: the same bytes and event_id. What waits for another attempt is tried at once.',
       audit: 'failed_redelivered',
       touch: 'control',
       input: period,

@@ -1,10 +1,10 @@
 import type { Client } from '../../domain/clients/clients.js';
 import { isFapi2 } from '../../domain/clients/profile.js';
-import { toldText, toldUri } from '../../domain/request-traces/told.js';
+import { shownText, maskedUri } from '../../domain/request-traces/shown-text.js';
 import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
-import { askingClient, UnidentifiedClient, type Asked, type Limiting } from '../metadata-documents/asking-client.js';
+import { identifyClient, UnidentifiedClient, type ClientRequest, type Limiting } from '../metadata-documents/identify-client.js';
 import { isFragment, isSigned, responseModes, takesFragments, type Addressee, type ResponseMode } from './request.js';
 import { message, type Message } from '../../lib/languages/messages.js';
 
@@ -32,26 +32,26 @@ function isRegistered({ sent, client }: Sender): boolean {
 }
 
 /** Addresses that are logged or shown at once. */
-const toldUris = 20;
+const listedUris = 20;
 
 /**
  * Logs the redirect URI that came beside those that are registered: the commonest mistake in setting up a client, and one that nobody but the two
  * sides can see. User names, passwords, values of a query and what looks like a secret stay out of the log. In a development environment the page shows both as well; elsewhere it
  * says nothing of a client's registration.
  */
-function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Client | null): PageDetail[] {
+function tellMismatch({ ctx, request_id }: ClientRequest, sent: Parameters, client: Client | null): PageDetail[] {
   const came = sent.get('redirect_uri') ?? '';
-  const registered = (client?.redirect_uris ?? []).slice(0, toldUris);
+  const registered = (client?.redirect_uris ?? []).slice(0, listedUris);
   const { id: environment_id, kind } = ctx.environment;
-  const logged = { redirect_uri: toldUri(came), registered: registered.map(toldUri) };
+  const logged = { redirect_uri: maskedUri(came), registered: registered.map(maskedUri) };
   ctx.logger.info(
     { event: 'authorization.redirect_uri_mismatch', request_id, environment_id, client_id: client?.id, ...logged },
     'an authorization request named a redirect_uri that is not registered',
   );
   if (kind !== 'development') return [];
   return [
-    { name: 'Address sent', values: [toldText(came)] },
-    { name: 'Registered for this client', values: registered.length > 0 ? registered.map(toldText) : ['none'] },
+    { name: 'Address sent', values: [shownText(came)] },
+    { name: 'Registered for this client', values: registered.length > 0 ? registered.map(shownText) : ['none'] },
   ];
 }
 
@@ -59,17 +59,17 @@ function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Clie
  * The response mode that was asked for, where it is one that the client may have; signed in any case for a client that has its answers signed. With
  * FAPI 2.0 nothing is posted unsigned.
  */
-function responseModeOf(client: Client, asked: string | undefined): ResponseMode {
-  const known = responseModes.find((one) => one === asked) ?? 'query';
+function responseModeOf(client: Client, requested: string | undefined): ResponseMode {
+  const known = responseModes.find((one) => one === requested) ?? 'query';
   const isRefused = (known === 'form_post' && isFapi2(client)) || (isFragment(known) && !takesFragments(client));
   const mode = isRefused ? 'query' : known;
   return client.authorization_signed_response_alg === null || isSigned(mode) ? mode : (`${mode}.jwt` as ResponseMode);
 }
 
 /** The client that asks; null for one that is unknown or disabled. @throws {PageError} 400 when there is no good document of it */
-export async function askingOrPage(web: Limiting, req: Asked, client_id: string): Promise<Client | null> {
+export async function identifyClientOrPage(web: Limiting, req: ClientRequest, client_id: string): Promise<Client | null> {
   try {
-    return await askingClient(web, req, client_id);
+    return await identifyClient(web, req, client_id);
   } catch (error) {
     if (!(error instanceof UnidentifiedClient)) throw error;
     throw new PageError(400, 'invalid_client', message('refusal.application_unidentified', { reason: error.reason })).by('unknown_client');
@@ -81,9 +81,9 @@ export async function askingOrPage(web: Limiting, req: Asked, client_id: string)
  * (RFC 6749 4.1.2.1, RFC 9700 4.11).
  * @throws {PageError} 400
  */
-export async function findAddressee(web: Limiting, req: Asked, sent: Parameters): Promise<Addressee> {
+export async function findAddressee(web: Limiting, req: ClientRequest, sent: Parameters): Promise<Addressee> {
   const client_id = sent.get('client_id');
-  const client = client_id === undefined || sent.repeated.has('client_id') ? null : await askingOrPage(web, req, client_id);
+  const client = client_id === undefined || sent.repeated.has('client_id') ? null : await identifyClientOrPage(web, req, client_id);
   const failed = addresseeChecks.find(([, fails]) => fails({ sent, client }));
   if (failed) {
     const [, , code, text] = failed;

@@ -16,7 +16,7 @@ export class AuthorizationError extends RuledError {
     this.name = 'AuthorizationError';
   }
 
-  get told() {
+  get answer() {
     return { status: 400, code: this.error, text: this.description };
   }
 }

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
 import { isForeignPost, queryOf } from '../../http/request/form.js';
-import { traceNarrowed, traceRefusal } from '../../http/request/trace.js';
+import { traceNarrowed, traceRefusal } from '../../http/auth/trace.js';
 import type { Web } from '../../http/web.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';

@@ -14,7 +14,6 @@ import type { AuthorizationRequest } from './request.js';
 import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
 import { wordsOf, type Words } from '../../http/pages/words.js';
 
-/** Where the consent page posts to. */
 export const consentPath = '/oauth/consent';
 
 /** Scopes in words: the standard ones in ours, permissions in their description's; what reads the same is told apart by its name. */
@@ -47,10 +46,10 @@ export async function renderConsent(
   web: Web,
   req: Request,
   res: Response,
-  asked: { sent: SentRequest; request: AuthorizationRequest; session: BrowserSession; question: ConsentQuestion },
+  consent: { sent: SentRequest; request: AuthorizationRequest; session: BrowserSession; question: ConsentQuestion },
 ): Promise<void> {
   const { ctx } = req;
-  const { request, session, question } = asked;
+  const { request, session, question } = consent;
   const { redirect_uri } = request;
   req.branded_for = request.client;
   const words = wordsOf(req);
@@ -67,7 +66,7 @@ export async function renderConsent(
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, words, request, question),
       action: consentPath,
-      hidden: { request: sealPending(req, toPending(asked.sent)) },
+      hidden: { request: sealPending(req, toPending(consent.sent)) },
     },
     { formAction: [formActionSource(redirect_uri)] },
   );

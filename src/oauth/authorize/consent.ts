@@ -4,7 +4,7 @@ import { isUnstored, storeDocumentClient } from '../../domain/clients/document-c
 import { transaction } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
-import { deniedByPerson, traceRefusal } from '../../http/request/trace.js';
+import { deniedByPerson, traceRefusal } from '../../http/auth/trace.js';
 import type { Web } from '../../http/web.js';
 import { proceed, requirePendingRequest } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';

@@ -1,6 +1,6 @@
 import { askableScopes, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
-import { isOpenidScope } from '../../domain/tokens/scopes.js';
+import { isOpenidScope } from '../../domain/claims/scopes.js';
 import { isHeldOnly, type Target } from '../../domain/tokens/target.js';
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import type { PreviewRule, ScopeRuling } from '../../lib/refusal-rules.js';
@@ -16,8 +16,8 @@ function ruleFor(client: Client, scope: string, target: Target | null): PreviewR
 }
 
 /** What the resource says is granted where none of its scopes was asked for. */
-function defaultScopes(client: Client, asked: readonly string[], target: Target | null): readonly string[] {
-  if (target === null || asked.some((scope) => target.resource.permissions.includes(scope))) return [];
+function defaultScopes(client: Client, requested: readonly string[], target: Target | null): readonly string[] {
+  if (target === null || requested.some((scope) => target.resource.permissions.includes(scope))) return [];
   const { default_scopes, permissions } = target.resource;
   return default_scopes.filter((scope) => permissions.includes(scope) && client.scopes?.includes(scope) !== false);
 }
@@ -26,13 +26,12 @@ function defaultScopes(client: Client, asked: readonly string[], target: Target 
  * What becomes of each of the asked scopes, and of those that come by themselves. One that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows; one beyond
  * the client's own list refuses the request.
  */
-export function judgeScopes(client: Client, asked: readonly string[], target: Target | null): ScopeRuling[] {
+export function judgeScopes(client: Client, requested: readonly string[], target: Target | null): ScopeRuling[] {
   const judge = (name: string): ScopeRuling => ({ name, rule: ruleFor(client, name, target) });
-  const unasked = defaultScopes(client, asked, target).map(judge);
-  return [...asked.map(judge), ...unasked.filter(({ rule }) => rule === 'granted')];
+  const unasked = defaultScopes(client, requested, target).map(judge);
+  return [...requested.map(judge), ...unasked.filter(({ rule }) => rule === 'granted')];
 }
 
-/** The scopes that are given. */
 export const granted = (rulings: readonly ScopeRuling[]): string[] =>
   rulings.filter(({ rule }) => rule === 'granted').map(({ name }) => name);
 
@@ -40,10 +39,10 @@ export const granted = (rulings: readonly ScopeRuling[]): string[] =>
 export const goesBeyondClient = (rulings: readonly ScopeRuling[]): boolean => rulings.some(({ rule }) => rule === 'not_in_client_scopes');
 
 /** What of a request this is about. */
-type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
+type RightsRequest = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
 
 /** What the client may have of what the person holds. */
-async function grantable(ctx: Context, { client }: Asking, resource: ApiResource, held: readonly string[]): Promise<string[]> {
+async function grantable(ctx: Context, { client }: RightsRequest, resource: ApiResource, held: readonly string[]): Promise<string[]> {
   const askable = (await askableScopes(ctx, client, resource)) ?? [];
   return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
 }
@@ -53,7 +52,11 @@ async function grantable(ctx: Context, { client }: Asking, resource: ApiResource
  * `user_scopes` is `held`. They need neither be asked for nor be named in the token (RFC 6749 3.3: less than was asked, which the token response
  * tells). `held` without a scope of the resource asks for all that the person holds of it. Scopes of other API resources are theirs to judge.
  */
-export async function withinRights<R extends Asking>(ctx: Context, request: R, session: { readonly user_id: string } | null): Promise<R> {
+export async function limitToRights<R extends RightsRequest>(
+  ctx: Context,
+  request: R,
+  session: { readonly user_id: string } | null,
+): Promise<R> {
   const { resource, scopes } = request;
   if (session === null || resource === null || !(resource.is_system || isHeldOnly(resource))) return request;
   const held = await listPermissionNamesOfUser(ctx.scope, session.user_id, resource.identifier);

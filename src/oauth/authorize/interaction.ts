@@ -3,28 +3,28 @@ import { clientDigest } from '../../domain/clients/document-clients.js';
 import type { Context } from '../../domain/context.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { readIdTokenHint } from '../../domain/tokens/id-token.js';
-import { scopesOfClaims } from '../../domain/tokens/claims.js';
+import { scopesOfClaims } from '../../domain/claims/claims.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
-import { askForSignIn, refuse, type Asking, type Check, type Interaction } from './asking.js';
+import { askForSignIn, refuseInteraction, type InteractionInput, type InteractionCheck, type Interaction } from './interaction-check.js';
 import { essentialReached, requiredReached, secondStepTaken, wishedReached } from './class-checks.js';
 import type { AuthorizationRequest } from './request.js';
-import { demandOfRequest, requestedClaim, statedContext } from './requested-classes.js';
+import { requirementOfRequest, requestedClaim, statedContext } from './requested-classes.js';
 
 /** The users that the request names, by `id_token_hint` (null when that isn't one of ours) and by a `sub` value in `claims` (OIDC Core 5.5.1); none: anybody. */
-async function wantedUsers(ctx: Context, request: AuthorizationRequest): Promise<(string | null)[]> {
+async function requestedUsersOf(ctx: Context, request: AuthorizationRequest): Promise<(string | null)[]> {
   const hint = request.id_token_hint === null ? null : await readIdTokenHint(ctx, request.id_token_hint);
-  const wanted: (string | null)[] = request.id_token_hint === null ? [] : [hint?.sub ?? null];
+  const users: (string | null)[] = request.id_token_hint === null ? [] : [hint?.sub ?? null];
   const sub = requestedClaim(request, 'sub')?.['value'];
-  if (typeof sub === 'string') wanted.push(sub);
-  return wanted;
+  if (typeof sub === 'string') users.push(sub);
+  return users;
 }
 
 /**
  * Whether what the tokens would state is older than anybody allows. A sign-in of which the provider doesn't say when it was is too old for any age
  * (OIDC Core 3.1.2.1).
  */
-function tooOld({ ctx, request, session, demand, proven }: Asking): boolean {
-  const ages = [request.max_age, demand.max_age].filter((age) => age !== null);
+function tooOld({ ctx, request, session, requirement, proven }: InteractionInput): boolean {
+  const ages = [request.max_age, requirement.max_age].filter((age) => age !== null);
   if (ages.length === 0 || proven) return false;
   const { auth_time, auth_time_known } = statedContext(request, session);
   return !auth_time_known || ctx.clock.now().getTime() - auth_time.getTime() > Math.min(...ages) * 1000;
@@ -40,9 +40,9 @@ export function consentQuestion(request: AuthorizationRequest, user_id: string):
 }
 
 /** What is checked of a valid request once somebody is signed in, in this order; the first that asks for something decides. */
-export const interactionChecks: readonly Check[] = [
-  ['id_token_hint of ours', signInWhen((a) => a.silent && a.wanted.includes(null), 'the id_token_hint is not one of ours'), 'OIDC Core 3.1.2.2'],
-  ['the person who is wanted', signInWhen((a) => a.wanted.some((sub) => sub !== null && sub !== a.session.user_id), 'somebody else is signed in'), 'OIDC Core 3.1.2.2'],
+export const interactionChecks: readonly InteractionCheck[] = [
+  ['id_token_hint of ours', signInWhen((a) => a.silent && a.requestedUsers.includes(null), 'the id_token_hint is not one of ours'), 'OIDC Core 3.1.2.2'],
+  ['the person who is wanted', signInWhen((a) => a.requestedUsers.some((sub) => sub !== null && sub !== a.session.user_id), 'somebody else is signed in'), 'OIDC Core 3.1.2.2'],
   ['max_age', signInWhen(tooOld, 'the sign-in is older than max_age'), 'OIDC Core 3.1.2.1'],
   ['prompt=login', signInWhen((a) => !a.proven && a.request.prompts.includes('login'), 'a new sign-in was asked for'), 'OIDC Core 3.1.2.1'],
   ['prompt=select_account', signInWhen((a) => !a.fresh && a.request.prompts.includes('select_account'), 'a choice of account was asked for'), 'OIDC Core 3.1.2.1'],
@@ -65,14 +65,14 @@ export async function interactionFor(
   { since, wished = false, allowed }: { readonly since: number; readonly wished?: boolean; readonly allowed: boolean },
 ): Promise<Interaction> {
   const silent = request.prompts.includes('none');
-  if (session === null) return silent ? refuse('login_required', 'nobody is signed in') : { kind: 'login', fresh: false };
+  if (session === null) return silent ? refuseInteraction('login_required', 'nobody is signed in') : { kind: 'login', fresh: false };
   const fresh = session.signed_in_at.getTime() >= since;
   const proven = fresh && isProvenSince(session, since);
-  const demand = demandOfRequest(request);
-  const wanted = await wantedUsers(ctx, request);
-  const asking: Asking = { ctx, request, session, demand, silent, fresh, proven, wanted, allowed, wished };
+  const requirement = requirementOfRequest(request);
+  const requestedUsers = await requestedUsersOf(ctx, request);
+  const input: InteractionInput = { ctx, request, session, requirement, silent, fresh, proven, requestedUsers, allowed, wished };
   for (const [, check] of interactionChecks) {
-    const found = check(asking);
+    const found = check(input);
     const interaction = found instanceof Promise ? await found : found;
     if (interaction) return interaction;
   }
@@ -83,8 +83,8 @@ export async function interactionFor(
  * Requires a sign-in while `needed`. `login_required` instead with `prompt=none`, and when the person has signed in after the request came and
  * still doesn't satisfy it (another user, or a provider that answered with an older sign-in): asking again would loop.
  */
-function signInWhen(needed: (asking: Asking) => boolean, description: string): Check[1] {
-  return (asking) => (needed(asking) ? askForSignIn(asking, description) : null);
+function signInWhen(needed: (input: InteractionInput) => boolean, description: string): InteractionCheck[1] {
+  return (input) => (needed(input) ? askForSignIn(input, description) : null);
 }
 
 /** Whether the person has to be asked before the client gets what the request asks for (specification 5.3). */
@@ -94,8 +94,8 @@ export async function isConsentNeeded(ctx: Context, request: AuthorizationReques
   return !request.client.first_party && !(await isConsented(ctx, question));
 }
 
-async function consentGiven({ ctx, request, session, silent, allowed }: Asking): Promise<Interaction | null> {
+async function consentGiven({ ctx, request, session, silent, allowed }: InteractionInput): Promise<Interaction | null> {
   if (allowed || !(await isConsentNeeded(ctx, request, session.user_id))) return null;
   const question = consentQuestion(request, session.user_id);
-  return silent ? refuse('consent_required', 'the person has not allowed this yet') : { kind: 'consent', session, question };
+  return silent ? refuseInteraction('consent_required', 'the person has not allowed this yet') : { kind: 'consent', session, question };
 }

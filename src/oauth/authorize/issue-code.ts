@@ -5,7 +5,7 @@ import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
 import { kindOfToken } from '../../domain/tokens/target.js';
-import { knownClaims } from '../../domain/tokens/claims.js';
+import { knownClaims } from '../../domain/claims/claims.js';
 import { unusableRequestUri } from './pushed-request.js';
 import type { AuthorizationRequest } from './request.js';
 import { statedContext } from './requested-classes.js';

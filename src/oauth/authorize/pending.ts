@@ -2,10 +2,9 @@ import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
 import { openPending, pendingPath, type PendingAuthorization } from '../../http/request/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
-import type { MissingStep } from './asking.js';
+import type { MissingStep } from './interaction-check.js';
 import { message } from '../../lib/languages/messages.js';
 
-/** An authorization request as it was sent. */
 export type SentRequest = {
   readonly parameters: Parameters;
   /** Of a pushed request (RFC 9126): the digest of its reference, and what goes through sign-in and consent in the place of its parameters. */

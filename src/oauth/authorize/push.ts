@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
 import type { Client } from '../../domain/clients/clients.js';
-import { proofRefused, usedBefore, type Proof } from '../../domain/dpop/proof.js';
+import { proofRefused, usedBefore, type DpopProof } from '../../domain/dpop/proof.js';
 import { insertPushedRequest } from '../../db/tables/pushed_requests.js';
 import { OAuthError, PageError } from '../../errors.js';
-import { proofOf } from '../../http/auth/dpop.js';
+import { dpopProofOf } from '../../http/auth/dpop.js';
 import type { Web } from '../../http/web.js';
 import { digest } from '../../lib/digest.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
@@ -35,7 +35,7 @@ async function requestIn(req: Request, client: Client): Promise<Parameters> {
 }
 
 /** The request, bound to the key of the proof that came with it (RFC 9449 10.1). @throws {OAuthError} when it names another */
-function boundRequest({ ctx }: Request, sent: Parameters, proof: Proof | null): Parameters {
+function boundRequest({ ctx }: Request, sent: Parameters, proof: DpopProof | null): Parameters {
   if (proof === null) return sent;
   const named = sent.get('dpop_jkt');
   if (named !== undefined && named !== proof.jkt)
@@ -60,7 +60,7 @@ function inJson(error: unknown): unknown {
 export function pushRequest(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx, client } = req;
-    const proof = await proofOf(web, req);
+    const proof = await dpopProofOf(web, req);
     const parameters = boundRequest(req, await requestIn(req, client), proof);
     try {
       await validate(ctx, await findAddressee(web, req, parameters), parameters, { session: null, pushed: true });

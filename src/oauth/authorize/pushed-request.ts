@@ -2,7 +2,7 @@ import { findPushedRequest } from '../../db/tables/pushed_requests.js';
 import { PageError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
-import type { Asked } from '../metadata-documents/asking-client.js';
+import type { ClientRequest } from '../metadata-documents/identify-client.js';
 import type { SentRequest } from './pending.js';
 import { message } from '../../lib/languages/messages.js';
 
@@ -21,7 +21,7 @@ const shown = ['redirect_uri', 'login_hint', 'prompt', 'max_age', 'acr_values', 
  * @throws {PageError} when it is unknown, was used, has expired or is another client's
  */
 export async function openPushedRequest(
-  { ctx }: Pick<Asked, 'ctx'>,
+  { ctx }: Pick<ClientRequest, 'ctx'>,
   { parameters: sent, ...how }: SentRequest,
 ): Promise<SentRequest | null> {
   const request_uri = sent.get('request_uri');
@@ -31,6 +31,6 @@ export async function openPushedRequest(
   if (!row || row.used_at !== null || row.client_id !== sent.get('client_id') || row.expires_at.getTime() <= how.since)
     throw unusableRequestUri();
   const parameters: Parameters = parametersOf(row.parameters);
-  const beside = Object.fromEntries(shown.flatMap((name) => (row.parameters[name] === undefined ? [] : [[name, row.parameters[name]]])));
-  return { ...how, parameters, pushed: { reference, carried: parametersOf({ ...beside, client_id: row.client_id, request_uri }) } };
+  const extras = Object.fromEntries(shown.flatMap((name) => (row.parameters[name] === undefined ? [] : [[name, row.parameters[name]]])));
+  return { ...how, parameters, pushed: { reference, carried: parametersOf({ ...extras, client_id: row.client_id, request_uri }) } };
 }

@@ -7,8 +7,8 @@ import { isNumericDate } from '../../lib/numeric-date.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
-import type { Asked, Limiting } from '../metadata-documents/asking-client.js';
-import { askingOrPage, findAddressee } from './addressee.js';
+import type { ClientRequest, Limiting } from '../metadata-documents/identify-client.js';
+import { identifyClientOrPage, findAddressee } from './addressee.js';
 import { named } from '../../lib/named.js';
 
 /** Claims of a request object that are about the object itself, not parameters (RFC 9101 4). */
@@ -96,12 +96,12 @@ export async function readRequestObject(
  * redirect URI that stands, registered, in the request itself.
  * @throws {AuthorizationError | PageError}
  */
-export async function unwrapRequestObject(web: Limiting, req: Asked, sent: Parameters): Promise<Parameters> {
+export async function unwrapRequestObject(web: Limiting, req: ClientRequest, sent: Parameters): Promise<Parameters> {
   const jwt = sent.get('request');
   const client_id = sent.get('client_id');
   // Whatever is wrong with the rest of the request is found by the checks that every request goes through.
   if (jwt === undefined || client_id === undefined || sent.repeated.size > 0 || sent.get('request_uri') !== undefined) return sent;
-  const client = await askingOrPage(web, req, client_id);
+  const client = await identifyClientOrPage(web, req, client_id);
   if (!client) return sent;
   const read = await readRequestObject(req.ctx, client, jwt, sent);
   if ('reason' in read) throw new AuthorizationError(await findAddressee(web, req, sent), read.error, read.reason);

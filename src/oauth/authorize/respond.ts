@@ -19,7 +19,7 @@ const signedLifetimeSeconds = 300;
 async function signedAnswer({ ctx }: Request, { client }: Addressee, answer: Answered): Promise<Answered> {
   const exp = Math.floor(ctx.clock.now().getTime() / 1000) + signedLifetimeSeconds;
   const signer = await signerFor(ctx, client.authorization_signed_response_alg ?? algorithmFor(client));
-  return { response: await signJwt(signer, 'JWT', { ...answer, aud: client.id, exp }) };
+  return { response: await signJwt(ctx, signer, 'JWT', { ...answer, aud: client.id, exp }) };
 }
 
 /**

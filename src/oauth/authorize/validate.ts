@@ -7,9 +7,9 @@ import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
 import { parseScope } from '../../lib/scope-set.js';
 import type { RefusalDetail, RefusalRule } from '../../lib/refusal-rules.js';
-import { askedTarget } from './asked-target.js';
+import { requestedTarget } from './requested-target.js';
 import { AuthorizationError } from './authorization-error.js';
-import { afterRights, goesBeyondClient, granted, judgeScopes, withinRights } from './granted-scopes.js';
+import { afterRights, goesBeyondClient, granted, judgeScopes, limitToRights } from './granted-scopes.js';
 import { isFragment, prompts, responseModes, takesFragments, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
 
 const maxParameterLength = 4096;
@@ -59,12 +59,12 @@ export const requestChecks: readonly Check[] = [
     (r) => (r.scopes === null ? ['invalid_scope', 'scope must be words separated by spaces', 'unknown_scope'] : null),
     'RFC 6749 3.3',
   ],
-  ['scope of the client', withinClient, 'RFC 6749 3.3'],
+  ['scope of the client', findScopeProblem, 'RFC 6749 3.3'],
 ];
 
 /**
  * Checks the rest of the request.
- * @param session of whoever asks; its person's rights bound the scopes, see {@link withinRights}
+ * @param session of whoever asks; its person's rights bound the scopes, see {@link limitToRights}
  * @throws {AuthorizationError} for the first check of {@link requestChecks} that fails
  */
 export async function validate(
@@ -109,8 +109,8 @@ export async function validate(
     claims: r.claims ?? { userinfo: null, id_token: null },
     ...addressee,
   };
-  const within = await withinRights(ctx, request, session);
-  return within === request ? request : { ...within, rulings: afterRights(rulings, within.scopes) };
+  const limited = await limitToRights(ctx, request, session);
+  return limited === request ? request : { ...limited, rulings: afterRights(rulings, limited.scopes) };
 }
 
 const refusal = (addressee: Addressee, [error, description, rule, detail]: Problem) =>
@@ -185,22 +185,22 @@ function pkce({ client, get }: Reading): Problem | null {
 async function findTarget(r: Reading): Promise<Problem | null> {
   const identifier = r.get('resource');
   if (identifier === undefined) return null;
-  const found = await askedTarget(r.ctx, r.client, identifier);
+  const found = await requestedTarget(r.ctx, r.client, identifier);
   if ('rule' in found) return ['invalid_target', found.description, found.rule];
   r.target = found;
   return null;
 }
 
-function withinClient({ client, scopes: asked, target }: Reading): Problem | null {
-  const scopes = judgeScopes(client, asked ?? [], target);
+function findScopeProblem({ client, scopes: requested, target }: Reading): Problem | null {
+  const scopes = judgeScopes(client, requested ?? [], target);
   if (!goesBeyondClient(scopes)) return null;
   return ['invalid_scope', 'the scope goes beyond what the client may ask for', 'not_in_client_scopes', { scopes }];
 }
 
 function parsePrompts(text: string | undefined): Prompt[] | null {
-  const asked = [...new Set((text ?? '').split(' ').filter((word) => word !== ''))] as Prompt[];
-  if (!asked.every((word) => prompts.includes(word))) return null;
-  return asked.includes('none') && asked.length > 1 ? null : asked;
+  const requested = [...new Set((text ?? '').split(' ').filter((word) => word !== ''))] as Prompt[];
+  if (!requested.every((word) => prompts.includes(word))) return null;
+  return requested.includes('none') && requested.length > 1 ? null : requested;
 }
 
 const parseMaxAge = (text: string | undefined): number | null | undefined =>

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { sessionOf } from '../../http/auth/browser-session.js';
 import { apiResourceOf, enabledClient } from '../../domain/clients/clients.js';
 import { approveDevice, denyDevice, type DeviceQuestion } from '../../domain/device-codes/answer.js';
 import { PageError } from '../../errors.js';
@@ -7,7 +8,6 @@ import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { shownNameOf } from '../../http/pages/shown-client.js';
-import { sessionOf } from './page.js';
 import { devicePath } from '../../http/request/return-to.js';
 import { openQuestion } from './question.js';
 import { isSignInMet } from './sign-in-met.js';

@@ -20,7 +20,7 @@ export interface DeviceApprovalPage extends FormPage {
     /** Whether that is the network of this browser. */
     same_network: boolean;
     /** ISO 8601 */
-    asked_at: string;
+    requested_at: string;
   };
   action: string;
   hidden: Record<string, string>;

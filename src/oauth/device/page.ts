@@ -1,7 +1,8 @@
 import type { NextFunction, Request, Response } from 'express';
+import { sessionOf } from '../../http/auth/browser-session.js';
 import { apiResourceOf, enabledClient, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import { waitingDeviceCode } from '../../domain/device-codes/device-codes.js';
-import { countGuess, returnGuess, type Guesser } from '../../domain/device-codes/guesses.js';
+import { countGuess, returnDeviceGuess, type Guesser } from '../../domain/device-codes/guesses.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import type { WaitingDeviceCode } from '../../db/tables/device_codes.js';
 import { RateLimitedError } from '../../errors.js';
@@ -14,7 +15,7 @@ import type { Web } from '../../http/web.js';
 import { readUserCode, showUserCode } from '../../lib/user-code.js';
 import { scopeTexts } from '../authorize/consent-page.js';
 import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
-import { withinRights } from '../authorize/granted-scopes.js';
+import { limitToRights } from '../authorize/granted-scopes.js';
 import './page-models.js';
 import { devicePath } from '../../http/request/return-to.js';
 import { deviceAnswerPath } from './paths.js';
@@ -32,12 +33,6 @@ export function signedInForDevice(req: Request, res: Response, next: NextFunctio
   const return_to = user_code === null ? devicePath : `${devicePath}?user_code=${showUserCode(user_code)}`;
   res.setHeader('Cache-Control', 'no-store');
   res.redirect(303, `/login?${new URLSearchParams({ return_to })}`);
-}
-
-/** The session of a request that `signedInForDevice` let pass. */
-export function sessionOf({ session }: Request): BrowserSession {
-  if (!session) throw new Error('signedInForDevice must come before');
-  return session;
 }
 
 /** Who is asked, as pages show it. */
@@ -81,15 +76,20 @@ async function renderApproval(
   web: Web,
   req: Request,
   res: Response,
-  asked: { readonly code: WaitingDeviceCode; readonly user_code: string; readonly client: Client; readonly resource: ApiResource | null },
+  approval: {
+    readonly code: WaitingDeviceCode;
+    readonly user_code: string;
+    readonly client: Client;
+    readonly resource: ApiResource | null;
+  },
 ): Promise<void> {
   const { ctx } = req;
-  const { code, client, resource } = asked;
+  const { code, client, resource } = approval;
   const session = sessionOf(req);
   const request = { client, resource, scopes: code.scope === '' ? [] : code.scope.split(' ') };
-  const { scopes } = await withinRights(ctx, request, session);
+  const { scopes } = await limitToRights(ctx, request, session);
   const since = code.created_at.getTime();
-  if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(asked.user_code)))) return;
+  if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(approval.user_code)))) return;
   req.branded_for = client;
   const words = wordsOf(req);
   const shown = shownClient(words, client);
@@ -101,11 +101,11 @@ async function renderApproval(
     unverified: unverifiedNotice(words, client, null),
     user: personOf(session),
     scopes: await scopeTexts(ctx, words, { resource }, { scopes }),
-    user_code: showUserCode(asked.user_code),
+    user_code: showUserCode(approval.user_code),
     device: {
       ip_address,
       same_network: addressKey(ip_address ?? undefined) === addressKey(req.ip),
-      asked_at: created_at.toISOString(),
+      requested_at: created_at.toISOString(),
     },
     action: deviceAnswerPath,
     hidden: { question: sealQuestion(ctx, session, { digest: code.digest, client_id: client.id, resource: code.resource, scopes, since }) },
@@ -128,7 +128,7 @@ export function enterUserCode(web: Web) {
     const resource = code === null || code.resource === null ? null : await apiResourceOf(ctx, code.resource);
     if (user_code === null || !code || !client || (code.resource !== null && !resource))
       return renderEntry(web, req, res, typed, message('refusal.device_code_wrong'));
-    await returnGuess(ctx, guesser);
+    await returnDeviceGuess(ctx, guesser);
     await renderApproval(web, req, res, { code, user_code, client, resource });
   };
 }

@@ -7,7 +7,7 @@ import { devicePath } from '../../http/request/return-to.js';
 import { message } from '../../lib/languages/messages.js';
 
 /** What a device asks a person for, and since when, in milliseconds. */
-export type Asked = {
+export type DeviceAuthorization = {
   readonly client: Client;
   readonly resource: ApiResource | null;
   readonly scopes: readonly string[];
@@ -15,7 +15,7 @@ export type Asked = {
 };
 
 /** The same as an authorization request that wishes for nothing and goes back nowhere. */
-const asRequest = ({ client, resource, scopes }: Asked): AuthorizationRequest => ({
+const asRequest = ({ client, resource, scopes }: DeviceAuthorization): AuthorizationRequest => ({
   client,
   resource,
   scopes,
@@ -40,9 +40,14 @@ const asRequest = ({ client, resource, scopes }: Asked): AuthorizationRequest =>
  * @param user_code as it is shown; null: it has to be typed anew
  * @throws {PageError} 403 when a whole sign-in is needed, or there is no way to what is demanded
  */
-export async function isSignInMet(req: Request, res: Response, asked: Asked, user_code: string | null): Promise<boolean> {
+export async function isSignInMet(
+  req: Request,
+  res: Response,
+  authorization: DeviceAuthorization,
+  user_code: string | null,
+): Promise<boolean> {
   const { ctx, session } = req;
-  const interaction = await interactionFor(ctx, asRequest(asked), session, { since: asked.since, allowed: true });
+  const interaction = await interactionFor(ctx, asRequest(authorization), session, { since: authorization.since, allowed: true });
   const return_to = user_code === null ? devicePath : `${devicePath}?user_code=${user_code}`;
   switch (interaction.kind) {
     case 'step':

@@ -5,19 +5,19 @@ import { deviceCodeLifetime, pollInterval, startDeviceCode } from '../../domain/
 import type { Target } from '../../domain/tokens/target.js';
 import { OAuthError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
-import { traceNarrowed } from '../../http/request/trace.js';
+import { traceNarrowed } from '../../http/auth/trace.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 import { showUserCode } from '../../lib/user-code.js';
-import { askedTarget } from '../authorize/asked-target.js';
+import { requestedTarget } from '../authorize/requested-target.js';
 import { goesBeyondClient, granted, judgeScopes } from '../authorize/granted-scopes.js';
 import { devicePath } from '../../http/request/return-to.js';
 
 /** The resource that the device wants tokens for (RFC 8707 2); null without one. @throws {OAuthError} `invalid_target` */
 async function targetOf(ctx: Context, client: Client, identifier: string | undefined): Promise<Target | null> {
   if (identifier === undefined) return null;
-  const found = await askedTarget(ctx, client, identifier);
+  const found = await requestedTarget(ctx, client, identifier);
   if ('rule' in found) throw OAuthError.invalid_target(found.description).by(found.rule);
   return found;
 }
@@ -41,12 +41,12 @@ export type DeviceRulings = { readonly target: Target | null; readonly rulings: 
 export async function judgeDeviceRequest(
   ctx: Context,
   client: Client,
-  asked: { readonly resource: string | undefined; readonly scope: string | undefined },
+  requested: { readonly resource: string | undefined; readonly scope: string | undefined },
 ): Promise<DeviceRulings> {
   if (!client.grant_types.includes(deviceCodeGrantType))
     throw OAuthError.unauthorized_client('the client may not use the device flow').by('grant_type_not_allowed');
-  const target = await targetOf(ctx, client, asked.resource);
-  return { target, rulings: rulingsOf(client, asked.scope, target) };
+  const target = await targetOf(ctx, client, requested.resource);
+  return { target, rulings: rulingsOf(client, requested.scope, target) };
 }
 
 /**
@@ -60,14 +60,14 @@ export async function startDevice(req: Request, res: Response): Promise<void> {
   const { target, rulings } = await judgeDeviceRequest(ctx, client, { resource: form.get('resource'), scope: form.get('scope') });
   traceNarrowed(req, form, rulings, client.id);
   const scope = formatScope(granted(rulings));
-  const asked = {
+  const request = {
     client_id: client.id,
     scope,
     resource: target?.resource.identifier ?? null,
     origin: originOf(req),
     request_id: req.request_id,
   };
-  const { device_code, user_code: code } = await startDeviceCode(ctx, asked);
+  const { device_code, user_code: code } = await startDeviceCode(ctx, request);
   const user_code = showUserCode(code);
   const verification_uri = ctx.environment.issuer + devicePath;
   res.setHeader('Cache-Control', 'no-store');

@@ -1,7 +1,7 @@
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
-import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
+import { proofRefused, requireBound, usedBefore, type DpopProof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
@@ -10,12 +10,12 @@ import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
-import { challengeOf, isCodeVerifier } from '../../lib/pkce.js';
+import { codeChallengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { notLetIn, registeredName, scopeInForce, targetInForce, droppedScopes } from '../../domain/tokens/target.js';
+import { notLetIn, registeredName, effectiveScope, effectiveTarget, droppedScopes } from '../../domain/tokens/target.js';
 
 /** Error code, description and rule for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
 const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string, rule: RefusalRule]> = {
@@ -31,7 +31,7 @@ const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_t
 };
 
 /** The refusal of a code that was presented for the first time and yields no tokens. */
-export function codeRefusal(problem: CodeProblem, redirect_uri?: string): OAuthError {
+export function authorizationCodeRefusal(problem: CodeProblem, redirect_uri?: string): OAuthError {
   const [error, description, rule] = problems[problem];
   return OAuthError[error](description).by(rule, problem === 'redirect_uri' ? { redirect_uri } : {});
 }
@@ -44,7 +44,7 @@ export function refreshTokenEnds(ctx: Context, client: Client, now: Date): { ref
 }
 
 /** What binds tokens to the key of a proof: access tokens, and refresh tokens of public clients, which nothing else binds to them (RFC 9449 5). */
-export const boundTo = (client: Client, proof: Proof | null) => ({
+export const boundTo = (client: Client, proof: DpopProof | null) => ({
   proof: proof && proof.use,
   jkt: proof && proof.jkt,
   refresh_jkt: proof && client.token_endpoint_auth_method === 'none' ? proof.jkt : null,
@@ -52,7 +52,7 @@ export const boundTo = (client: Client, proof: Proof | null) => ({
 
 /** The challenge to compare with the code's (RFC 7636 4.6); null without a verifier. A malformed verifier gives `-`, which no challenge equals. */
 const presentedChallenge = (verifier: string | undefined): string | null =>
-  verifier === undefined ? null : isCodeVerifier(verifier) ? challengeOf(verifier) : '-';
+  verifier === undefined ? null : isCodeVerifier(verifier) ? codeChallengeOf(verifier) : '-';
 
 /** Refuses a code that is unknown or was used before; in the latter case all that it gave is revoked (RFC 6749 4.1.2, 10.5). @throws {OAuthError} */
 async function refuseSpentCode(ctx: Context, client: Client, code: string, origin: Origin): Promise<never> {
@@ -90,15 +90,15 @@ export const authorization_code = grant({
     });
     if (redeemed === 'used proof') throw proofRefused(ctx, usedBefore);
     if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());
-    if (redeemed.problem !== null) throw codeRefusal(redeemed.problem, redirect_uri);
-    const target = redeemed.resource === null ? null : await targetInForce(ctx, client, redeemed.resource, redeemed.grant_id);
+    if (redeemed.problem !== null) throw authorizationCodeRefusal(redeemed.problem, redirect_uri);
+    const target = redeemed.resource === null ? null : await effectiveTarget(ctx, client, redeemed.resource, redeemed.grant_id);
     if (redeemed.resource !== null && !target) {
       await endGrant(ctx, redeemed.grant_id);
       throw notLetIn();
     }
     if (target && !proof && target.resource.dpop_bound_access_tokens) await endGrant(ctx, redeemed.grant_id);
     requireBound(ctx, target && target.resource, proof);
-    const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
+    const scope = target ? effectiveScope(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
     const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
     const { access_token, id_token } = await signForPerson(ctx, redeemed, {
       client,

@@ -4,21 +4,21 @@ import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken, type AccessTokenContent, type TokenSeed } from '../../domain/tokens/access-token.js';
-import { accessTokenMappedClaims } from '../../domain/tokens/claim-mappings.js';
-import { proofRefused, requireBound, spendProof, usedBefore, type Proof } from '../../domain/dpop/proof.js';
+import { accessTokenMappedClaims } from '../../domain/claims/claim-mappings.js';
+import { proofRefused, requireBound, spendProof, usedBefore, type DpopProof } from '../../domain/dpop/proof.js';
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { PreviewRule } from '../../lib/refusal-rules.js';
-import { quoted } from '../../domain/tokens/unusable-token.js';
+import { quotedValue } from '../../domain/tokens/unusable-token.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import { grant, optional, required, type GrantedTokens } from './grant.js';
 
-/** So many identifiers are named. */
+/** The most identifiers that an error names. */
 const most = 10;
 
 /** The API resources that the client could name, without what an error_description may not hold (RFC 6749 5.2). */
-export async function grantedIdentifiers(ctx: Context, client: Client): Promise<string> {
+async function grantedIdentifiers(ctx: Context, client: Client): Promise<string> {
   const identifiers = await listGrantedIdentifiers(ctx.scope, client.id, most);
   if (identifiers.length === 0) return 'this client has no grant for an API resource yet';
   return `this client has grants for ${identifiers.join(', ').replaceAll(/["\\]/g, '?')}`;
@@ -32,31 +32,30 @@ export async function defaultResource(ctx: Context, client: Client): Promise<str
   throw OAuthError.invalid_request(`resource is required: ${granted}; ${setting}`).by('unknown_resource');
 }
 
-/** What is asked for. */
-type Wanted = { readonly resource: string; readonly scope: string | undefined };
+type RequestedAccess = { readonly resource: string; readonly scope: string | undefined };
 
 /** The resource of a client's own token, and which of its scopes it has. */
 export type OwnTarget = { readonly resource: ApiResource; readonly granted: readonly string[] };
 
 /** What the client gets of the resource within its grant. @throws {OAuthError} `invalid_target`, `invalid_scope` */
-export async function ownTarget(ctx: Context, client: Client, params: Wanted): Promise<OwnTarget> {
+export async function ownTarget(ctx: Context, client: Client, params: RequestedAccess): Promise<OwnTarget> {
   const resource = await namedResource(ctx, params.resource);
   const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
   if (!resource || !clientGrant)
     throw OAuthError.invalid_target(
-      `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
+      `the resource ${quotedValue(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
     ).by(resource ? 'no_client_grant' : 'unknown_resource', { client_id: client.id });
   if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken).by('tokens_not_taken', { client_id: client.id });
   const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
-  const asked = parseScope(params.scope ?? '');
-  const rulings = (asked ?? []).map((name) => ({ name, rule: ruleFor(name, held, resource) }));
-  const beyond = asked === null ? 'unknown_scope' : rulings.find(({ rule }) => rule !== 'granted')?.rule;
-  if (asked === null || beyond !== undefined)
+  const requested = parseScope(params.scope ?? '');
+  const rulings = (requested ?? []).map((name) => ({ name, rule: ruleFor(name, held, resource) }));
+  const beyond = requested === null ? 'unknown_scope' : rulings.find(({ rule }) => rule !== 'granted')?.rule;
+  if (requested === null || beyond !== undefined)
     throw OAuthError.invalid_scope('the scope goes beyond what the client was granted').by(beyond ?? 'unknown_scope', {
       client_id: client.id,
       scopes: rulings,
     });
-  return { resource, granted: asked.length > 0 ? asked : held };
+  return { resource, granted: requested.length > 0 ? requested : held };
 }
 
 const ruleFor = (scope: string, held: readonly string[], { permissions }: ApiResource): PreviewRule =>
@@ -91,8 +90,8 @@ export function ownTokenContent(client: Client, { resource, granted }: OwnTarget
 export async function issueForClient(
   ctx: Context,
   client: Client,
-  params: Wanted,
-  proof: Proof | null,
+  params: RequestedAccess,
+  proof: DpopProof | null,
   grant_type: string,
 ): Promise<GrantedTokens> {
   const target = await ownTarget(ctx, client, params);

@@ -6,7 +6,7 @@ import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { droppedScopes, kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { droppedScopes, kindOfToken, notLetIn, registeredName, effectiveScope, effectiveTarget } from '../../domain/tokens/target.js';
 import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
 import { redeemDeviceCode, type DeviceCodeProblem } from '../../db/tables/device_redemptions.js';
 import { OAuthError } from '../../errors.js';
@@ -47,7 +47,7 @@ function requireApproved(code: PolledDeviceCode | null, client: Client, now: Dat
 async function kindOf(ctx: Context, client: Client, code: PolledDeviceCode, resource: string | undefined) {
   if (resource !== undefined && (await registeredName(ctx, resource)) !== code.resource)
     throw OAuthError.invalid_target('the resource was not part of the device authorization request').by('beyond_authorization');
-  const target = code.resource === null ? null : await targetInForce(ctx, client, code.resource);
+  const target = code.resource === null ? null : await effectiveTarget(ctx, client, code.resource);
   if (code.resource !== null && !target) throw notLetIn();
   return { target, ...kindOfToken(ctx, client, target && target.resource) };
 }
@@ -88,7 +88,7 @@ export const device_code = grant({
     });
     if (redeemed === null) throw OAuthError.invalid_grant('the device code was used before');
     if (redeemed.problem !== null) throw problemRefusal(redeemed.problem);
-    const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
+    const scope = target ? effectiveScope(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
     const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
     const granted = { ...redeemed, claims: null, id_token_claims: null };
     const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };

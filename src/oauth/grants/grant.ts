@@ -1,6 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
-import type { Proof } from '../../domain/dpop/proof.js';
+import type { DpopProof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 
@@ -53,7 +53,7 @@ export type Grant<P extends Params = Params> = {
    * bound to (RFC 9449 5); null: a bearer token.
    * @throws {OAuthError}
    */
-  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin, proof: Proof | null): Promise<GrantedTokens>;
+  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin, proof: DpopProof | null): Promise<GrantedTokens>;
 };
 
 /** Declares a grant type; inside, the values of its parameters are typed. */

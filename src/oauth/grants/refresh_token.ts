@@ -1,12 +1,12 @@
 import type { Client } from '../../domain/clients/clients.js';
 import { isFapi2 } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
-import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
+import { proofRefused, requireBound, usedBefore, type DpopProof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
-import { factorsWanted } from '../../domain/sign-ins/session-step.js';
+import { factorsRequired } from '../../domain/sign-ins/session-step.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findRefreshToken, useRefreshToken, type RefreshTokenProblem, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
@@ -14,13 +14,13 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
-import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
+import { formatScope, isSubset, parseScope } from '../../lib/scope-set.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
-import { requireDemandMet } from './grant-demand.js';
+import { requireSignInMet } from './refresh-requirement.js';
 import { grant, optional, required } from './grant.js';
 import { isOfRecord } from '../../domain/tokens/of-record.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce, droppedScopes } from '../../domain/tokens/target.js';
+import { kindOfToken, notLetIn, registeredName, effectiveScope, effectiveTarget, droppedScopes } from '../../domain/tokens/target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -32,7 +32,7 @@ const rotationShare = 0.7;
  * although nothing but digests is stored. First what follows now, then what would have followed under each earlier SECRET_KEY.
  */
 const successorsOf = (ctx: Context, token: string): readonly string[] =>
-  ctx.sealer.digests('refresh successor', token).map((one) => `rt_${one.toString('base64url')}`);
+  ctx.crypto.sealer.digests('refresh successor', token).map((one) => `rt_${one.toString('base64url')}`);
 
 const problems: Record<RefreshTokenProblem, readonly [description: string, rule: RefusalRule]> = {
   revoked: ['the refresh token was revoked', 'refresh_token_not_usable'],
@@ -54,12 +54,12 @@ function problemRefusal(problem: RefreshTokenProblem): OAuthError {
 async function requireUsable(
   ctx: Context,
   client: Client,
-  { presented, proof, origin }: { readonly presented: string; readonly proof: Proof | null; origin(): Origin },
+  { presented, proof, origin }: { readonly presented: string; readonly proof: DpopProof | null; origin(): Origin },
 ): Promise<RefreshTokenState> {
   const bounds = sessionBounds(ctx);
   const token = await findRefreshToken(ctx.scope, digest(presented), bounds, {
     with_user: saysOfUser(client),
-    factors: factorsWanted(ctx),
+    factors: factorsRequired(ctx),
   });
   if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked').by('refresh_token_not_usable');
   if (token.client_id !== client.id)
@@ -100,11 +100,11 @@ function succession(ctx: Context, client: Client, token: RefreshTokenState, pres
 }
 
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
-function scopeOf(token: RefreshTokenState, wanted: string | undefined): string {
-  const asked = parseScope(wanted ?? '');
-  if (asked === null || !isWithin(asked, token.scope.split(' ')))
+function scopeOf(token: RefreshTokenState, scope: string | undefined): string {
+  const requested = parseScope(scope ?? '');
+  if (requested === null || !isSubset(requested, token.scope.split(' ')))
     throw OAuthError.invalid_scope('the scope goes beyond what was granted').by('beyond_authorization');
-  return asked.length === 0 ? token.scope : formatScope(asked);
+  return requested.length === 0 ? token.scope : formatScope(requested);
 }
 
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
@@ -118,12 +118,12 @@ export const refresh_token = grant({
     const token = await requireUsable(ctx, client, { presented, proof, origin });
     if (params.resource !== undefined && (await registeredName(ctx, params.resource)) !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request').by('beyond_authorization');
-    const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource, token.grant_id);
+    const target = token.resource === null ? null : await effectiveTarget(ctx, client, token.resource, token.grant_id);
     if (token.resource !== null && !target) throw notLetIn();
     requireBound(ctx, target && target.resource, proof);
-    await requireDemandMet(ctx, client, token, target);
+    await requireSignInMet(ctx, client, token, target);
     const granted = scopeOf(token, params.scope);
-    const scope = target ? scopeInForce(target, granted, token.permissions) : granted;
+    const scope = target ? effectiveScope(target, granted, token.permissions) : granted;
     const dropped = target ? droppedScopes(target, { granted, scope, held: token.permissions }) : undefined;
 
     const seed = seedAccessToken(ctx);

@@ -4,20 +4,20 @@ import { issueExchangedToken, type Issued } from '../../db/tables/exchanged_toke
 import { logSecurityEvent, securityEventRow, type SecurityEventDetails } from '../../domain/audit/security-trail.js';
 import { exchangeableScopes, namedResource, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
-import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
+import { proofRefused, requireBound, usedBefore, type DpopProof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/tokens/access-token.js';
-import { accessTokenMappedClaims, drawsOnUser } from '../../domain/tokens/claim-mappings.js';
+import { accessTokenMappedClaims, drawsOnUser } from '../../domain/claims/claim-mappings.js';
 import type { InactiveToken } from '../../domain/tokens/active-token.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
-import { quoted } from '../../domain/tokens/unusable-token.js';
-import { isClass, satisfies } from '../../domain/sessions/classes.js';
+import { quotedValue } from '../../domain/tokens/unusable-token.js';
+import { isClass, satisfies } from '../../domain/proofs/classes.js';
 import { OAuthError } from '../../errors.js';
 import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { uuidv7 } from '../../lib/random.js';
-import { isWithin, parseScope } from '../../lib/scope-set.js';
+import { isSubset, parseScope } from '../../lib/scope-set.js';
 import { actClaim, type Act } from './act-claim.js';
 import { earlierScopes, scopesBefore } from './earlier-scopes.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
@@ -68,7 +68,7 @@ async function policyOf(ctx: Context, client: Client, identifier: string): Promi
   const policy = resource && (await exchangeableScopes(ctx, client, resource));
   if (!resource || !policy)
     throw OAuthError.invalid_target(
-      `the resource ${quoted(identifier)} is unknown, or the client has no grant for it in the name of people`,
+      `the resource ${quotedValue(identifier)} is unknown, or the client has no grant for it in the name of people`,
     );
   if (policy.grant.token_exchange === 'none')
     throw OAuthError.unauthorized_client('the grant of the client for this resource does not allow token exchange');
@@ -79,7 +79,7 @@ async function policyOf(ctx: Context, client: Client, identifier: string): Promi
 function requireGood(
   name: 'subject_token' | 'actor_token',
   found: ExchangeableToken | InactiveToken,
-  proof: Proof | null,
+  proof: DpopProof | null,
 ): ExchangeableToken {
   if ('inactive' in found) throw OAuthError.invalid_request(`${name}: ${found.inactive}`);
   // RFC 9449 7.2: what is bound to a key is nobody's without it, here as at an API.
@@ -91,7 +91,7 @@ function requireGood(
 type Brought = { readonly subject: ExchangeableToken; readonly actor: ExchangeableToken | null };
 
 /** The tokens that the client brings, by one statement. @throws {OAuthError} `invalid_request` */
-async function tokensOf(ctx: Context, client: Client, sent: Sent, audiences: readonly string[], proof: Proof | null): Promise<Brought> {
+async function tokensOf(ctx: Context, client: Client, sent: Sent, audiences: readonly string[], proof: DpopProof | null): Promise<Brought> {
   const brought = await findExchangeableTokens(ctx, client, { subject: sent.subject_token, actor: sent.actor_token }, audiences);
   const subject = requireGood('subject_token', brought.subject, proof);
   return { subject, actor: brought.actor && requireGood('actor_token', brought.actor, proof) };
@@ -101,24 +101,22 @@ async function tokensOf(ctx: Context, client: Client, sent: Sent, audiences: rea
  * The scope to be had at most: within the grant, and at an audience that the subject's token is or was for within what it had there, so that no way back widens it.
  * @throws {OAuthError} `invalid_scope`
  */
-function scopesOf({ scopes, resource }: Policy, chain: ReadonlyMap<string, string>, wanted: string | undefined): readonly string[] {
+function scopesOf({ scopes, resource }: Policy, chain: ReadonlyMap<string, string>, scope: string | undefined): readonly string[] {
   const before = chain.get(resource.identifier)?.split(' ');
   const most = scopes.filter((scope) => before === undefined || before.includes(scope));
-  const asked = parseScope(wanted ?? '');
-  if (asked === null || !isWithin(asked, most))
+  const requested = parseScope(scope ?? '');
+  if (requested === null || !isSubset(requested, most))
     throw OAuthError.invalid_scope(
       'the scope goes beyond the grant of the client, or beyond what the subject_token has, or goes back to, at the same resource',
     );
-  return asked.length > 0 ? asked : most;
+  return requested.length > 0 ? requested : most;
 }
 
-/** The parameters of the grant. */
 const params = {
   subject_token: required(16_384), subject_token_type: required(255), resource: required(4096), scope: optional(16_384),
   actor_token: optional(16_384), actor_token_type: optional(255), requested_token_type: optional(255),
 }; // prettier-ignore
 
-/** What is to be issued. */
 type Exchange = {
   readonly client: Client;
   readonly policy: Policy;
@@ -132,11 +130,11 @@ type Exchange = {
   readonly lifetime: number;
   readonly seed: TokenSeed;
   /** Of the key that the token is to be bound to. */
-  readonly proof: Proof | null;
+  readonly proof: DpopProof | null;
 };
 
 /** Judges the request. @throws {OAuthError} */
-async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>, proof: Proof | null): Promise<Exchange> {
+async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>, proof: DpopProof | null): Promise<Exchange> {
   requireAccessTokens(sent);
   const policy = await policyOf(ctx, client, sent.resource);
   requireBound(ctx, policy.resource, proof);

@@ -10,15 +10,14 @@ import { isForeignPost, queryOf } from '../../http/request/form.js';
 import { basePage, formActionSource } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { withParameters } from '../../lib/redirect-uri.js';
-import { endpoints } from '../endpoints.js';
+import { oauthEndpoints } from '../endpoints.js';
 import { readLogoutRequest, type LogoutRequest, type Stay } from './request.js';
 import { pageClient } from '../../http/pages/shown-client.js';
 import { wordsOf } from '../../http/pages/words.js';
 import { message } from '../../lib/languages/messages.js';
 
-/** Where the confirmation page posts to. */
 export const logoutConfirmPath = '/oauth/logout/confirm';
-const place = 'logout-request';
+const aad = 'logout-request';
 
 /** Where a logout leads; sealed into the confirmation page. */
 type Destination = {
@@ -36,7 +35,12 @@ const destinationOf = ({ client, redirect_uri, stays, state }: LogoutRequest): D
 });
 
 /** The end of every logout: back to the application with `state`, or a page that says so (RP-Initiated Logout 1.0 3). */
-async function leave(web: Web, req: Request, res: Response, { client_id, redirect_uri, stays, state }: Destination): Promise<void> {
+async function answerLoggedOut(
+  web: Web,
+  req: Request,
+  res: Response,
+  { client_id, redirect_uri, stays, state }: Destination,
+): Promise<void> {
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Referrer-Policy', 'no-referrer');
   if (redirect_uri !== null) {
@@ -62,7 +66,8 @@ async function signOut(req: Request, res: Response): Promise<void> {
 }
 
 function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, session: BrowserSession): void {
-  const { environment, sealer } = req.ctx;
+  const { environment } = req.ctx;
+  const { sealer } = req.ctx.crypto;
   const { client, redirect_uri } = request;
   const name = [session.user_first_name, session.user_last_name].filter(Boolean).join(' ');
   req.branded_for = client;
@@ -71,7 +76,7 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
     request_id: req.request_id,
     csrf_token: csrfToken(req, res),
   });
-  const sealed = sealer.sealText(JSON.stringify(destinationOf(request)), `${place} ${environment.id}`);
+  const sealed = sealer.sealText(JSON.stringify(destinationOf(request)), `${aad} ${environment.id}`);
   web.renderPage(
     res,
     'oauth/logout-confirm',
@@ -97,7 +102,7 @@ export function endSession(web: Web) {
     const { session } = req;
     if (isForeignPost(req)) {
       // Another site's form comes without our cookie; the GET that follows comes with it.
-      const again = withParameters(endpoints.end_session_endpoint, parameters.all);
+      const again = withParameters(oauthEndpoints.end_session_endpoint, parameters.all);
       if (again.length <= 8_192) return res.redirect(303, again);
     }
     if (session !== null && request.hint?.sub !== session.user_id) return confirm(web, req, res, request, session);
@@ -105,7 +110,7 @@ export function endSession(web: Web) {
     // Without an ID token nothing shows that the application's request is the person's own: no redirect (RP-Initiated Logout 1.0 2).
     const destination = destinationOf(request);
     const unproven = request.hint === null && request.redirect_uri !== null;
-    await leave(web, req, res, unproven ? { ...destination, redirect_uri: null, stays: 'unproven' } : destination);
+    await answerLoggedOut(web, req, res, unproven ? { ...destination, redirect_uri: null, stays: 'unproven' } : destination);
   };
 }
 
@@ -121,9 +126,9 @@ export function confirmLogout(web: Web) {
     const { form, ctx } = req;
     const decision = form.get('decision');
     if (decision === 'stay') return res.redirect(303, '/account');
-    const text = ctx.sealer.openText(form.get('request') ?? '', `${place} ${ctx.environment.id}`);
+    const text = ctx.crypto.sealer.openText(form.get('request') ?? '', `${aad} ${ctx.environment.id}`);
     if (decision !== 'logout' || text === null) throw new PageError(400, 'invalid_request', message('refusal.form_changed'));
     await signOut(req, res);
-    await leave(web, req, res, JSON.parse(text) as Destination);
+    await answerLoggedOut(web, req, res, JSON.parse(text) as Destination);
   };
 }

@@ -1,13 +1,14 @@
 import { isListed } from '../../domain/clients/admission.js';
 import { readingOf } from '../../domain/clients/document-clients.js';
-import type { MetadataDocument } from '../../domain/clients/metadata-documents.js';
-import { openGrants } from '../../domain/clients/registration-tokens.js';
+import type { MetadataDocument } from '../../platform/fetch/metadata-documents.js';
+import { openGrants } from '../../domain/clients/initial-access-tokens.js';
 import type { Context } from '../../domain/context.js';
-import type { Environment } from '../../domain/environments/environment.js';
+import type { Environment } from '../../domain/environment.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { strangersName } from '../../lib/plain-words.js';
 import { policyOf, readClient } from '../register/metadata.js';
+import { ofEach } from '../../lib/memo.js';
 
 /** What a document says of its client, as columns; or why it describes none, which is public. */
 export type DocumentColumns = { readonly columns: ReturnType<typeof readClient> } | { readonly reason: string };
@@ -17,13 +18,14 @@ const maxNameLength = 255;
 /** The members that belong to every service, as this one takes them: what isn't offered here is left out, for the document is not written for it alone. */
 function adapted(members: MetadataDocument['members']): Record<string, unknown> {
   const { client_name, grant_types, response_types, token_endpoint_auth_method = 'none' } = members;
-  const within = (list: unknown, offered: readonly string[]) => (Array.isArray(list) ? list.filter((one) => offered.includes(one)) : list);
+  const offeredOf = (list: unknown, offered: readonly string[]) =>
+    Array.isArray(list) ? list.filter((one) => offered.includes(one)) : list;
   const name = typeof client_name === 'string' ? strangersName(client_name, maxNameLength) : client_name;
   return {
     ...members,
     client_name: name === '' ? undefined : name,
-    grant_types: within(grant_types, openGrants),
-    response_types: within(response_types, ['code']),
+    grant_types: offeredOf(grant_types, openGrants),
+    response_types: offeredOf(response_types, ['code']),
     token_endpoint_auth_method,
   };
 }
@@ -47,17 +49,16 @@ function read(ctx: Context, { members }: MetadataDocument): DocumentColumns {
   }
 }
 
-/** By what a document says and by the environment, whose settings decide what it may say. */
-const known = new WeakMap<object, WeakMap<Environment, DocumentColumns>>();
+/** By the environment, whose settings decide what a document may say, and by what it says. */
+const columnsIn = ofEach((_environment: Environment) =>
+  ofEach((_members: MetadataDocument['members'], { ctx, document }: { readonly ctx: Context; readonly document: MetadataDocument }) =>
+    read(ctx, document),
+  ),
+);
 
 /** Reads the document as columns, once for as long as both stay the same. */
-export function documentColumns(ctx: Context, document: MetadataDocument): DocumentColumns {
-  let here = known.get(document.members);
-  if (!here) known.set(document.members, (here = new WeakMap<Environment, DocumentColumns>()));
-  let columns = here.get(ctx.environment);
-  if (!columns) here.set(ctx.environment, (columns = read(ctx, document)));
-  return columns;
-}
+export const documentColumns = (ctx: Context, document: MetadataDocument): DocumentColumns =>
+  columnsIn(ctx.environment)(document.members, { ctx, document });
 
 /** What neither the document nor an administrator has said. */
 const blank = {

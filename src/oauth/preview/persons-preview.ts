@@ -1,10 +1,10 @@
 import { withoutConsent } from '../../domain/grants/consents.js';
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
-import { demandOf } from '../../domain/sessions/demand.js';
+import { requirementOf } from '../../domain/proofs/sign-in-requirement.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { previewForPerson } from '../../domain/tokens/person-tokens.js';
-import { kindOfToken, notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { kindOfToken, notLetIn, effectiveScope, effectiveTarget } from '../../domain/tokens/target.js';
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import { findUserClaims, type UserWithRoles } from '../../db/tables/user_claims.js';
 import { findUser } from '../../db/tables/users.js';
@@ -15,18 +15,18 @@ import { parametersOf } from '../../lib/parameters.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 import { formatScope } from '../../lib/scope-set.js';
 import { consentQuestion, isConsentNeeded } from '../authorize/interaction.js';
-import { afterRights, granted, withinRights } from '../authorize/granted-scopes.js';
+import { afterRights, granted, limitToRights } from '../authorize/granted-scopes.js';
 import type { AuthorizationRequest } from '../authorize/request.js';
 import { validate } from '../authorize/validate.js';
 import { judgeDeviceRequest } from '../device/start.js';
-import { codeRefusal } from '../grants/authorization_code.js';
+import { authorizationCodeRefusal } from '../grants/authorization_code.js';
 import { grantFor } from '../token.js';
-import { exampleKey, previewedToken, type PreviewAsked, type PreviewedTokens } from './previewed.js';
+import { exampleKey, previewedToken, type PreviewRequest, type PreviewedTokens } from './previewed.js';
 
 /** What of an authorization decides about the tokens. */
 type Authorized = Pick<AuthorizationRequest, 'scopes' | 'rulings' | 'resource'>;
 
-type Person = PreviewAsked & { readonly user_id: string };
+type Person = PreviewRequest & { readonly user_id: string };
 
 /** The authorization request that a right application would send, as the authorization endpoint judges it. @throws {AuthorizationError} */
 async function authorizationOf(ctx: Context, client: Client, { user_id, resource, scope }: Person): Promise<AuthorizationRequest> {
@@ -56,7 +56,7 @@ async function requireConsent(ctx: Context, request: AuthorizationRequest, { use
 async function deviceAuthorizationOf(ctx: Context, client: Client, { user_id, resource, scope }: Person): Promise<Authorized> {
   const { target, rulings } = await judgeDeviceRequest(ctx, client, { resource, scope });
   const request = { client, resource: target?.resource ?? null, scopes: granted(rulings) };
-  const { scopes } = await withinRights(ctx, request, { user_id });
+  const { scopes } = await limitToRights(ctx, request, { user_id });
   return { scopes, rulings: afterRights(rulings, scopes), resource: request.resource };
 }
 
@@ -64,42 +64,42 @@ async function deviceAuthorizationOf(ctx: Context, client: Client, { user_id, re
 async function requirePerson(ctx: Context, { user_id }: Person): Promise<UserWithRoles> {
   const user = await findUser(ctx.scope, user_id);
   const claims = user?.status === 'active' ? await findUserClaims(ctx.scope, user_id) : null;
-  if (!claims) throw codeRefusal('user');
+  if (!claims) throw authorizationCodeRefusal('user');
   return claims;
 }
 
 /** What the authorization gives. @throws {OAuthError | AuthorizationError} */
-async function authorized(ctx: Context, client: Client, grant_type: string, asked: Person): Promise<Authorized & { user: UserWithRoles }> {
+async function authorized(ctx: Context, client: Client, grant_type: string, person: Person): Promise<Authorized & { user: UserWithRoles }> {
   const byDevice = grant_type === deviceCodeGrantType || !client.grant_types.includes('authorization_code');
   if (grant_type !== 'authorization_code') grantFor(client, grant_type);
   if (byDevice && grant_type !== 'authorization_code') {
-    const found = await deviceAuthorizationOf(ctx, client, asked);
-    return { ...found, user: await requirePerson(ctx, asked) };
+    const found = await deviceAuthorizationOf(ctx, client, person);
+    return { ...found, user: await requirePerson(ctx, person) };
   }
-  const request = await authorizationOf(ctx, client, asked);
-  const user = await requirePerson(ctx, asked);
-  if (!asked.assume_consent) await requireConsent(ctx, request, asked);
+  const request = await authorizationOf(ctx, client, person);
+  const user = await requirePerson(ctx, person);
+  if (!person.assume_consent) await requireConsent(ctx, request, person);
   return { ...request, user };
 }
 
 /** Of the rulings those that still hold when the token is made. */
-const inForce = (rulings: readonly ScopeRuling[], scope: string): ScopeRuling[] => {
+const stillGranted = (rulings: readonly ScopeRuling[], scope: string): ScopeRuling[] => {
   const words = scope.split(' ');
   return rulings.map(({ name, rule }) => ({ name, rule: rule === 'granted' && !words.includes(name) ? 'not_in_client_grant' : rule }));
 };
 
 /** What a person's tokens would say, of a sign-in by password just now. */
 export function previewOfPerson(grant_type: string) {
-  return async (ctx: Context, client: Client, asked: PreviewAsked): Promise<PreviewedTokens> => {
-    if (asked.user_id === null) throw new Error('whose tokens?');
-    const { user, resource, scopes, rulings } = await authorized(ctx, client, grant_type, { ...asked, user_id: asked.user_id });
-    const target = resource && (await targetInForce(ctx, client, resource.identifier));
+  return async (ctx: Context, client: Client, request: PreviewRequest): Promise<PreviewedTokens> => {
+    if (request.user_id === null) throw new Error('whose tokens?');
+    const { user, resource, scopes, rulings } = await authorized(ctx, client, grant_type, { ...request, user_id: request.user_id });
+    const target = resource && (await effectiveTarget(ctx, client, resource.identifier));
     if (resource && !target) throw notLetIn();
     const permissions = target ? await listPermissionNamesOfUser(ctx.scope, user.id, target.resource.identifier) : [];
-    const scope = target ? scopeInForce(target, formatScope(scopes), permissions) : formatScope(scopes);
+    const scope = target ? effectiveScope(target, formatScope(scopes), permissions) : formatScope(scopes);
     const seed = seedAccessToken(ctx);
     const issued_at = ctx.clock.now();
-    const said = previewForPerson(
+    const preview = previewForPerson(
       ctx,
       {
         user,
@@ -108,7 +108,7 @@ export function previewOfPerson(grant_type: string) {
         grant_id: seed.jti,
         session_id: seed.jti,
         auth_time: issued_at,
-        acr: demandOf(client, target?.resource).acr ?? '1',
+        acr: requirementOf(client, target?.resource).acr ?? '1',
         amr: ['pwd'],
         claims: null,
         id_token_claims: null,
@@ -125,11 +125,11 @@ export function previewOfPerson(grant_type: string) {
       },
     );
     return {
-      access_token: previewedToken(ctx, said.access),
-      id_token: said.id_token,
-      userinfo: said.userinfo,
+      access_token: previewedToken(ctx, preview.access),
+      id_token: preview.id_token,
+      userinfo: preview.userinfo,
       refresh_token: client.grant_types.includes('refresh_token'),
-      scopes: inForce(rulings, scope),
+      scopes: stillGranted(rulings, scope),
     };
   };
 }

@@ -2,8 +2,7 @@ import type { Context } from '../../domain/context.js';
 import { accessTokenPayload, type AccessTokenContent } from '../../domain/tokens/access-token.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 
-/** What is to be previewed. */
-export type PreviewAsked = {
+export type PreviewRequest = {
   readonly client_id: string;
   /** Null for a client that acts for itself. */
   readonly user_id: string | null;
@@ -13,7 +12,6 @@ export type PreviewAsked = {
   readonly assume_consent: boolean;
 };
 
-/** What the tokens would say. */
 export type PreviewedTokens = {
   readonly access_token: {
     readonly format: 'jwt' | 'opaque';
@@ -28,8 +26,8 @@ export type PreviewedTokens = {
 
 /** What introspection tells of an opaque token (RFC 7662 2.2), which is all that anybody can read of it. */
 function introspected(claims: Record<string, unknown>): Record<string, unknown> {
-  const { nbf: _nbf, gid: _gid, userinfo_claims: _names, ...told } = claims;
-  return told;
+  const { nbf: _nbf, gid: _gid, userinfo_claims: _names, ...shown } = claims;
+  return shown;
 }
 
 /** The access token of a content, unsigned. */

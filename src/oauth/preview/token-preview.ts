@@ -9,7 +9,7 @@ import { previewRuleNames, type PreviewRule, type ScopeRuling } from '../../lib/
 import { ownTarget, ownTokenContent } from '../grants/client_credentials.js';
 import { grantFor, paramsOf } from '../token.js';
 import { previewOfPerson } from './persons-preview.js';
-import { exampleKey, previewedToken, type PreviewAsked, type PreviewedTokens } from './previewed.js';
+import { exampleKey, previewedToken, type PreviewRequest, type PreviewedTokens } from './previewed.js';
 
 /** A request that would be refused: the error code, the rule that refuses it, and what became of its scopes as far as they were looked at. */
 export type PreviewRefusal = {
@@ -17,7 +17,7 @@ export type PreviewRefusal = {
   readonly scopes: readonly ScopeRuling[];
 };
 
-type Preview = (ctx: Context, client: Client, asked: PreviewAsked) => Promise<PreviewedTokens>;
+type Preview = (ctx: Context, client: Client, request: PreviewRequest) => Promise<PreviewedTokens>;
 
 /** A client's own token, whether by its secret or on the strength of its workload's token (RFC 7523 2.1). */
 const previewOfClient =
@@ -48,27 +48,26 @@ const previews: Readonly<Record<string, Preview>> = named({
 /** The grant types that can be previewed: what a token exchange gives depends on the token that is brought. */
 export const previewedGrantTypes = Object.keys(previews) as [string, ...string[]];
 
-/** Whether a token of the grant type is for the client itself. */
 export const isForClientItself = (grant_type: string): boolean => grant_type === 'client_credentials' || grant_type === jwtBearerGrantType;
 
 /** The refusal as a preview tells of it; null for what isn't one. */
 function refusalOf(error: unknown): PreviewRefusal | null {
   if (!(error instanceof RuledError)) return null;
   const rule = previewRuleNames.find((name) => name === error.rule);
-  return rule === undefined ? null : { refusal: { error: error.told.code, rule }, scopes: error.detail.scopes ?? [] };
+  return rule === undefined ? null : { refusal: { error: error.answer.code, rule }, scopes: error.detail.scopes ?? [] };
 }
 
 /**
  * What a client would get now, or why it wouldn't: the code that decides at the authorization and token endpoints answers, and nothing is signed, stored
  * or spent. Random values, times, and how the person signed in are examples.
  */
-export async function previewToken(ctx: Context, grant_type: string, asked: PreviewAsked): Promise<PreviewedTokens | PreviewRefusal> {
+export async function previewToken(ctx: Context, grant_type: string, request: PreviewRequest): Promise<PreviewedTokens | PreviewRefusal> {
   const preview = previews[grant_type];
   if (!preview) throw new Error(`${grant_type} can not be previewed`);
   try {
-    const client = await enabledClient(ctx, asked.client_id);
+    const client = await enabledClient(ctx, request.client_id);
     if (!client) throw OAuthError.invalid_client().by('client_disabled');
-    return await preview(ctx, client, asked);
+    return await preview(ctx, client, request);
   } catch (error) {
     const refused = refusalOf(error);
     if (!refused) throw error;

@@ -32,18 +32,18 @@ export const policyOf = ({ config, environment }: Pick<Context, 'config' | 'envi
 });
 
 /** With these a client acts without anybody's being asked, or for others: only who was given leave may register them. */
-const grantsByLeave = new Set(['client_credentials', tokenExchangeGrantType, jwtBearerGrantType]);
+const grantsByPermission = new Set(['client_credentials', tokenExchangeGrantType, jwtBearerGrantType]);
 
 /**
  * The grant types that are left of those asked for: what isn't offered is dropped (RFC 7591 3.2.1: the answer tells what was registered), what needs leave
  * refused. The device flow shows people a name that anybody could have chosen and no address that they go on to: it is left out whatever a token says.
  * @throws {OAuthError} `invalid_client_metadata`
  */
-function grantTypesWithin(asked: readonly string[], allowed: readonly string[]): string[] {
-  const refused = asked.find((one) => grantsByLeave.has(one) && !allowed.includes(one));
+function allowedGrantTypes(requested: readonly string[], allowed: readonly string[]): string[] {
+  const refused = requested.find((one) => grantsByPermission.has(one) && !allowed.includes(one));
   if (refused !== undefined) throw refuse('grant_types', `${refused} needs an initial access token that lists it`);
   const offered = (one: string) => allowed.includes(one) && Object.hasOwn(grants, one) && one !== deviceCodeGrantType;
-  const left = [...new Set(asked)].filter(offered);
+  const left = [...new Set(requested)].filter(offered);
   if (left.length === 0) throw refuse('grant_types', 'none of them is for clients that register themselves');
   return left;
 }
@@ -117,7 +117,7 @@ function clientColumns(metadata: ClientMetadata, allowedGrants: readonly string[
     redirect_uris: [...new Set(redirect_uris)],
     post_logout_redirect_uris: [...new Set(metadata.post_logout_redirect_uris)],
     allowed_origins: isPublic ? originsOf(redirect_uris) : [],
-    grant_types: grantTypesWithin(metadata.grant_types, allowedGrants),
+    grant_types: allowedGrantTypes(metadata.grant_types, allowedGrants),
     token_endpoint_auth_method,
     scopes: metadata.scope ? parseScope(metadata.scope) : null,
     first_party: false,

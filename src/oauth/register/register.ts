@@ -1,21 +1,20 @@
 import type { NextFunction, Request, Response } from 'express';
 import { isDeepStrictEqual } from 'node:util';
 import { transaction, type Context } from '../../domain/context.js';
-import { clientData } from '../../domain/events/data.js';
-import { emit } from '../../domain/events/emit.js';
+import { emitClientRegistered, emitClientUpdated } from '../../domain/events/clients.js';
 import { reachGivenToClients } from '../../domain/reach/reach-of.js';
 import { requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
 import { endClient } from '../../domain/clients/removal.js';
 import { chosenAlgorithms, isSecretless, noSecret, secretColumns } from '../../domain/clients/registration.js';
 import { recordOwnChange } from '../../domain/clients/trail.js';
-import { isOpenidScope } from '../../domain/tokens/scopes.js';
-import { openGrants, usableRegistrationToken } from '../../domain/clients/registration-tokens.js';
+import { isOpenidScope } from '../../domain/claims/scopes.js';
+import { openGrants, usableInitialAccessToken } from '../../domain/clients/initial-access-tokens.js';
 import { requireSigningAlgorithms } from '../../domain/signing-keys/algorithms.js';
 import { listNamesBeyondManagement } from '../../db/tables/permissions.js';
 import { findClient, insertClient, updateClient, type ClientRow, type RegistrationCeiling } from '../../db/tables/clients.js';
-import { spendRegistrationToken, type RegistrationTokenRow } from '../../db/tables/registration_tokens.js';
-import { countArrivedClients } from '../../db/tables/unused_clients.js';
+import { spendInitialAccessToken, type InitialAccessTokenRow } from '../../db/tables/registration_tokens.js';
+import { countSelfRegisteredClients } from '../../db/tables/unused_clients.js';
 import { BodyError, OAuthError, RateLimitedError } from '../../errors.js';
 import { bearerTokenOf } from '../../http/auth/authenticate-bearer.js';
 import { originOf } from '../../http/pages/mail-origin.js';
@@ -55,15 +54,19 @@ function answer(
  * The scopes that the client may ask for: those on offer, within the ceiling of its token (RFC 7591 2). Strangers hold nothing of the Management API,
  * so its permissions are not on offer; null: whatever is.
  */
-async function scopesOnOffer(ctx: Context, asked: readonly string[] | null, ceiling: RegistrationCeiling | null): Promise<string[] | null> {
-  const wanted = asked ?? ceiling?.scopes ?? null;
-  if (wanted === null) return null;
-  const permissions = new Set(await listNamesBeyondManagement(ctx.scope, wanted));
-  const within = (scope: string) => ceiling?.scopes == null || ceiling.scopes.includes(scope);
-  return wanted.filter((scope) => (isOpenidScope(scope) || permissions.has(scope)) && within(scope));
+async function scopesOnOffer(
+  ctx: Context,
+  requested: readonly string[] | null,
+  ceiling: RegistrationCeiling | null,
+): Promise<string[] | null> {
+  const scopes = requested ?? ceiling?.scopes ?? null;
+  if (scopes === null) return null;
+  const permissions = new Set(await listNamesBeyondManagement(ctx.scope, scopes));
+  const isUnderCeiling = (scope: string) => ceiling?.scopes == null || ceiling.scopes.includes(scope);
+  return scopes.filter((scope) => (isOpenidScope(scope) || permissions.has(scope)) && isUnderCeiling(scope));
 }
 
-/** What an administrator gave the client beside what it says of itself is not for its registration token to move. @throws {OAuthError} 403 */
+/** What an administrator gave the client besides what it says of itself is not for its registration access token to move. @throws {OAuthError} 403 */
 async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
   const reach = await reachGivenToClients(tx, [client]);
   try {
@@ -89,21 +92,21 @@ function requireSmall(body: unknown): void {
 const notUsable = () => OAuthError.invalid_token('the initial access token is unknown, has expired or was used before');
 
 /** The initial access token of the request (RFC 7591 3); null where the environment is open and none came. @throws {OAuthError} 401 */
-async function initialAccessToken(req: Request): Promise<RegistrationTokenRow | null> {
+async function initialAccessToken(req: Request): Promise<InitialAccessTokenRow | null> {
   const { ctx } = req;
   if (ctx.environment.client_registration_policy === 'open' && req.headers.authorization === undefined) return null;
-  const token = await usableRegistrationToken(ctx, bearerTokenOf(req));
+  const token = await usableInitialAccessToken(ctx, bearerTokenOf(req));
   if (!token) throw notUsable();
   return token;
 }
 
-const ceilingOf = (token: RegistrationTokenRow | null): RegistrationCeiling | null =>
+const ceilingOf = (token: InitialAccessTokenRow | null): RegistrationCeiling | null =>
   token && { grant_types: token.grant_types, scopes: token.scopes, verified: token.verified };
 
 /** Before anything is stored: strangers fill no table. @throws {RateLimitedError} */
-async function requireRoom(tx: Context): Promise<void> {
+async function requireCapacity(tx: Context): Promise<void> {
   const { self_registered_client_limit: most } = tx.environment;
-  if ((await countArrivedClients(tx.scope, most)) < most) return;
+  if ((await countSelfRegisteredClients(tx.scope, most)) < most) return;
   tx.logger.warn(
     { event: 'client.registrations_full', environment_id: tx.environment.id, limit: most },
     'a client was not registered: too many have come by themselves',
@@ -123,9 +126,9 @@ export async function createRegistration(req: Request, res: Response): Promise<v
   const client_secret = isSecretless(columns) ? null : randomToken('cs_');
   const registration_access_token = randomToken('');
   const client = await transaction(ctx, async (tx) => {
-    await requireRoom(tx);
+    await requireCapacity(tx);
     await requireSigningAlgorithms(tx, chosenAlgorithms(columns));
-    if (token && !(await spendRegistrationToken(tx.scope, token.id, now))) throw notUsable();
+    if (token && !(await spendInitialAccessToken(tx.scope, token.id, now))) throw notUsable();
     const row = await insertClient(tx.scope, {
       ...columns,
       scopes,
@@ -138,7 +141,7 @@ export async function createRegistration(req: Request, res: Response): Promise<v
       created_at: now,
       updated_at: now,
     });
-    await emit(tx, 'client.registered', clientData(row));
+    await emitClientRegistered(tx, row);
     return row;
   });
   ctx.logger.info(
@@ -167,7 +170,7 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
   const changed = Object.keys({ ...was, ...is }).filter((name) => !isDeepStrictEqual(was[name], is[name]));
   if (changed.length === 0) return;
   const previous_attributes = Object.fromEntries(changed.map((name) => [name === 'client_name' ? 'name' : name, was[name] ?? null]));
-  await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
+  await emitClientUpdated(tx, after, previous_attributes);
 }
 
 /**
@@ -222,7 +225,7 @@ export async function deleteRegistration(req: Request, res: Response): Promise<v
   const client = await requireRegistration(req);
   await transaction(req.ctx, async (tx) => {
     await requireOwnReach(tx, client);
-    await endClient(tx, client.id);
+    await endClient(tx, { actor_kind: 'client', actor_id: client.id }, client);
   });
   req.ctx.logger.info(
     { event: 'client.deregistered', environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id },

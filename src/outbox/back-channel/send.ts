@@ -34,7 +34,7 @@ async function logoutToken(ctx: Context, row: BackchannelLogoutRow): Promise<str
   const iat = Math.floor(now / 1000);
   // Verified as its ID tokens are (Back-Channel Logout 1.0 2.4); one that has gone meanwhile gets what is the default.
   const algorithm = (await clientOf(ctx, row.client_id))?.id_token_signed_response_alg ?? 'RS256';
-  return signJwt(await signerFor(ctx, algorithm), 'logout+jwt', {
+  return signJwt(ctx, await signerFor(ctx, algorithm), 'logout+jwt', {
     iss: row.issuer,
     aud: row.client_id,
     iat,
@@ -46,7 +46,6 @@ async function logoutToken(ctx: Context, row: BackchannelLogoutRow): Promise<str
   });
 }
 
-/** The outcome of one attempt. */
 type Sending = AttemptOutcome & { readonly at: Date; readonly response_status: number | null; readonly error: string | null };
 type Response = Pick<Sending, 'response_status' | 'error'>;
 type LogoutJob = RowJob<BackchannelLogoutRow>;
@@ -55,7 +54,7 @@ type LogoutJob = RowJob<BackchannelLogoutRow>;
 async function post(ctx: Context, row: BackchannelLogoutRow, signal: AbortSignal): Promise<Response> {
   const body = new URLSearchParams({ logout_token: await logoutToken(ctx, row) }).toString();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const { status } = await ctx.fetch.request(row.logout_uri, {
+  const { status } = await ctx.net.fetch.request(row.logout_uri, {
     method: 'POST',
     headers,
     body,
@@ -91,7 +90,7 @@ async function attempt(deps: Deps, { row }: LogoutJob, signal: AbortSignal): Pro
 
 type Results = readonly { readonly job: LogoutJob; readonly result: Sending }[];
 
-async function record({ knex, logger, metrics }: Deps, results: Results): Promise<void> {
+async function record({ db: { knex }, logger, metrics }: Deps, results: Results): Promise<void> {
   const rows = results.map(({ job, result }) => ({
     environment_id: job.row.environment_id,
     id: job.row.id,
@@ -121,16 +120,15 @@ async function record({ knex, logger, metrics }: Deps, results: Results): Promis
 
 const nextAttemptAt = ({ at, retry_in_ms }: Sending) => (retry_in_ms === null ? null : new Date(at.getTime() + retry_in_ms));
 
-/** `backchannel_logouts` as a queue. */
 function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
   return {
-    ...rowQueue(backchannelQueueRows, deps.knex, leaseMs),
+    ...rowQueue(backchannelQueueRows, deps.db.knex, leaseMs),
     name,
     limits,
     timeoutMs,
     retryBaseMs: retryDelaysMs[0],
     async tidy() {
-      deps.metrics.outboxAge.set({ queue: name }, await oldestDueBackchannelSeconds(deps.knex));
+      deps.metrics.outboxAge.set({ queue: name }, await oldestDueBackchannelSeconds(deps.db.knex));
     },
     attempt: (job, signal) => attempt(deps, job, signal),
     record: (results) => record(deps, results),

@@ -18,7 +18,7 @@ const name = 'log_stream';
 /** One try at a time for each stream: its records stay in order. */
 const limits = { inFlight: 30, inFlightPerDestination: 1, held: 40, pollMs: 1_000, stopMs: 2_500 } as const;
 const leaseMs = 3.5 * postTimeoutMs;
-const lookAt = 100;
+const scanLimit = 100;
 
 type StreamJob = RowJob<LogStreamRow>;
 
@@ -40,7 +40,7 @@ async function record(deps: Deps, results: readonly { readonly job: StreamJob; r
   for (const { job, result } of results) {
     const { sent, error, response_status, retry_in_ms, tried } = result;
     const held = { environment_id: job.row.environment_id, id: job.row.id, lease_id: job.lease_id };
-    const status = await recordLogStreamSend(deps.knex, { ...held, sent, error, response_status, tried, retry_in_ms: retry_in_ms ?? 0 });
+    const status = await recordLogStreamSend(deps.db.knex, { ...held, sent, error, response_status, tried, retry_in_ms: retry_in_ms ?? 0 });
     deps.metrics.deliveries.inc({ queue: name, outcome: result.ok ? 'succeeded' : 'retrying' });
     tell(deps, job, result, status);
   }
@@ -48,24 +48,24 @@ async function record(deps: Deps, results: readonly { readonly job: StreamJob; r
 
 /** The streams as a queue: a stream is due when it has something to send and may be tried. */
 function logStreamQueue(deps: Deps): Queue<StreamJob, Sending> {
-  const due = () => findDueLogStreams(deps.knex, lookAt);
+  const due = () => findDueLogStreams(deps.db.knex, scanLimit);
   return {
-    ...rowQueue(logStreamQueueRows, deps.knex, leaseMs),
+    ...rowQueue(logStreamQueueRows, deps.db.knex, leaseMs),
     name,
     limits,
     timeoutMs: postTimeoutMs,
     retryBaseMs: 1_000,
     async recent() {
       const found = await due();
-      return { due: found, full: found.length === lookAt };
+      return { due: found, full: found.length === scanLimit };
     },
-    thorough: due,
+    fullScan: due,
     // What is recorded doesn't tell: it is looked for every second.
     nextDueIn: async () => null,
     async tidy() {
-      await removeOrphanedEntries(deps.knex);
+      await removeOrphanedEntries(deps.db.knex);
       deps.metrics.logStreamLag.reset();
-      for (const { id, lag_seconds } of await listLogStreamLags(deps.knex))
+      for (const { id, lag_seconds } of await listLogStreamLags(deps.db.knex))
         deps.metrics.logStreamLag.set({ log_stream_id: id }, lag_seconds);
     },
     attempt: ({ row }, signal) => sendBatch(deps, row, signal),
@@ -76,5 +76,4 @@ function logStreamQueue(deps: Deps): Queue<StreamJob, Sending> {
 /** One pass over what is due, sent and recorded when it resolves. @returns how many streams were tried */
 export const sendLogStreams = (deps: Deps): Promise<number> => drain(logStreamQueue(deps), 1);
 
-/** Sends until stopped. */
 export const startLogStreams = (deps: Deps): QueueLoop => startQueueLoop(logStreamQueue(deps), deps);

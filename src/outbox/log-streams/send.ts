@@ -25,7 +25,7 @@ export type Sending = AttemptOutcome & {
 type Batch = { readonly lines: string[]; readonly seqs: string[]; readonly more: boolean };
 
 /** The first that waits, as much as fits into one POST. What the audit log no longer has is passed over. */
-async function batchOf({ knex }: Pick<Deps, 'knex'>, stream: LogStreamRow): Promise<Batch> {
+async function batchOf({ db: { knex } }: Pick<Deps, 'db'>, stream: LogStreamRow): Promise<Batch> {
   const entries = await listDueEntries(knex, stream, maxRecords);
   const rows = await listAuditLogsById(knex, stream.environment_id, entries.map(({ record_id }) => record_id)); // prettier-ignore
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -45,8 +45,8 @@ async function batchOf({ knex }: Pick<Deps, 'knex'>, stream: LogStreamRow): Prom
 /** How long a stream that has failed so often waits: from a second to five minutes, no less than the receiver asks for within that. */
 function retryMs(failures: number, { retry_after, response_status }: Posted, now: Date): number {
   const wait = backoffMs({ baseMs: 1000, factor: 2 }, Math.min(failures, 10));
-  const asked = response_status === 429 || response_status === 503 ? retryAfterMs(retry_after, now) : null;
-  return Math.min(maxRetryMs, Math.max(wait, asked ?? 0));
+  const requestedMs = response_status === 429 || response_status === 503 ? retryAfterMs(retry_after, now) : null;
+  return Math.min(maxRetryMs, Math.max(wait, requestedMs ?? 0));
 }
 
 /** Sends what waits, up to one POST. @throws the signal's reason when that ends it; {DatabaseFailure} */

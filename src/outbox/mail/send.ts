@@ -8,7 +8,7 @@ import { startQueueLoop } from '../queue/loop.js';
 import type { AttemptOutcome, Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
 
-type MailDeps = Pick<Deps, 'knex' | 'mailer' | 'sealer' | 'clock' | 'logger' | 'metrics' | 'config'>;
+type MailDeps = Pick<Deps, 'db' | 'net' | 'crypto' | 'clock' | 'logger' | 'metrics' | 'tracer' | 'config'>;
 
 /** Longer than any send can take, so that a lease only runs out when its process is gone. */
 const leaseMs = 60_000;
@@ -21,7 +21,6 @@ const maxRetryMs = 300_000;
 /** A mail without a time limit of its own is given up after some two and a half days of retries. */
 const maxAttempts = 720;
 
-/** The outcome of one attempt. */
 type Sending = AttemptOutcome & Omit<MailRecord, 'environment_id' | 'id' | 'lease_id'>;
 type Result = Omit<Sending, 'durationMs'>;
 
@@ -71,13 +70,14 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 
 /** One attempt, outside any transaction. Without an SMTP server the mail stays here, for the development mailbox. */
 async function attempt(deps: MailDeps, mail: MailRow, signal: AbortSignal): Promise<Result> {
-  const { mailer, logger, clock, config } = deps;
+  const { logger, clock, config } = deps;
+  const { mailer } = deps.net;
   const done = { ok: true, status: 'sent', last_error: null, sent_at: clock.now(), retry_in_ms: null } as const;
   if (mail.discarded) return { ...done, forget: true };
   if (mail.send_before !== null && mail.send_before <= clock.now())
     return { ...done, status: 'failed', sent_at: null, forget: false, last_error: 'too late: its code has expired' };
   try {
-    const { template, subject, text, html, language } = openMail(deps.sealer, mail);
+    const { template, subject, text, html, language } = openMail(deps.crypto.sealer, mail);
     const about = { mail_id: mail.id, environment_id: mail.environment_id, template, to: mail.recipient };
     if (mailer === null) {
       if (config.loopback) logger.info({ event: 'mail.captured', ...about }, 'a mail was captured: see /dev/mailbox');
@@ -105,7 +105,7 @@ async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; 
     forget,
     retry_in_ms,
   }));
-  const written = new Set(await recordMails(deps.knex, records));
+  const written = new Set(await recordMails(deps.db.knex, records));
   for (const { id, status } of records) {
     deps.metrics.deliveries.inc({ queue: 'mail', outcome: status === 'pending' ? 'retry' : status });
     // Another process has taken the mail over and writes its own outcome.
@@ -113,16 +113,15 @@ async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; 
   }
 }
 
-/** `mails` as a queue. */
 function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
   return {
-    ...rowQueue(mailQueueRows, deps.knex, leaseMs),
+    ...rowQueue(mailQueueRows, deps.db.knex, leaseMs),
     name: 'mail',
     limits,
     timeoutMs,
     retryBaseMs: firstRetryMs,
     async tidy() {
-      deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.knex));
+      deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.db.knex));
     },
     async attempt(job, signal) {
       const started = performance.now();

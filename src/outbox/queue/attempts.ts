@@ -1,12 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import { noteOutcome, surplus, type Destination } from './destination.js';
+import { noteOutcome, excessOf, type Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
 import type { Job, AttemptOutcome, Queue } from './queue.js';
 import type { Releases } from './releases.js';
 import { createSlots } from './slots.js';
-import { inBackground } from '../../platform/spans/tracer.js';
+import { inBackground, type Tracer } from '../../platform/spans/tracer.js';
 
-/** The attempts in flight of one process. */
 export type Attempts<J> = {
   /** Starts waiting jobs of these destinations, as far as slots are free. */
   start(which: Iterable<Destination<J>>): void;
@@ -16,9 +15,10 @@ export type Attempts<J> = {
   stop(): Promise<void>;
 };
 
-type Parts<J, Result> = {
+type Hooks<J, Result> = {
   readonly destinations: Destinations<J>;
   readonly releases: Releases<J>;
+  readonly tracer: Tracer | null;
   readonly onResult: (job: J, result: Result) => void;
   /** Called after each attempt, when its destination may have room again. */
   readonly onEnd: (destination: Destination<J>) => void;
@@ -26,9 +26,9 @@ type Parts<J, Result> = {
 
 export function createAttempts<J extends Job, Result extends AttemptOutcome>(
   queue: Queue<J, Result>,
-  parts: Parts<J, Result>,
+  hooks: Hooks<J, Result>,
 ): Attempts<J> {
-  const { destinations, releases, onResult, onEnd } = parts;
+  const { destinations, releases, tracer, onResult, onEnd } = hooks;
   const aborting = new AbortController();
   // Every attempt in flight listens.
   setMaxListeners(0, aborting.signal);
@@ -55,7 +55,7 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
 
   async function work(destination: Destination<J>, job: J): Promise<void> {
     slots.count(destination, 1);
-    const result = await inBackground(name, () => queue.attempt(job, aborting.signal)).catch(() => null);
+    const result = await inBackground(tracer, name, () => queue.attempt(job, aborting.signal)).catch(() => null);
     slots.count(destination, -1);
     if (result === null) releases.give([job]);
     else {
@@ -68,7 +68,7 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
 
   function ended(destination: Destination<J>): void {
     // Jobs that a slow or failing destination can't start soon are given back to the queue.
-    const excess = surplus(destination);
+    const excess = excessOf(destination);
     if (excess > 0) releases.give(destination.waiting.splice(-excess));
     if (slots.areScarce()) startInTurn();
     else start([destination]);

@@ -1,24 +1,23 @@
+import type { DueDestination } from '../../db/queue-rows.js';
 import type { Logger } from '../../platform/log/logger.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
 import type { Destination } from './destination.js';
-import { earlier, type Destinations } from './destinations.js';
+import { earlierOf, type Destinations } from './destinations.js';
 import { divide } from './fair-share.js';
-import { keptOf, littleOf, type DestinationKey, type Due, type Job, type AttemptOutcome, type Queue } from './queue.js';
+import { reservedOf, littleOf, type DestinationKey, type Job, type AttemptOutcome, type Queue } from './queue.js';
 
 const maxClaim = 400;
 const slowClaimMs = 50;
 
-/** Dependencies of a queue's loop. */
 export type QueueDeps = { readonly logger: Logger; readonly metrics: Pick<Metrics, 'claimSeconds'> };
 
-/** Claims, and says how long it took. */
 async function claimTimed<J extends Job>(
   queue: Queue<J, AttemptOutcome>,
   { logger, metrics }: QueueDeps,
-  wanted: readonly (Due & { room: number })[],
+  claims: readonly (DueDestination & { limit: number })[],
 ): Promise<J[]> {
   const started = performance.now();
-  const jobs = await queue.claim(wanted);
+  const jobs = await queue.claim(claims);
   const tookMs = performance.now() - started;
   metrics.claimSeconds.observe({ queue: queue.name }, tookMs / 1000);
   if (tookMs > slowClaimMs)
@@ -45,7 +44,7 @@ function groupedBy<J extends Job>(jobs: readonly J[], destinations: Destinations
 
 /**
  * Claims for destinations in fair shares.
- * @returns a function that claims as much as there is room for beside `unrecorded` results, and tells for whom it asked and whether it got
+ * @returns a function that claims as much as fits with `unrecorded` results, and says for which destinations it asked and whether it got
  * anything; null when there was nothing to ask for
  */
 export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, deps: QueueDeps, destinations: Destinations<J>) {
@@ -55,7 +54,7 @@ export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, d
   /** How much may be claimed, and by whom: all, or, of what is kept for them, environments that hold little. */
   function budgetOf(unrecorded: number): { budget: number; mayClaim: (destination: Destination<J>) => boolean } {
     const free = limits.held - destinations.held() - unrecorded;
-    const open = free - keptOf(limits.held);
+    const open = free - reservedOf(limits.held);
     if (open > 0) return { budget: Math.min(maxClaim, open), mayClaim: () => true };
     const held = destinations.heldByEnvironment();
     return {
@@ -64,30 +63,30 @@ export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, d
     };
   }
 
-  return async (unrecorded: number): Promise<{ asked: Destination<J>[]; some: boolean } | null> => {
+  return async (unrecorded: number): Promise<{ destinations: Destination<J>[]; some: boolean } | null> => {
     const { budget, mayClaim } = budgetOf(unrecorded);
     // A destination is filled up when it has half run out, not for each single job: claims stay large.
     const now = performance.now();
-    const shares = divide(destinations.hungry().filter(mayClaim), budget, now, offset++);
+    const shares = divide(destinations.needingJobs().filter(mayClaim), budget, now, offset++);
     if (shares.length === 0) return null;
-    // A claim costs most for itself. What the hungry ones leave of it goes to others that will ask next.
-    const left = shares.reduce((rest, share) => rest - share.room, budget);
-    shares.push(...divide(destinations.refillable().filter(mayClaim), left, now, offset));
-    const wanted = shares.map(({ destination: { environment_id, id, due_at }, room }) => ({
+    // A claim costs most for itself. What those that need jobs leave of it goes to others that will ask next.
+    const left = shares.reduce((rest, share) => rest - share.count, budget);
+    shares.push(...divide(destinations.takingMore().filter(mayClaim), left, now, offset));
+    const requests = shares.map(({ destination: { environment_id, id, due_at }, count }) => ({
       environment_id,
       id,
       due_at: due_at ?? new Date(0),
-      room,
+      limit: count,
     }));
     for (const { destination } of shares) destination.expected = null;
-    const jobs = await claimTimed(queue, deps, wanted);
+    const jobs = await claimTimed(queue, deps, requests);
     const byDestination = groupedBy(jobs, destinations);
-    for (const { destination, room } of shares) {
+    for (const { destination, count } of shares) {
       const own = byDestination.get(destination) ?? [];
       destination.waiting.push(...own);
       // What was given back meanwhile the claim may not have seen, and it may be due since before what it took.
-      destination.due_at = earlier(own.length < room ? null : (own.at(-1)?.due_at ?? null), destination.expected);
+      destination.due_at = earlierOf(own.length < count ? null : (own.at(-1)?.due_at ?? null), destination.expected);
     }
-    return { asked: shares.map((share) => share.destination), some: jobs.length > 0 };
+    return { destinations: shares.map((share) => share.destination), some: jobs.length > 0 };
   };
 }

@@ -1,6 +1,5 @@
 import type { DestinationKey } from './queue.js';
 
-/** The state of one destination in this process. */
 export type Destination<Job> = {
   readonly environment_id: string;
   readonly id: string;
@@ -25,7 +24,7 @@ export type Destination<Job> = {
 
 /** Claimed for one destination at most. */
 const maxHeldPerDestination = 200;
-/** So many failures in a row open the breaker. */
+/** Failures in a row that open the breaker. */
 const failuresToOpen = 5;
 /** What a destination may hold is what it gets done in this time. */
 const holdMs = 2000;
@@ -49,43 +48,42 @@ export function createDestination<Job>({ environment_id, id }: DestinationKey, m
 }
 
 /** Whether the destination has failed so often that only probes go there. */
-export function isOpen(destination: Destination<unknown>): boolean {
+export function isBreakerOpen(destination: Destination<unknown>): boolean {
   return destination.failures >= failuresToOpen;
 }
 
 /** How many jobs of the destination the process may hold: as many as it gets done in two seconds, and one when the breaker is open. */
 export function mayHold(destination: Destination<unknown>): number {
-  if (isOpen(destination)) return 1;
+  if (isBreakerOpen(destination)) return 1;
   return Math.min(maxHeldPerDestination, Math.max(destination.slots, Math.floor((destination.slots * holdMs) / destination.averageMs)));
 }
 
 /** How many waiting jobs go back to the queue: none while what is held gets done in twice the time that {@link mayHold} looks ahead. */
-export function surplus(destination: Destination<unknown>): number {
+export function excessOf(destination: Destination<unknown>): number {
   const most = mayHold(destination);
   const held = destination.waiting.length + destination.inFlight;
   return held <= 2 * most ? 0 : Math.min(destination.waiting.length, held - most);
 }
 
 /** Whether the destination has due jobs and few waiting ones: fewer than its slots, or than half of what it may hold. */
-export function isHungry(destination: Destination<unknown>): boolean {
+export function needsJobs(destination: Destination<unknown>): boolean {
   return destination.due_at !== null && destination.waiting.length < Math.max(destination.maxSlots, mayHold(destination) / 2);
 }
 
 /** Whether a claim that is made anyway takes jobs of the destination along: it has due ones, and at least a quarter of what it may hold is free. */
-export function isRefillable(destination: Destination<unknown>): boolean {
+export function canTakeMore(destination: Destination<unknown>): boolean {
   const most = mayHold(destination);
   return destination.due_at !== null && most - destination.waiting.length - destination.inFlight >= most / 4;
 }
 
 /** How many more jobs may be claimed for the destination now; none while the breaker waits. */
-export function room(destination: Destination<unknown>, now: number): number {
-  if (isOpen(destination) && now < destination.probeAt) return 0;
+export function capacityOf(destination: Destination<unknown>, now: number): number {
+  if (isBreakerOpen(destination) && now < destination.probeAt) return 0;
   return Math.max(0, mayHold(destination) - destination.waiting.length - destination.inFlight);
 }
 
-/** Whether another job may start. */
 export function mayStart(destination: Destination<unknown>, now: number): boolean {
-  if (isOpen(destination)) return destination.inFlight === 0 && now >= destination.probeAt;
+  if (isBreakerOpen(destination)) return destination.inFlight === 0 && now >= destination.probeAt;
   return destination.inFlight < destination.slots;
 }
 
@@ -102,11 +100,11 @@ export function noteOutcome(
 ): void {
   destination.averageMs = Math.max(0.5, destination.averageMs * (1 - smoothing) + durationMs * smoothing);
   if (ok) {
-    destination.slots = isOpen(destination) ? 1 : Math.min(destination.maxSlots, destination.slots + 1);
+    destination.slots = isBreakerOpen(destination) ? 1 : Math.min(destination.maxSlots, destination.slots + 1);
     destination.failures = 0;
     return;
   }
   destination.failures += 1;
-  if (isOpen(destination))
+  if (isBreakerOpen(destination))
     destination.probeAt = now + Math.min(retryBaseMs, (retryBaseMs / 8) * 2 ** (destination.failures - failuresToOpen));
 }

@@ -1,20 +1,20 @@
-import { createDestination, isHungry, isRefillable, type Destination } from './destination.js';
-import type { DestinationKey, Due, Job } from './queue.js';
+import { createDestination, needsJobs, canTakeMore, type Destination } from './destination.js';
+import type { DueDestination } from '../../db/queue-rows.js';
+import type { DestinationKey, Job } from './queue.js';
 
 /** The destinations that this process knows to have something due, holds jobs of, or remembers as failing. */
 export type Destinations<J> = {
   of(key: DestinationKey): Destination<J>;
   all(): Iterable<Destination<J>>;
-  /** Adds due destinations. */
-  expect(due: Iterable<Due>): void;
+  expect(found: Iterable<DueDestination>): void;
   /** Marks the destinations of jobs as due again that are given back unworked. */
   expectAgain(jobs: Iterable<Job>): void;
   /** Whether anything is known to be due. */
   someDue(): boolean;
-  /** Destinations for which more should be claimed; see `isHungry`. */
-  hungry(): Destination<J>[];
-  /** Those for which a claim on behalf of hungry ones takes more along; see `isRefillable`. */
-  refillable(): Destination<J>[];
+  /** Destinations for which more should be claimed; see `needsJobs`. */
+  needingJobs(): Destination<J>[];
+  /** Those for which a claim that is made for others takes jobs along; see `canTakeMore`. */
+  takingMore(): Destination<J>[];
   /** Jobs claimed and not yet done. */
   held(): number;
   /** The same by environment. */
@@ -24,7 +24,7 @@ export type Destinations<J> = {
 };
 
 /** The earlier of two times, of which null is none. */
-export const earlier = (one: Date | null, other: Date | null): Date | null =>
+export const earlierOf = (one: Date | null, other: Date | null): Date | null =>
   one === null || (other !== null && other < one) ? other : one;
 
 const heldOf = (one: Destination<unknown>): number => one.waiting.length + one.inFlight;
@@ -43,8 +43,8 @@ export function createDestinations<J extends Job>(maxSlots: number): Destination
   }
   function isDueFrom(key: DestinationKey, due_at: Date): void {
     const destination = of(key);
-    destination.due_at = earlier(destination.due_at, due_at);
-    destination.expected = earlier(destination.expected, due_at);
+    destination.due_at = earlierOf(destination.due_at, due_at);
+    destination.expected = earlierOf(destination.expected, due_at);
   }
 
   return {
@@ -57,8 +57,8 @@ export function createDestinations<J extends Job>(maxSlots: number): Destination
       for (const job of jobs) isDueFrom(job.destination, job.due_at);
     },
     someDue: () => [...known.values()].some((one) => one.due_at !== null),
-    hungry: () => [...known.values()].filter(isHungry),
-    refillable: () => [...known.values()].filter((one) => !isHungry(one) && isRefillable(one)),
+    needingJobs: () => [...known.values()].filter(needsJobs),
+    takingMore: () => [...known.values()].filter((one) => !needsJobs(one) && canTakeMore(one)),
     held: () => [...known.values()].reduce((sum, one) => sum + heldOf(one), 0),
     heldByEnvironment() {
       const held = new Map<string, number>();

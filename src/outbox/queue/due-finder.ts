@@ -1,60 +1,60 @@
 import type { Destinations } from './destinations.js';
 import type { Job, AttemptOutcome, Queue } from './queue.js';
 
-const thoroughEveryMs = 5000;
-const thoroughAtMostEveryMs = 100;
-/** Looks that the quick one asks for take a fiftieth of the time: how long one takes grows with how many destinations wait. */
-const thoroughRest = 50;
-/** Milliseconds between two looks while destinations are known to be due; notifications and timers trigger further ones. */
-const lookEveryMs = 200;
+const fullScanEveryMs = 5000;
+const fullScanMinGapMs = 100;
+/** A full scan is followed by a pause fifty times as long: how long one takes grows with the number of waiting destinations. */
+const fullScanRest = 50;
+/** Milliseconds between two searches while destinations are known to be due; notifications and timers trigger further ones. */
+const searchEveryMs = 200;
 
 /** Finds out which destinations have something due. */
 export type DueFinder = {
-  /** Makes the next `look` query the database even if the last one was just now. */
+  /** Makes the next `search` query the database even if the last one was just now. */
   notify(): void;
   /** Queries for due destinations, unless it did so just now and knows of enough. */
-  look(): Promise<void>;
+  search(): Promise<void>;
 };
 
-/** The quick look each time; the thorough one, and the housekeeping, every five seconds or when the quick one couldn't see to the end. */
+/** Asks `recent` each time; the full scan and the housekeeping run every five seconds, and the scan also when `recent` was full. */
 export function createDueFinder<J extends Job>(queue: Queue<J, AttemptOutcome>, destinations: Destinations<J>): DueFinder {
   let notified = true;
-  let lastLook = Number.NEGATIVE_INFINITY;
-  let lastThorough = Number.NEGATIVE_INFINITY;
-  let thoroughPauseMs = thoroughAtMostEveryMs;
+  let lastSearch = Number.NEGATIVE_INFINITY;
+  let lastFullScan = Number.NEGATIVE_INFINITY;
+  let fullScanPauseMs = fullScanMinGapMs;
   let lastTidy = Number.NEGATIVE_INFINITY;
-  let thoroughWanted = false;
+  let fullScanNeeded = false;
 
   async function tidy(): Promise<void> {
-    if (lastLook - lastTidy <= thoroughEveryMs) return;
-    lastTidy = lastLook;
-    thoroughWanted = true;
+    if (lastSearch - lastTidy <= fullScanEveryMs) return;
+    lastTidy = lastSearch;
+    fullScanNeeded = true;
     destinations.forgetIdle();
     await queue.tidy();
   }
 
-  async function lookThoroughly(): Promise<void> {
-    if (!thoroughWanted || lastLook - lastThorough <= thoroughPauseMs) return;
-    lastThorough = lastLook;
-    thoroughWanted = false;
+  async function scanFully(): Promise<void> {
+    if (!fullScanNeeded || lastSearch - lastFullScan <= fullScanPauseMs) return;
+    lastFullScan = lastSearch;
+    fullScanNeeded = false;
     const began = performance.now();
-    destinations.expect(await queue.thorough());
+    destinations.expect(await queue.fullScan());
     const tookMs = performance.now() - began;
-    thoroughPauseMs = Math.min(thoroughEveryMs, Math.max(thoroughAtMostEveryMs, tookMs * thoroughRest));
+    fullScanPauseMs = Math.min(fullScanEveryMs, Math.max(fullScanMinGapMs, tookMs * fullScanRest));
   }
 
   return {
     notify() {
       notified = true;
     },
-    async look() {
-      if (!notified && performance.now() - lastLook < lookEveryMs && destinations.someDue()) return;
+    async search() {
+      if (!notified && performance.now() - lastSearch < searchEveryMs && destinations.someDue()) return;
       notified = false;
-      lastLook = performance.now();
+      lastSearch = performance.now();
       await tidy();
-      await lookThoroughly();
+      await scanFully();
       const { due, full } = await queue.recent();
-      if (full) thoroughWanted = true;
+      if (full) fullScanNeeded = true;
       destinations.expect(due);
     },
   };

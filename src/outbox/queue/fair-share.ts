@@ -1,7 +1,6 @@
-import { room, type Destination } from './destination.js';
+import { capacityOf, type Destination } from './destination.js';
 
-/** A destination and how many jobs to claim for it. */
-export type Share<Job> = { readonly destination: Destination<Job>; room: number };
+export type ClaimShare<Job> = { readonly destination: Destination<Job>; count: number };
 
 /** Jobs that a destination is given in one turn. */
 const turn = 5;
@@ -11,29 +10,29 @@ const turn = 5;
  * for. A backlog of one webhook, or of an environment with a thousand webhooks, doesn't starve the others.
  * @param offset where the turns start; moved on from pass to pass
  */
-export function divide<Job>(destinations: Iterable<Destination<Job>>, budget: number, now: number, offset: number): Share<Job>[] {
-  const environments = new Map<string, Share<Job>[]>();
+export function divide<Job>(destinations: Iterable<Destination<Job>>, budget: number, now: number, offset: number): ClaimShare<Job>[] {
+  const environments = new Map<string, ClaimShare<Job>[]>();
   for (const destination of destinations) {
     if (destination.due_at === null) continue;
-    const free = room(destination, now);
+    const free = capacityOf(destination, now);
     if (free === 0) continue;
     const shares = environments.get(destination.environment_id) ?? [];
-    shares.push({ destination, room: free });
+    shares.push({ destination, count: free });
     environments.set(destination.environment_id, shares);
   }
   const queues = rotate([...environments.values()], offset).map((shares) => rotate(shares, offset));
-  const granted = new Map<Destination<Job>, Share<Job>>();
+  const granted = new Map<Destination<Job>, ClaimShare<Job>>();
   let left = budget;
   while (left > 0 && queues.some((queue) => queue.length > 0)) {
     for (const queue of queues) {
       const share = queue.shift();
       if (!share || left === 0) continue;
-      const take = Math.min(turn, share.room, left);
+      const take = Math.min(turn, share.count, left);
       left -= take;
       const sofar = granted.get(share.destination);
-      if (sofar) sofar.room += take;
-      else granted.set(share.destination, { destination: share.destination, room: take });
-      if (share.room > take) queue.push({ destination: share.destination, room: share.room - take });
+      if (sofar) sofar.count += take;
+      else granted.set(share.destination, { destination: share.destination, count: take });
+      if (share.count > take) queue.push({ destination: share.destination, count: share.count - take });
     }
   }
   return [...granted.values()];

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import { createAttempts } from './attempts.js';
+import type { Deps } from '../../domain/context.js';
 import { createClaiming, type QueueDeps } from './claiming.js';
-import { isHungry } from './destination.js';
+import { needsJobs, type Destination } from './destination.js';
 import { createDestinations } from './destinations.js';
 import { createDueFinder } from './due-finder.js';
 import type { Job, AttemptOutcome, Queue } from './queue.js';
@@ -12,11 +13,12 @@ import { createWakeTimer, untilProbes } from './wake-timer.js';
 
 const restMs = 20;
 
-/** A loop that works a queue off. */
 export type QueueLoop = Loop & {
   /** Resolves when this process holds nothing and nothing is due: for tests and scripts. */
   drained(): Promise<void>;
 };
+
+type LoopDeps = QueueDeps & Pick<Deps, 'tracer'>;
 
 /**
  * Works a queue off: looks for destinations that have something due, claims for them in fair shares, works on a few jobs of each at once,
@@ -24,8 +26,8 @@ export type QueueLoop = Loop & {
  *
  * `stop` gives back what hasn't been started, lets what is in flight finish for the queue's `stopMs`, and then gives that back too.
  */
-export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(queue: Queue<J, Result>, deps: QueueDeps): QueueLoop {
-  const { logger } = deps;
+export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(queue: Queue<J, Result>, deps: LoopDeps): QueueLoop {
+  const { logger, tracer } = deps;
   const destinations = createDestinations<J>(queue.limits.inFlightPerDestination);
   const dueFinder = createDueFinder(queue, destinations);
   const releases = createReleases(queue, destinations, logger);
@@ -36,24 +38,20 @@ export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(que
   });
   const recorder = createRecorder(queue, logger, (results: readonly Result[]) => {
     for (const { retry_in_ms } of results) if (retry_in_ms !== null) timer.in(retry_in_ms);
-    if (destinations.hungry().length > 0) loop.wake();
+    if (destinations.needingJobs().length > 0) loop.wake();
   });
-  const attempts = createAttempts(queue, {
-    destinations,
-    releases,
-    onResult: recorder.add,
-    onEnd: (destination) => isHungry(destination) && loop.wake(),
-  });
+  const onEnd = (destination: Destination<J>) => needsJobs(destination) && loop.wake();
+  const attempts = createAttempts(queue, { destinations, releases, tracer, onResult: recorder.add, onEnd });
 
   const loop = startLoop({
     name: queue.name,
     pauseMs: queue.limits.pollMs,
     logger,
     async pass() {
-      await dueFinder.look();
+      await dueFinder.search();
       attempts.start(destinations.all());
       const claimed = await claim(recorder.pending());
-      if (claimed) attempts.start(claimed.asked);
+      if (claimed) attempts.start(claimed.destinations);
       if (claimed?.some && destinations.someDue()) return 'more';
       // The loop wakes when the next job falls due, or the next probe may start.
       for (const ms of untilProbes(destinations)) timer.in(ms);
@@ -80,7 +78,7 @@ export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(que
       for (;;) {
         const { due } = await queue.recent();
         const idle = due.length === 0 && destinations.held() === 0 && recorder.pending() === 0;
-        if (idle && (await queue.thorough()).length === 0) return;
+        if (idle && (await queue.fullScan()).length === 0) return;
         loop.wake();
         await delay(restMs);
       }

@@ -14,7 +14,7 @@ export type Recorder<J, Result> = {
 
 const batch = 600;
 const retryMs = 250;
-/** So many results aren't kept waiting for more; fewer are, so long, when others have just been written. */
+/** A batch of this many results is written at once; a smaller one waits this long for more when another was just written. */
 const worthWriting = 300;
 const lingerMs = 20;
 

@@ -1,6 +1,6 @@
 import { mayStart, type Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
-import { keptOf, littleOf, type QueueLimits } from './queue.js';
+import { reservedOf, littleOf, type QueueLimits } from './queue.js';
 
 /** How many attempts of one process are in flight, all together and in each environment, and who may start another. */
 export type Slots<J> = {
@@ -18,7 +18,7 @@ export type Slots<J> = {
 /** Some of the slots are for environments that have few attempts in flight alone: a new one starts at once, however many slow ones others have. */
 export function createSlots<J>(destinations: Pick<Destinations<J>, 'all'>, limits: QueueLimits): Slots<J> {
   const most = limits.inFlight;
-  const open = most - keptOf(most);
+  const open = most - reservedOf(most);
   const little = littleOf(limits);
   let inFlight = 0;
   /** Of each environment that has any. */

@@ -1,4 +1,4 @@
-import { isOpen } from './destination.js';
+import { isBreakerOpen } from './destination.js';
 import type { Destinations } from './destinations.js';
 
 /** Wakes a loop at the earliest of the times that it was told. */
@@ -35,6 +35,6 @@ export function createWakeTimer(pollMs: number, wake: () => void): WakeTimer {
 export function* untilProbes(destinations: Destinations<unknown>): Iterable<number> {
   const now = performance.now();
   for (const one of destinations.all()) {
-    if (isOpen(one) && one.probeAt > now && (one.due_at !== null || one.waiting.length > 0)) yield one.probeAt - now;
+    if (isBreakerOpen(one) && one.probeAt > now && (one.due_at !== null || one.waiting.length > 0)) yield one.probeAt - now;
   }
 }

@@ -17,7 +17,6 @@ const maxResponseBytes = 16 * 1024;
 /** Milliseconds for the response body after its headers; the status alone decides the outcome. */
 const bodyTimeoutMs = 1000;
 
-/** The outcome of one POST. */
 export type Attempt = AttemptOutcome & {
   readonly startedAt: Date;
   readonly endedAt: Date;
@@ -27,8 +26,7 @@ export type Attempt = AttemptOutcome & {
   readonly failure_reason: FailureReason | null;
 };
 
-/** What sending takes. */
-export type DeliveryDeps = Pick<Deps, 'clock' | 'config' | 'fetch' | 'logger'> & { readonly secrets: SecretOpener };
+export type DeliveryDeps = Pick<Deps, 'clock' | 'config' | 'net' | 'logger'> & { readonly secrets: SecretOpener };
 
 /** The headers of a delivery sent at `now`, signed with the webhook's secrets. */
 function signed(deps: DeliveryDeps, delivery: ClaimedDelivery, body: Buffer, now: Date): Record<string, string> {
@@ -57,8 +55,8 @@ export function retryDelay(
 ): number | null {
   if (attempt_number >= maxAttempts || answer?.status === 410) return null;
   const wait = backoffMs({ baseMs: config.retryBaseMs, factor: config.retryFactor }, attempt_number);
-  const asked = answer?.status === 429 || answer?.status === 503 ? retryAfterMs(answer.retryAfter, now) : null;
-  return Math.max(wait, Math.min(asked ?? 0, maxRetryAfterMs));
+  const requestedMs = answer?.status === 429 || answer?.status === 503 ? retryAfterMs(answer.retryAfter, now) : null;
+  return Math.max(wait, Math.min(requestedMs ?? 0, maxRetryAfterMs));
 }
 
 /**
@@ -72,7 +70,7 @@ export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelive
   let failure_reason: FailureReason | null;
   try {
     const body = Buffer.from(delivery.payload);
-    answer = await deps.fetch.request(delivery.webhook.url ?? '', {
+    answer = await deps.net.fetch.request(delivery.webhook.url ?? '', {
       method: 'POST',
       headers: signed(deps, delivery, body, startedAt),
       body,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Deps } from '../../domain/context.js';
+import type { DueDestination } from '../../db/queue-rows.js';
 import { createSecretOpener } from '../../domain/webhooks/secrets.js';
 import { deleteRemovedDeliveries, noteRemovedWebhook } from '../../db/tables/removed_webhooks.js';
 import { failEventDeliveries } from '../../db/tables/webhook_disabling.js';
@@ -14,10 +15,10 @@ import {
 } from '../../db/tables/webhook_queue.js';
 import { deliverWebhook, type Attempt } from './deliver.js';
 import { startQueueLoop, type QueueLoop } from '../queue/loop.js';
-import type { Due, Queue } from '../queue/queue.js';
+import type { Queue } from '../queue/queue.js';
 import { recordDeliveries, type WebhookJob } from './record.js';
 
-const lookAt = 1000;
+const scanLimit = 1000;
 const atOnce = 1000;
 const maxBatches = 20;
 const firstId = '00000000-0000-0000-0000-000000000000';
@@ -28,7 +29,7 @@ async function inBatches(work: (limit: number) => Promise<number>): Promise<void
 }
 
 /** Deletes what is left of removed webhooks, one webhook at a time. */
-async function sweepRemoved(knex: Deps['knex']): Promise<void> {
+async function sweepRemoved(knex: Deps['db']['knex']): Promise<void> {
   for (let i = 0; i < maxBatches; i++) if ((await deleteRemovedDeliveries(knex, atOnce)) === 0) return;
 }
 
@@ -40,7 +41,7 @@ const isSendable = ({ webhook, trigger }: ClaimedDelivery) =>
   webhook.status === 'enabled' || (webhook.status === 'disabled' && trigger !== 'event');
 
 /** Ends claimed deliveries whose webhook is gone or disabled; they aren't sent. */
-async function settle({ knex, clock }: Deps, claimed: readonly ClaimedDelivery[], lease_id: string): Promise<void> {
+async function endUnsendable({ db: { knex }, clock }: Deps, claimed: readonly ClaimedDelivery[], lease_id: string): Promise<void> {
   const webhooks = [...new Set(claimed.map((one) => one.webhook))];
   const gone = webhooks.filter(({ status }) => status === null);
   for (const { environment_id, id } of gone) await noteRemovedWebhook(knex, environment_id, id);
@@ -52,13 +53,13 @@ async function settle({ knex, clock }: Deps, claimed: readonly ClaimedDelivery[]
 }
 
 /** Claims, and ends at once what won't be sent. */
-async function claim(deps: Deps, wanted: readonly (Due & { room: number })[], leaseMs: number): Promise<WebhookJob[]> {
+async function claim(deps: Deps, claims: readonly (DueDestination & { limit: number })[], leaseMs: number): Promise<WebhookJob[]> {
   const lease_id = randomUUID();
   const claimedAt = performance.now();
-  const ofWebhooks = wanted.map(({ id, ...rest }) => ({ ...rest, webhook_id: id }));
-  const rows = await claimDeliveries(deps.knex, ofWebhooks, { lease_id, leaseMs });
+  const ofWebhooks = claims.map(({ id, ...rest }) => ({ ...rest, webhook_id: id }));
+  const rows = await claimDeliveries(deps.db.knex, ofWebhooks, { lease_id, leaseMs });
   const rest = rows.filter((row) => !isSendable(row));
-  if (rest.length > 0) await settle(deps, rest, lease_id);
+  if (rest.length > 0) await endUnsendable(deps, rest, lease_id);
   return rows.filter(isSendable).map((delivery) => ({
     destination: delivery.webhook,
     due_at: delivery.next_attempt_at,
@@ -68,27 +69,27 @@ async function claim(deps: Deps, wanted: readonly (Due & { room: number })[], le
   }));
 }
 
-/** The thorough look, a thousand webhooks at a time: each goes on where the last one ended. */
-function createPatrol(knex: Deps['knex']): () => Promise<Due[]> {
+/** The full scan, a thousand webhooks at a time: each goes on where the last one ended. */
+function createFullScan(knex: Deps['db']['knex']): () => Promise<DueDestination[]> {
   const start = { environment_id: firstId, webhook_id: firstId };
   let visited = start;
   return async () => {
-    const waiting = await findWaiting(knex, visited, lookAt);
+    const waiting = await findWaiting(knex, visited, scanLimit);
     const last = waiting.at(-1);
-    const wrapped = waiting.length < lookAt && visited.environment_id !== firstId ? await findWaiting(knex, start, lookAt) : [];
-    visited = waiting.length === lookAt && last ? { environment_id: last.environment_id, webhook_id: last.webhook_id } : start;
+    const wrapped = waiting.length < scanLimit && visited.environment_id !== firstId ? await findWaiting(knex, start, scanLimit) : [];
+    visited = waiting.length === scanLimit && last ? { environment_id: last.environment_id, webhook_id: last.webhook_id } : start;
     return [...waiting, ...wrapped]
       .filter((one) => one.is_due)
       .map(({ environment_id, webhook_id, due_at }) => ({ environment_id, id: webhook_id, due_at }));
   };
 }
 
-/** `webhook_deliveries` as a queue. */
 function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
-  const { config, knex, logger, clock, metrics } = deps;
+  const { knex } = deps.db;
+  const { config, logger, clock, metrics, net } = deps;
   const { timeoutMs, retryBaseMs } = config.webhook;
   const leaseMs = leaseMsFor(timeoutMs);
-  const sending = { config, fetch: deps.fetch, logger, clock, secrets: createSecretOpener(deps.sealer) };
+  const sending = { config, net, logger, clock, secrets: createSecretOpener(deps.crypto.sealer) };
   return {
     name: 'webhook',
     limits: { inFlight: 600, inFlightPerDestination: 5, held: 2400, pollMs: 1000, stopMs: timeoutMs / 2 },
@@ -96,16 +97,16 @@ function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
     timeoutMs,
     retryBaseMs,
     async recent() {
-      const { due, full } = await findRecentlyDue(knex, lookAt);
+      const { due, full } = await findRecentlyDue(knex, scanLimit);
       return { due: due.map(({ webhook_id, ...rest }) => ({ ...rest, id: webhook_id })), full };
     },
     async tidy() {
       await sweepRemoved(knex);
       metrics.outboxAge.set({ queue: 'webhook' }, await oldestDueSeconds(knex));
     },
-    thorough: createPatrol(knex),
+    fullScan: createFullScan(knex),
     nextDueIn: () => millisecondsToNextDue(knex),
-    claim: (wanted) => claim(deps, wanted, leaseMs),
+    claim: (claims) => claim(deps, claims, leaseMs),
     release: (jobs) =>
       releaseDeliveries(
         knex,
@@ -116,7 +117,6 @@ function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
   };
 }
 
-/** Starts sending webhook deliveries. */
 export function startWebhookLoop(deps: Deps): QueueLoop {
   return startQueueLoop(webhookQueue(deps), deps);
 }

@@ -3,12 +3,12 @@ import { noOrigin } from '../../domain/origin.js';
 import { noteSecurityEvent } from '../../domain/audit/security-trail.js';
 import { disableWebhook, failEventDeliveries } from '../../db/tables/webhook_disabling.js';
 import type { ClaimedDelivery } from '../../db/tables/webhook_queue.js';
-import { recordAttempts, type AttemptResult, type NotableResult } from '../../db/tables/webhook_recording.js';
+import { recordWebhookAttempts, type AttemptResult, type NotableResult } from '../../db/tables/webhook_recording.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { DestinationKey, Job } from '../queue/queue.js';
 import type { Attempt } from './deliver.js';
 
-/** So many events in a row that failed for good disable a webhook (specification 7.4.3). */
+/** Events in a row that failed for good, after which a webhook is disabled (specification 7.4.3). */
 const failedEventsToDisable = 100;
 /** A disabled webhook's deliveries are ended up to so many at once; the rest ends as it falls due. */
 const atOnce = 1000;
@@ -40,16 +40,17 @@ function resultRow({ job, result }: { job: WebhookJob; result: Attempt }): Attem
  * what was pending for it.
  */
 export async function recordDeliveries(deps: Deps, results: readonly { job: WebhookJob; result: Attempt }[]): Promise<void> {
-  const { knex, logger } = deps;
+  const { logger } = deps;
+  const { knex } = deps.db;
   const rows = results.map(resultRow);
   const mayDisable = results.some(({ result }) => !result.ok && result.retry_in_ms === null);
   const notable = mayDisable
     ? await knex.transaction(async (trx) => {
-        const found = await recordAttempts(trx, rows);
+        const found = await recordWebhookAttempts(trx, rows);
         await disableFailing(deps, trx, results, found);
         return found;
       })
-    : await recordAttempts(knex, rows);
+    : await recordWebhookAttempts(knex, rows);
   countOutcomes(deps, results);
   noteBlocked(deps, results);
   // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
@@ -59,23 +60,21 @@ export async function recordDeliveries(deps: Deps, results: readonly { job: Webh
 
 /** Counts how attempts went: one addition for each webhook and outcome, since those of one claim share the object that names their webhook. */
 function countOutcomes({ metrics }: Pick<Deps, 'metrics'>, results: readonly { job: WebhookJob; result: Attempt }[]): void {
-  const tallies = { succeeded: new Map<DestinationKey, number>(), failed: new Map<DestinationKey, number>(), retrying: 0 };
+  const none = () => new Map<DestinationKey, number>();
+  const tallies = { succeeded: none(), failed: none(), retrying: none() };
   for (const { job, result } of results) {
-    if (!result.ok && result.retry_in_ms !== null) tallies.retrying += 1;
-    else {
-      const ended = result.ok ? tallies.succeeded : tallies.failed;
-      ended.set(job.destination, (ended.get(job.destination) ?? 0) + 1);
-    }
+    const tally = tallies[result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying'];
+    tally.set(job.destination, (tally.get(job.destination) ?? 0) + 1);
   }
-  for (const outcome of ['succeeded', 'failed'] as const) {
+  for (const outcome of ['succeeded', 'failed', 'retrying'] as const) {
     let all = 0;
     for (const [{ environment_id }, count] of tallies[outcome]) {
-      metrics.daily.add(environment_id, 'deliveries', outcome, count);
+      if (outcome !== 'retrying') metrics.daily.add(environment_id, 'deliveries', outcome, count);
+      metrics.daily.add(environment_id, 'delivery_attempts', outcome === 'succeeded' ? 'succeeded' : 'failed', count);
       all += count;
     }
     if (all > 0) metrics.deliveries.inc({ queue: 'webhook', outcome }, all);
   }
-  if (tallies.retrying > 0) metrics.deliveries.inc({ queue: 'webhook', outcome: 'retrying' }, tallies.retrying);
 }
 
 /** Records a security event for deliveries to a blocked address: the URL names a private one, or its host resolves to one now. */

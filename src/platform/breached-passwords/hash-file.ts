@@ -59,7 +59,7 @@ function linesIn(bytes: Buffer, at: number, ends: boolean): Line[] {
 }
 
 /** Where to look at a file of a size: all of it up to 16 MiB, else 256 places and the end. */
-function* placesIn(size: number): Generator<number> {
+function* offsetsIn(size: number): Generator<number> {
   const step = Math.max(windowBytes, Math.ceil(size / windows));
   for (let at = 0; at < size; at += step) yield at;
   yield Math.max(0, size - windowBytes);
@@ -71,8 +71,8 @@ function checkLines(descriptor: number): void {
   if (stat.size === 0) throw new HashFileError('is empty: it would find nothing');
   const buffer = Buffer.alloc(windowBytes + longestLine + 1);
   let last: Line | null = null;
-  for (const place of placesIn(stat.size)) {
-    const at = Math.max(0, place - 1);
+  for (const offset of offsetsIn(stat.size)) {
+    const at = Math.max(0, offset - 1);
     const bytes = buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, at));
     for (const line of linesIn(bytes, at, at + bytes.length >= stat.size)) {
       if (last !== null && line.at > last.at && line.hash < last.hash)

@@ -13,7 +13,6 @@ export type RangeClient = {
    * @throws {OutboundError} without a usable answer; its reason is `busy` when too many others wait, and the service wasn't asked
    */
   countOf(hash: string): Promise<number>;
-  /** Drops all connections. */
   close(): Promise<void>;
 };
 
@@ -51,13 +50,13 @@ export function createRangeClient({ url, allowPrivateNetwork }: { url: string; a
   const problem = checkUrl(url, { allowPrivateNetwork });
   if (problem !== null) throw new OutboundError('blocked_address', `the URL is refused (${problem})`);
   const fetch = createGuardedFetch({ allowPrivateNetwork });
-  const asked = new Map<string, Promise<ReadonlyMap<string, number>>>();
+  const pending = new Map<string, Promise<ReadonlyMap<string, number>>>();
 
   function rangeOf(prefix: string): Promise<ReadonlyMap<string, number>> {
-    const shared = asked.get(prefix);
+    const shared = pending.get(prefix);
     if (shared) return shared;
-    const answer = askFor(fetch, url, prefix).finally(() => asked.delete(prefix));
-    asked.set(prefix, answer);
+    const answer = askFor(fetch, url, prefix).finally(() => pending.delete(prefix));
+    pending.set(prefix, answer);
     return answer;
   }
 

@@ -38,7 +38,6 @@ function createAgents(create: () => Agent) {
   };
 }
 
-/** What requests go through. */
 export type Connections = ReturnType<typeof openConnections>;
 
 /** The agents, and a connection without a request, by one guarded connector. */

@@ -24,7 +24,7 @@ async function vet(name: string, resolve: NameLookup, policy: NetworkPolicy): Pr
 }
 
 /** A `lookup` function for sockets that checks every address it returns, so that the checked address is the one connected to (DNS rebinding). */
-function vettedLookup(resolve: NameLookup, policy: NetworkPolicy): LookupFunction {
+export function vettedLookup(resolve: NameLookup, policy: NetworkPolicy): LookupFunction {
   return (name, options, callback) => {
     const answer = async () => {
       const vetted = await vet(name, resolve, policy).catch((error: unknown) => asOutboundError(error));

@@ -4,7 +4,8 @@ import type { Connections } from './connections.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
 import { QueueGauge, type QueueState } from '../metrics/queue-state.js';
-import { spans, timed } from '../spans/tracer.js';
+import { timed, type Tracer } from '../spans/tracer.js';
+import { memo } from '../../lib/memo.js';
 
 export { checkUrl } from './guard.js';
 export { OutboundError, type OutboundReason } from './outbound-error.js';
@@ -54,7 +55,6 @@ export type GuardedFetch = {
   reach(url: string, options: { readonly timeoutMs: number; readonly allowHttp?: boolean }): Promise<void>;
   /** How many requests have no answer yet. */
   queue(): QueueState;
-  /** Drops all connections. */
   close(): Promise<void>;
 };
 
@@ -107,21 +107,17 @@ type ParsedUrl = { readonly origin: string; readonly path: string };
 
 /** Checks and parses URLs, and remembers the last thousand. What a host resolves to is checked at each connection, not here. */
 function createUrlParser(policy: NetworkPolicy) {
-  const parsed = new Map<string, ParsedUrl>();
-  return {
-    /** @throws {OutboundError} when the URL is refused */
-    parse(url: string, allowHttp: boolean): ParsedUrl {
-      const key = allowHttp ? `http ${url}` : url;
-      const known = parsed.get(key);
-      if (known) return known;
+  const parserFor = (allowHttp: boolean) =>
+    memo((url: string): ParsedUrl => {
       const problem = checkUrl(url, { ...policy, allowHttp });
       if (problem) throw new OutboundError(refusals[problem], `the URL is refused (${problem})`);
       const { origin, pathname, search } = new URL(url);
-      const target = { origin, path: pathname + search };
-      if (parsed.size >= maxUrls) parsed.clear();
-      parsed.set(key, target);
-      return target;
-    },
+      return { origin, path: pathname + search };
+    }, maxUrls);
+  const [secure, any] = [parserFor(false), parserFor(true)];
+  return {
+    /** @throws {OutboundError} when the URL is refused */
+    parse: (url: string, allowHttp: boolean): ParsedUrl => (allowHttp ? any(url) : secure(url)),
   };
 }
 
@@ -137,7 +133,12 @@ export function createGuardedFetch({
   allowPrivateNetwork,
   resolve = createNameLookup(),
   trustedCertificates = [],
-}: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
+  tracer = null,
+}: NetworkPolicy & {
+  readonly resolve?: NameLookup;
+  readonly trustedCertificates?: readonly string[];
+  readonly tracer?: Tracer | null;
+}): GuardedFetch {
   const policy = { allowPrivateNetwork };
   const urls = createUrlParser(policy);
   const bulkheads = createHostBulkheads();
@@ -154,24 +155,24 @@ export function createGuardedFetch({
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
     const { origin, path } = urls.parse(String(url), options.allowHttp === true);
     const pool = options.pool ?? '';
-    const span = spans.tracer === null ? null : spans.tracer.outbound(method, origin);
-    const asked = bulkheads.during(pool, origin, () => {
+    const span = tracer === null ? null : tracer.outbound(method, origin);
+    const exchange = bulkheads.during(pool, origin, () => {
       const handler = new ResponseHandler({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
       agents.of(pool).dispatch({ origin, path, method, headers, body }, handler);
       return handler.response;
     });
-    const response = await timed(span, asked, ({ status }) => status);
+    const response = await timed(span, exchange, ({ status }) => status);
     return { ...response, duration_ms: Math.round(performance.now() - started) };
   }
 
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-    const asked = new Request(input, init);
-    const sent = Buffer.from(await asked.arrayBuffer());
-    const answer = await request(asked.url, {
-      method: asked.method as NonNullable<OutboundRequest['method']>,
-      headers: { 'accept-encoding': 'identity', ...Object.fromEntries(asked.headers) },
+    const outgoing = new Request(input, init);
+    const sent = Buffer.from(await outgoing.arrayBuffer());
+    const answer = await request(outgoing.url, {
+      method: outgoing.method as NonNullable<OutboundRequest['method']>,
+      headers: { 'accept-encoding': 'identity', ...Object.fromEntries(outgoing.headers) },
       body: sent.length > 0 ? sent : null,
-      signal: asked.signal,
+      signal: outgoing.signal,
       timeoutMs: fetchTimeoutMs,
       maxResponseBytes: fetchMaxResponseBytes,
     });

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { asOutboundError, OutboundError } from './outbound-error.js';
+import { ofEach } from '../../lib/memo.js';
 
 /** What bounds reading a response; see `OutboundRequest`. */
 export type ResponseLimits = {
@@ -19,21 +20,21 @@ export type ReceivedResponse = {
 
 type Headers = ReceivedResponse['headers'];
 
-const stops = new WeakMap<AbortSignal, Set<() => void>>();
+/** What the signal stops: one listener per signal, however many requests it may end. */
+const stopsOf = ofEach((signal: AbortSignal) => {
+  const stops = new Set<() => void>();
+  signal.addEventListener('abort', () => stops.forEach((one) => one()), { once: true });
+  return stops;
+});
 
-/** Calls `stop` when the signal is aborted; one listener per signal, however many requests it may end. @returns a function that takes `stop` off again */
+/** Calls `stop` when the signal is aborted. @returns a function that takes `stop` off again */
 function whenAborted(signal: AbortSignal, stop: () => void): () => void {
-  let set = stops.get(signal);
-  if (!set) {
-    stops.set(signal, (set = new Set()));
-    const all = set;
-    signal.addEventListener('abort', () => all.forEach((one) => one()), { once: true });
-  }
-  set.add(stop);
-  return () => set.delete(stop);
+  const stops = stopsOf(signal);
+  stops.add(stop);
+  return () => stops.delete(stop);
 }
 
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 
 /**
  * Collects the response to one request, as a handler of undici's dispatcher: `undici.request` with its streams and signals costs more than the
@@ -101,7 +102,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   #succeed(truncated: boolean): void {
     if (!this.#end()) return;
     const { maxResponseBytes } = this.#limits;
-    const [first = nothing] = this.#chunks;
+    const [first = emptyBuffer] = this.#chunks;
     const whole = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
     const body = whole.length > maxResponseBytes ? whole.subarray(0, maxResponseBytes) : whole;
     this.#settle.resolve({ status: this.#status, headers: this.#headers, body, truncated });

@@ -10,7 +10,7 @@ export function createTxtLookup(): TxtLookup {
   return async (name) => {
     const resolver = new Resolver({ timeout: 5_000, tries: 2 });
     try {
-      return (await resolver.resolveTxt(name)).map((parts) => parts.join(''));
+      return (await resolver.resolveTxt(name)).map((strings) => strings.join(''));
     } catch (error) {
       if (absent.has((error as { code?: string }).code ?? '')) return [];
       throw error;

@@ -1,13 +1,16 @@
-import { pino, type DestinationStream, type Logger as Pino } from 'pino';
+import { pino, type DestinationStream, type Logger as Pino, type LoggerOptions } from 'pino';
 import type { Config } from '../../config.js';
 import type { LineEvent } from '../../lib/log-events.js';
-import { spans } from '../spans/tracer.js';
+import { forTerminal } from './terminal.js';
 
 /** A line's members: `event` is what programs look for, the others say about what; never a secret, code, token or password. */
-export type Line = { readonly event: LineEvent } & Readonly<Record<string, unknown>>;
+export type LogLine = { readonly event: LineEvent } & Readonly<Record<string, unknown>>;
 
 /** Writes a line; `msg` is for people, and may change. */
-type Write = (line: Line, msg: string) => void;
+type Write = (line: LogLine, msg: string) => void;
+
+/** Tells the trace that the present work belongs to; null for none. */
+type TraceSource = { traceId(): string | null };
 
 /** The log. No line is without an `event` of the closed list (`lib/log-events.ts`, `lib/security-events.ts`). */
 export type Logger = {
@@ -18,6 +21,8 @@ export type Logger = {
   readonly warn: Write;
   readonly error: Write;
   readonly fatal: Write;
+  /** From now on lines bear the trace that the present work belongs to. */
+  readonly traceWith?: (tracer: TraceSource) => void;
 };
 
 /** Property names whose values are replaced in every log record, in case a secret is logged by mistake. */
@@ -52,10 +57,20 @@ function censored(record: Record<string, unknown>, depth = 0): Record<string, un
   return copy ?? record;
 }
 
-/** The record with the trace that the present work belongs to, where there is one. */
-export function traced(record: Record<string, unknown>): Record<string, unknown> {
-  const trace_id = spans.tracer === null ? null : spans.tracer.traceId();
-  return trace_id === null || record['trace_id'] !== undefined ? record : { ...record, trace_id };
+/** A log whose lines bear traces once there is a tracer. @param shown what of a record is written */
+export function traceableLog(
+  options: LoggerOptions,
+  stream?: DestinationStream,
+  shown = (record: Record<string, unknown>): Record<string, unknown> => record,
+): Pino & Logger {
+  let tracer: TraceSource | null = null;
+  const log = (record: Record<string, unknown>) => {
+    const written = shown(record);
+    const trace_id = tracer === null ? null : tracer.traceId();
+    return trace_id === null || record['trace_id'] !== undefined ? written : { ...written, trace_id };
+  };
+  const traceWith = (by: TraceSource): void => void (tracer = by);
+  return Object.assign(pino({ ...options, base: null, formatters: { log } }, stream), { traceWith });
 }
 
 /** Lines are written together, at the latest after so many milliseconds and at about so many bytes. */
@@ -97,14 +112,12 @@ function collected(): DestinationStream {
 export const silentLogger: Logger = pino({ level: 'silent' });
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
-export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'webConcurrency'>): Pino {
-  const options = {
-    level: config.logLevel,
-    base: null,
-    formatters: { log: (record: Record<string, unknown>) => traced(censored(record)) },
-  };
-  if (config.logFormat === 'pretty') {
-    return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' } } });
+export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'webConcurrency'>): Pino & Logger {
+  const { logLevel: level, logFormat, webConcurrency } = config;
+  if (logFormat === 'pretty') {
+    // At once: what is said last by other means, such as why a start failed, comes last.
+    const stream = forTerminal(pino.destination({ sync: true }), process.stdout.isTTY && process.stdout.hasColors());
+    return traceableLog({ level }, stream, censored);
   }
-  return pino(options, config.webConcurrency > 1 ? pino.destination({ sync: false, ...shared }) : collected());
+  return traceableLog({ level }, webConcurrency > 1 ? pino.destination({ sync: false, ...shared }) : collected(), censored);
 }

@@ -1,7 +1,6 @@
 import { symbols, type Logger as Pino } from 'pino';
 import type { Logger } from './logger.js';
 
-/** What is told of an answered request. */
 export type RequestLine = {
   /** When it was answered, in milliseconds. */
   readonly at: number;

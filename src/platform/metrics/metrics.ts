@@ -5,7 +5,6 @@ import { createFastHistogram, createFastCounter } from './fast-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The state of a process's database connections. */
 export type PoolState = {
   /** Connections of the pool that are in use. */
   readonly used: number;
@@ -19,11 +18,9 @@ export type PoolState = {
   readonly isolated: readonly string[];
 };
 
-/** Metrics of the database connections. */
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
   return {
-    /** Whose connections the pool gauges show. */
     watchPool(state: () => PoolState): void {
       pool = state;
     },
@@ -74,13 +71,11 @@ function poolMetrics(registers: Registry[]) {
   };
 }
 
-/** Metrics of the queues that requests wait in. */
 function queueMetrics(registers: Registry[]) {
   const watched: (() => readonly QueueState[])[] = [];
   const states = () => watched.flatMap((state) => state());
   const labelNames = ['queue'];
   return {
-    /** Whose queues the gauges show. */
     watchQueues(state: () => readonly QueueState[]): void {
       watched.push(state);
     },
@@ -116,7 +111,6 @@ function queueMetrics(registers: Registry[]) {
   };
 }
 
-/** Metrics of the traces that refused requests leave, and of the spans that a collector is sent. */
 const traceMetrics = (registers: Registry[]) => ({
   spans: new Counter({
     name: 'otel_spans_total',
@@ -131,7 +125,6 @@ const traceMetrics = (registers: Registry[]) => ({
   }),
 });
 
-/** Metrics of the outbox's queues. */
 function outboxMetrics(registers: Registry[]) {
   return {
     outboxAge: new Gauge({
@@ -158,7 +151,6 @@ function outboxMetrics(registers: Registry[]) {
   };
 }
 
-/** Metrics of new passwords. */
 function passwordMetrics(registers: Registry[]) {
   return {
     breachedPasswordChecks: new Counter({
@@ -170,7 +162,6 @@ function passwordMetrics(registers: Registry[]) {
   };
 }
 
-/** Metrics of security events and of where they are sent. */
 function securityEventMetrics(registers: Registry[]) {
   return {
     securityEvents: new Counter({
@@ -203,7 +194,6 @@ export function createMetrics() {
     /** The counts by day that the dashboard's charts show. */
     daily: createDailyCounts(),
     registry,
-    /** What Prometheus reads. */
     render: () => registry.metrics(),
     ...poolMetrics(registers),
     ...queueMetrics(registers),
@@ -253,5 +243,4 @@ export function createMetrics() {
   };
 }
 
-/** The metrics object of `Deps`. */
 export type Metrics = ReturnType<typeof createMetrics>;

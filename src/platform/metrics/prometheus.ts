@@ -4,13 +4,13 @@ import { readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Prometheus from 'prom-client';
 
-const part = createRequire(import.meta.url);
+const requireModule = createRequire(import.meta.url);
 
-export const Registry = part('prom-client/lib/registry') as typeof Prometheus.Registry;
-export const Counter = part('prom-client/lib/counter') as typeof Prometheus.Counter;
-export const Gauge = part('prom-client/lib/gauge') as typeof Prometheus.Gauge;
-export const Histogram = part('prom-client/lib/histogram') as typeof Prometheus.Histogram;
-export const AggregatorRegistry = part('prom-client/lib/cluster') as typeof Prometheus.AggregatorRegistry;
+export const Registry = requireModule('prom-client/lib/registry') as typeof Prometheus.Registry;
+export const Counter = requireModule('prom-client/lib/counter') as typeof Prometheus.Counter;
+export const Gauge = requireModule('prom-client/lib/gauge') as typeof Prometheus.Gauge;
+export const Histogram = requireModule('prom-client/lib/histogram') as typeof Prometheus.Histogram;
+export const AggregatorRegistry = requireModule('prom-client/lib/cluster') as typeof Prometheus.AggregatorRegistry;
 export type Registry = Prometheus.Registry;
 
 /** Measurements of the process, without those of its processor time, which need OpenTelemetry, and of its file descriptors. */
@@ -26,7 +26,10 @@ const measurements = [
   'heapSpacesSizeAndUsed',
   'version',
   'gc',
-].map((name) => part(`prom-client/lib/metrics/${name}`) as (registry: Registry, options: { eventLoopMonitoringPrecision: number }) => void);
+].map(
+  (name) =>
+    requireModule(`prom-client/lib/metrics/${name}`) as (registry: Registry, options: { eventLoopMonitoringPrecision: number }) => void,
+);
 
 /** The processor time of the process, in seconds, under the names that prom-client gives it. */
 function processorTime(registry: Registry): void {

@@ -49,5 +49,6 @@ export function createDebugTracer(logger: Pick<Logger, 'debug'>): Tracer {
       const work = active.getStore();
       return work === undefined || work.answered ? null : work.trace_id;
     },
+    close: async () => undefined,
   };
 }

@@ -8,9 +8,9 @@ const name = /^[\w.-]{1,64}$/;
 export function errorTypeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'Error';
   const { sqlstate, reason, code, name: className } = error as { sqlstate?: unknown; reason?: unknown; code?: unknown; name?: unknown };
-  for (const told of [sqlstate, reason, code, className]) {
-    if (typeof told === 'number') return String(told);
-    if (typeof told === 'string' && name.test(told)) return told;
+  for (const candidate of [sqlstate, reason, code, className]) {
+    if (typeof candidate === 'number') return String(candidate);
+    if (typeof candidate === 'string' && name.test(candidate)) return candidate;
   }
   return 'Error';
 }

@@ -38,6 +38,19 @@ import type { AnsweredRequest, OpenSpan, RequestHead, RequestSpan, Tracer } from
 
 const ours = 'identity-provider';
 
+/** How long a process that ends waits for its collector to take the last spans, in milliseconds. */
+const farewellMs = 2_000;
+
+/** Resolves with the work, or when the time is up; what fails has been counted. */
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work.catch(() => undefined), timeUp]);
+  clearTimeout(timer);
+}
+
 /** What the present work belongs to. */
 type Active = { readonly span: Span; readonly context: Context; readonly trace_id: string; answered: boolean };
 
@@ -131,7 +144,7 @@ async function backgroundSpan<T>({ recorder, active }: Making, name: string, wor
   }
 }
 
-function createTracer(recorder: Recorder): Tracer {
+function createTracer(recorder: Recorder, close: Tracer['close']): Tracer {
   const active = new AsyncLocalStorage<Active>();
   const making = { recorder, active };
 
@@ -157,15 +170,12 @@ function createTracer(recorder: Recorder): Tracer {
       const store = active.getStore();
       return store === undefined || store.answered ? null : store.trace_id;
     },
+    close,
   };
 }
 
-/** A tracer that sends its spans to the collector, and what ends it: `shutdown` sends what waits. */
-export function openCollector(
-  { url, headers }: Collector,
-  release: string,
-  onOutcome: (outcome: Outcome) => void,
-): { readonly tracer: Tracer; shutdown(): Promise<void> } {
+/** A tracer that sends its spans to the collector. */
+export function openCollector({ url, headers }: Collector, release: string, onOutcome: (outcome: Outcome) => void): Tracer {
   const exporter = new OTLPTraceExporter({ url, headers: parseKeyPairsIntoRecord(headers ?? undefined) });
   const own = resourceFromAttributes({ [ATTR_SERVICE_NAME]: ours, [ATTR_SERVICE_VERSION]: release });
   const provider = new BasicTracerProvider({
@@ -175,5 +185,5 @@ export function openCollector(
       .merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [boundedExport(exporter, (counted) => new BatchSpanProcessor(counted, { maxQueueSize: maxWaitingSpans }), onOutcome)],
   });
-  return { tracer: createTracer(provider.getTracer(ours, release)), shutdown: () => provider.shutdown() };
+  return createTracer(provider.getTracer(ours, release), () => atMost(farewellMs, provider.shutdown()));
 }

@@ -5,15 +5,12 @@ import type { Metrics } from '../metrics/metrics.js';
 import { createDebugTracer } from './debug-lines.js';
 import { errorTypeOf } from './error-type.js';
 import type { Outcome } from './export.js';
-import { spans } from './tracer.js';
+import type { Tracer } from './tracer.js';
 
 /** The optional dependencies that make and send spans. */
 const packages = ['api', 'core', 'exporter-trace-otlp-proto', 'resources', 'sdk-trace-base', 'semantic-conventions'].map(
   (name) => `@opentelemetry/${name}`,
 );
-
-/** How long a process that ends waits for its collector to take the last spans, in milliseconds. */
-const farewellMs = 2_000;
 
 const isInstalled = (name: string): boolean => {
   try {
@@ -47,38 +44,21 @@ function createOutcomeNotes({ logger, metrics }: { readonly logger: Logger; read
   };
 }
 
-/** Resolves with the work, or when the time is up; what fails has been counted. */
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeUp = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work.catch(() => undefined), timeUp]);
-  clearTimeout(timer);
-}
-
 /**
- * From now on this process makes spans and sends them, if OTEL_EXPORTER_OTLP_ENDPOINT names a collector; else nothing of OpenTelemetry is loaded, and spans are
- * lines of the log where that shows `debug`.
- * @returns what ends it: sends what waits, for two seconds at most
+ * What makes the spans of this process, and from now on puts the trace into the lines of the log. It sends them if OTEL_EXPORTER_OTLP_ENDPOINT names a collector;
+ * else nothing of OpenTelemetry is loaded, and spans are lines of the log where that shows `debug`, or null: none are made.
  */
-export async function startSpans(
-  config: Pick<Config, 'collector'>,
+export async function openTracer(
+  { collector }: Pick<Config, 'collector'>,
   release: string,
-  parts: { readonly logger: Logger; readonly metrics: Metrics },
-): Promise<{ stop(): Promise<void> }> {
-  const { collector } = config;
-  const { logger } = parts;
-  if (collector === null && logger.level !== 'debug' && logger.level !== 'trace') return { stop: async () => undefined };
-  const { tracer, shutdown } =
+  deps: { readonly logger: Logger; readonly metrics: Metrics },
+): Promise<Tracer | null> {
+  const { logger } = deps;
+  if (collector === null && logger.level !== 'debug' && logger.level !== 'trace') return null;
+  const tracer =
     collector === null
-      ? { tracer: createDebugTracer(logger), shutdown: async () => undefined }
-      : (await import('./open-telemetry.js')).openCollector(collector, release, createOutcomeNotes(parts));
-  spans.tracer = tracer;
-  return {
-    async stop() {
-      if (spans.tracer === tracer) spans.tracer = null;
-      await atMost(farewellMs, shutdown());
-    },
-  };
+      ? createDebugTracer(logger)
+      : (await import('./open-telemetry.js')).openCollector(collector, release, createOutcomeNotes(deps));
+  logger.traceWith?.(tracer);
+  return tracer;
 }

@@ -7,7 +7,6 @@ export type OpenSpan = {
   end(error?: unknown, status?: number): void;
 };
 
-/** The head of a request that came in. */
 export type RequestHead = {
   readonly method: string;
   /** The header of W3C Trace Context, as it came. */
@@ -51,21 +50,19 @@ export type Tracer = {
   statement(name: string): OpenSpan | null;
   /** A request to somebody else's server; of its address the host alone. */
   outbound(method: string, origin: string): OpenSpan | null;
-  /** A mail on its way to the mail server. */
   mail(host: string): OpenSpan | null;
   /** Work of the processor that takes its time: `password hash`, `sign RS256`. */
   internal(name: string): OpenSpan | null;
   /** The trace that the present work belongs to, while its request isn't answered. */
   traceId(): string | null;
+  /** Sends what waits, for two seconds at most. */
+  close(): Promise<void>;
 };
 
-/** Who makes spans in this process: nobody, unless an operator has named a collector. A place for a span costs this look when there is none. */
-export const spans: { tracer: Tracer | null } = { tracer: null };
-
 /** What `asked` answers; its span ends with it. `statusOf`: the status of an answer over HTTP. */
-export function timed<T>(span: OpenSpan | null, asked: Promise<T>, statusOf?: (answer: T) => number): Promise<T> {
-  if (span === null) return asked;
-  return asked.then(
+export function timed<T>(span: OpenSpan | null, work: Promise<T>, statusOf?: (answer: T) => number): Promise<T> {
+  if (span === null) return work;
+  return work.then(
     (answer) => {
       span.end(undefined, statusOf?.(answer));
       return answer;
@@ -77,5 +74,6 @@ export function timed<T>(span: OpenSpan | null, asked: Promise<T>, statusOf?: (a
   );
 }
 
-/** Work of the background, in a trace of its own when there is a collector. */
-export const inBackground = <T>(name: string, work: () => Promise<T>): Promise<T> => spans.tracer?.background(name, work) ?? work();
+/** Work of the background, in a trace of its own when there is a tracer. */
+export const inBackground = <T>(tracer: Tracer | null, name: string, work: () => Promise<T>): Promise<T> =>
+  tracer?.background(name, work) ?? work();

@@ -6,7 +6,6 @@ import { extract, pack } from 'tar-stream';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import { altered, truncated } from './manifest.js';
 
-/** A member of the archive. */
 export type Member = { readonly name: string; readonly data: Buffer };
 
 /** Far more than a member of ours has: some rows, or the manifest. */
@@ -68,10 +67,10 @@ export async function* readArchive(path: string): AsyncGenerator<Member> {
     for await (const entry of archive) {
       const { name, size } = entry.header;
       if (size > maxMemberBytes) throw altered(`its member ${name} is too large`);
-      const parts: Buffer[] = [];
-      for await (const part of entry as AsyncIterable<Buffer>) parts.push(part);
+      const chunks: Buffer[] = [];
+      for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);
       begun = true;
-      yield { name, data: Buffer.concat(parts) };
+      yield { name, data: Buffer.concat(chunks) };
     }
     await fed;
   } catch (error) {

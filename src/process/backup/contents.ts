@@ -3,7 +3,16 @@ import type { Rows } from '../../db/backup/load.js';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import type { Sealer } from '../../lib/seal.js';
 import { readArchive, type Member } from './archive.js';
-import { altered, format, headerSchema, parsed, refuseNewerSchema, truncated, verifiedManifest, type Manifest } from './manifest.js';
+import {
+  altered,
+  manifestFormat,
+  headerSchema,
+  parsed,
+  refuseNewerSchema,
+  truncated,
+  verifiedManifest,
+  type Manifest,
+} from './manifest.js';
 
 /** The members of a backup: the header first, then rows, then the manifest, which knows their digests. */
 export const memberNames = { header: 'backup.json', manifest: 'manifest.json', mac: 'manifest.hmac-sha256' } as const;
@@ -40,9 +49,9 @@ class Digests {
 function requireHeader(path: string, member: Member): void {
   const header = member.name === memberNames.header ? parsed(headerSchema, member.data.toString()) : null;
   if (!header) throw new BackupRefusal(`${path} is no backup of this service: name a file that npm run -s backup has written.`);
-  if (header.format === format) return;
+  if (header.format === manifestFormat) return;
   throw new BackupRefusal(
-    `the backup has the layout ${header.format} of release ${header.release}, this release reads ${format}: restore it with release ${header.release}.`,
+    `the backup has the layout ${header.format} of release ${header.release}, this release reads ${manifestFormat}: restore it with release ${header.release}.`,
   );
 }
 

@@ -36,7 +36,7 @@ type Drill = {
   readonly say: (line: string) => void;
 };
 
-/** Whatever is asked for, nothing goes out. */
+/** Refuses every request: a drill sends nothing. */
 const nobody: GuardedFetch = {
   request: () => Promise.reject(new OutboundError('connect', 'a drill sends nothing')),
   fetch: () => Promise.reject(new OutboundError('connect', 'a drill sends nothing')),
@@ -86,23 +86,23 @@ function drillConfig({ config, manifest }: Drill, secretKey: string, url: string
 }
 
 async function compareCounts(deps: Deps, { tables }: Manifest): Promise<void> {
-  const counts = await countRows(deps.knex, tables.map(({ name }) => name)); // prettier-ignore
+  const counts = await countRows(deps.db.knex, tables.map(({ name }) => name)); // prettier-ignore
   const other = tables.find(({ name, rows }) => counts.get(name) !== rows);
   if (other) throw new BackupRefusal(`${other.name} has ${counts.get(other.name)} rows, not ${other.rows}: take another backup.`);
 }
 
 /** Every environment's keys are opened, and published are those of the backup. */
 async function compareKeys(deps: Deps, { signing_keys }: Manifest): Promise<void> {
-  for (const { id, slug } of await listEnvironments(deps.knex)) {
+  for (const { id, slug } of await listEnvironments(deps.db.knex)) {
     const environment = await findEnvironmentById(deps, id);
     if (!environment) continue;
     const { jwks } = await keyRing(createContext(deps, environment));
     const { keys } = JSON.parse(jwks) as JSONWebKeySet;
     const kids = await Promise.all(keys.map((key) => calculateJwkThumbprint(key)));
-    const wanted = signing_keys.filter((key) => key.environment === slug).map(({ kid }) => kid);
-    if ([...kids].sort().join() !== [...wanted].sort().join())
+    const expected = signing_keys.filter((key) => key.environment === slug).map(({ kid }) => kid);
+    if ([...kids].sort().join() !== [...expected].sort().join())
       throw new BackupRefusal(
-        `the signing keys of environment ${slug} are ${kids.join(', ')}, not ${wanted.join(', ')}: take another backup.`,
+        `the signing keys of environment ${slug} are ${kids.join(', ')}, not ${expected.join(', ')}: take another backup.`,
       );
   }
 }
@@ -157,7 +157,7 @@ export async function drill(given: Drill): Promise<void> {
   const storage = { url, directUrl: url, secretKey };
   const txtLookup = () => Promise.reject(new Error('a drill asks nobody'));
   const deps = createDeps(config, logger, storage, { fetch: nobody, txtLookup, mailer: null });
-  stops.add(() => deps.knex.destroy());
+  stops.add(() => deps.db.knex.destroy());
   await restoreBackup(deps, { url, path, manifest, keepSessions: true });
   await compareCounts(deps, manifest);
   say(`restored: ${manifest.tables.length} tables with as many rows as at the backup, of ${manifest.created_at}`);

@@ -8,7 +8,7 @@ import { packageRoot } from '../../lib/package-root.js';
 import type { Sealer } from '../../lib/seal.js';
 
 /** Of how a backup is laid out; another number is another layout. */
-export const format = 1;
+export const manifestFormat = 1;
 
 /** The first member of a backup: what it is, before anything else is read. */
 export const headerSchema = z.object({ format: z.number(), release: z.string() });
@@ -23,7 +23,7 @@ const tableSchema = z.object({
 });
 
 const manifestSchema = z.object({
-  format: z.literal(format),
+  format: z.literal(manifestFormat),
   release: z.string(),
   created_at: z.iso.datetime(),
   base_url: z.string(),

@@ -30,7 +30,7 @@ export const lettingIn: ReadonlySet<string> = new Set([
 
 /** A JWT is good by its signature: only other keys end those that somebody holds. */
 async function replaceSigningKeys(deps: Deps): Promise<void> {
-  for (const { id } of await listEnvironments(deps.knex)) {
+  for (const { id } of await listEnvironments(deps.db.knex)) {
     const environment = await findEnvironmentById(deps, id);
     if (!environment) continue;
     const ctx = createContext(deps, environment);
@@ -49,14 +49,14 @@ async function replaceSigningKeys(deps: Deps): Promise<void> {
 }
 
 /** In the restore's own transaction: the keys must open, and unless they are kept nobody is signed in any more. */
-async function settle(deps: Deps, trx: Knex.Transaction, keepSessions: boolean): Promise<void> {
-  const within: Deps = { ...deps, knex: trx };
-  await requirePrimaryKeys(within).catch((error: unknown) => {
+async function finishRestore(deps: Deps, trx: Knex.Transaction, keepSessions: boolean): Promise<void> {
+  const inTransaction: Deps = { ...deps, db: { ...deps.db, knex: trx } };
+  await requirePrimaryKeys(inTransaction).catch((error: unknown) => {
     throw new BackupRefusal((error as Error).message, { cause: error });
   });
   if (keepSessions) return;
   await revokeAllSessions(trx, deps.clock.now(), 'restored');
-  await replaceSigningKeys(within);
+  await replaceSigningKeys(inTransaction);
   // What was remembered of the transaction is nobody else's.
   deps.cache.clear();
 }
@@ -77,6 +77,6 @@ export async function restoreBackup(
     sequences,
     without: keepSessions ? new Set() : lettingIn,
     rows: rowsOf(path, manifest),
-    finish: (trx) => settle(deps, trx, keepSessions),
+    finish: (trx) => finishRestore(deps, trx, keepSessions),
   });
 }

@@ -12,7 +12,7 @@ import type { Sealer } from '../../lib/seal.js';
 import type { Clock } from '../../platform/clock.js';
 import { writeArchive, type Member } from './archive.js';
 import { memberNames, rowsMember } from './contents.js';
-import { format, release, sign, type Manifest, type ManifestTable } from './manifest.js';
+import { manifestFormat, release, sign, type Manifest, type ManifestTable } from './manifest.js';
 
 type Add = (member: Member) => Promise<void>;
 
@@ -32,11 +32,11 @@ async function addTable(add: Add, snapshot: Snapshot, table: TableShape): Promis
     waiting = [];
     length = 0;
   };
-  for await (const part of stream as AsyncIterable<Buffer>) {
-    hash.update(part);
-    bytes += part.length;
-    length += part.length;
-    waiting.push(part);
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    length += chunk.length;
+    waiting.push(chunk);
     if (length >= memberBytes) await flush();
   }
   await flush();
@@ -67,7 +67,7 @@ export async function takeBackup(
   if (await stat(path).catch(() => null)) throw new BackupRefusal(`${path} exists already: name a new file, or remove that one.`);
   return withSnapshot(url, async (snapshot) => {
     const manifest: Manifest = {
-      format,
+      format: manifestFormat,
       release: release(),
       created_at: clock.now().toISOString(),
       base_url: config.baseUrl,
@@ -79,7 +79,7 @@ export async function takeBackup(
       signing_keys: await publishedKeys(snapshot),
     };
     const write = writeArchive(path, async (add) => {
-      await add({ name: memberNames.header, data: Buffer.from(JSON.stringify({ format, release: manifest.release })) });
+      await add({ name: memberNames.header, data: Buffer.from(JSON.stringify({ format: manifestFormat, release: manifest.release })) });
       for (const table of snapshot.tables) manifest.tables.push(await addTable(add, snapshot, table));
       const { text, mac } = sign(manifest, sealer);
       await add({ name: memberNames.manifest, data: Buffer.from(text) });

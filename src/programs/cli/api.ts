@@ -5,7 +5,6 @@ type Json = Record<string, unknown>;
 /** How the commands reach a service, and as whom. */
 export type Access = { readonly url: string; readonly clientId: string; readonly clientSecret: string };
 
-/** An error object of an answer. */
 export type ServiceError = { readonly code?: string; readonly detail?: string; readonly id?: string; readonly source?: Json };
 
 /** A refusal of the service, with the HTTP status if it answered; the message is its `detail` or `error_description`. */
@@ -21,8 +20,7 @@ export class CliError extends Error {
   }
 }
 
-/** A resource object of an answer. */
-export type ResourceObject = {
+export type ApiRecord = {
   readonly type: string;
   readonly id: string;
   readonly attributes: Json;
@@ -67,10 +65,9 @@ const errorText = (body: Json) =>
     .map((error) => [error.detail, ...Object.values(error.source ?? {})].filter(Boolean).join(' '))
     .join('\n');
 
-/** An answer of the Management API. */
 export type ApiAnswer = {
-  readonly data: ResourceObject | ResourceObject[];
-  readonly included: readonly ResourceObject[];
+  readonly data: ApiRecord | ApiRecord[];
+  readonly included: readonly ApiRecord[];
   readonly meta: Json;
 };
 
@@ -108,8 +105,8 @@ export function openApi(access: Access): CallApi {
     const body = await readJson(response);
     if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`, response.status, errorsIn(body));
     return {
-      data: body['data'] as ResourceObject,
-      included: (body['included'] ?? []) as ResourceObject[],
+      data: body['data'] as ApiRecord,
+      included: (body['included'] ?? []) as ApiRecord[],
       meta: (body['meta'] ?? {}) as Json,
     };
   };

@@ -1,23 +1,22 @@
 import { Option, type Command } from 'commander';
 import type { AuthenticatorKind } from '../../db/tables/authenticators.js';
-import { callApi, CliError, openApi, type CallApi, type ResourceObject } from './api.js';
+import { callApi, CliError, openApi, type CallApi, type ApiRecord } from './api.js';
 import { importFile } from './import-authenticators.js';
 import { columns, one, type Shell } from './shell.js';
 
 const kinds = { passkey: true, totp: true, recovery_codes: true } as const satisfies Record<AuthenticatorKind, true>;
 
 /** The user whom an address or an id names. @throws {CliError} */
-async function userNamed(call: CallApi, name: string): Promise<ResourceObject> {
+async function userNamed(call: CallApi, name: string): Promise<ApiRecord> {
   if (!name.includes('@')) return one((await call('GET', `/users/${encodeURIComponent(name)}`)).data);
   const { data } = await call('GET', `/users?${new URLSearchParams({ 'filter[email]': name })}`);
-  const [found] = data as ResourceObject[];
+  const [found] = data as ApiRecord[];
   if (!found) throw new CliError(`there is no user ${name}`);
   return found;
 }
 
-const userIdOf = (record: ResourceObject) => (record.relationships?.['user']?.data as { id?: string } | undefined)?.id ?? '';
+const userIdOf = (record: ApiRecord) => (record.relationships?.['user']?.data as { id?: string } | undefined)?.id ?? '';
 
-/** `list-authenticators` */
 export function addListAuthenticators(program: Command, { options, show }: Shell): void {
   program
     .command('list-authenticators')
@@ -34,17 +33,16 @@ export function addListAuthenticators(program: Command, { options, show }: Shell
         if (value !== undefined) query.set(`filter[${name}]`, value);
       const { data, included } = await call('GET', `/authenticators?${query}`);
       const addressOf = new Map(included.map(({ id, attributes }) => [id, String(attributes['email'])]));
-      const cells = (record: ResourceObject) => {
+      const cells = (record: ApiRecord) => {
         const { attributes: a } = record;
         const owner = addressOf.get(userIdOf(record)) ?? userIdOf(record);
         return [record.id, owner, a['kind'], a['name'], a['status'], a['codes_left'] ?? '-', a['last_used_at'] ?? 'never'].map(String);
       };
       const head = ['id', 'user', 'kind', 'name', 'status', 'codes_left', 'last_used_at'];
-      show(data, () => columns([head, ...(data as ResourceObject[]).map(cells)]));
+      show(data, () => columns([head, ...(data as ApiRecord[]).map(cells)]));
     });
 }
 
-/** `reset-authenticators` */
 export function addResetAuthenticators(program: Command, { options, show }: Shell): void {
   program
     .command('reset-authenticators <user>')
@@ -63,7 +61,6 @@ export function addResetAuthenticators(program: Command, { options, show }: Shel
     });
 }
 
-/** `import-authenticators` */
 export function addImportAuthenticators(program: Command, { options, print }: Shell): void {
   program
     .command('import-authenticators <file>')

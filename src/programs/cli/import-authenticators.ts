@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
-import { CliError, openApi, type Access, type CallApi, type ResourceObject } from './api.js';
+import { CliError, openApi, type Access, type CallApi, type ApiRecord } from './api.js';
 import type { Print } from './shell.js';
 
 type Json = Record<string, unknown>;
@@ -44,11 +44,11 @@ type Judge = (attributes: Json) => string[];
 /** The domain of passkeys is that of the environment at the address. @throws {CliError} */
 async function judgeOf(call: CallApi, { url }: Access): Promise<Judge> {
   const [{ moveInProblems }, { authenticators }] = await Promise.all([
-    import('../../domain/authenticators/move-in.js'),
+    import('../../domain/credentials/authenticator-move-in.js'),
     import('../../management/resources/authenticators.js'),
   ]);
   const { data } = await call('GET', '/environments?page[size]=100');
-  const environment = (data as ResourceObject[]).find(({ attributes: a }) => a['base_url'] === url || a['issuer'] === url);
+  const environment = (data as ApiRecord[]).find(({ attributes: a }) => a['base_url'] === url || a['issuer'] === url);
   if (!environment) throw new CliError(`the service has no environment at ${url}`);
   const { passkey_rp_id, issuer } = environment.attributes as { passkey_rp_id: string | null; issuer: string };
   const schema = authenticators.create?.schema as z.ZodObject;
@@ -60,22 +60,25 @@ async function judgeOf(call: CallApi, { url }: Access): Promise<Judge> {
   };
 }
 
-const asked = 20;
+const addressesPerRequest = 20;
 
 /** The ids of the people whom the lines name, by address or id as it stands there. */
 async function peopleOf(call: CallApi, lines: readonly Line[]): Promise<Map<string, string>> {
   const names = [...new Set(lines.map(({ user }) => user))];
   const found = new Map<string, string>();
   const addresses = names.filter((name) => name.includes('@') && !name.includes(','));
-  for (let from = 0; from < addresses.length; from += asked) {
-    const some = addresses.slice(from, from + asked);
-    const { data } = await call('GET', `/users?${new URLSearchParams({ 'filter[email]': some.join(','), 'page[size]': String(asked) })}`);
-    const idOf = new Map((data as ResourceObject[]).map(({ id, attributes }) => [String(attributes['email']).toLowerCase(), id]));
+  for (let from = 0; from < addresses.length; from += addressesPerRequest) {
+    const some = addresses.slice(from, from + addressesPerRequest);
+    const { data } = await call(
+      'GET',
+      `/users?${new URLSearchParams({ 'filter[email]': some.join(','), 'page[size]': String(addressesPerRequest) })}`,
+    );
+    const idOf = new Map((data as ApiRecord[]).map(({ id, attributes }) => [String(attributes['email']).toLowerCase(), id]));
     for (const address of some) found.set(address, idOf.get(address.toLowerCase()) ?? '');
   }
   for (const name of names.filter((one) => !one.includes('@'))) {
     try {
-      found.set(name, ((await call('GET', `/users/${encodeURIComponent(name)}`)).data as ResourceObject).id);
+      found.set(name, ((await call('GET', `/users/${encodeURIComponent(name)}`)).data as ApiRecord).id);
     } catch (error) {
       if (!(error instanceof CliError) || error.status !== 404) throw error;
       found.set(name, '');
@@ -97,7 +100,7 @@ function repeated(lines: readonly Line[]): Wrong[] {
   });
 }
 
-const told = (wrong: readonly Wrong[]) =>
+const problemText = (wrong: readonly Wrong[]) =>
   [...wrong]
     .sort((one, other) => one.number - other.number)
     .map(({ number, text }) => `line ${number}: ${text}`)
@@ -133,7 +136,7 @@ export async function importFile({
     ...repeated(lines),
   ];
   const count = `${lines.length} authenticators of ${people.size} people`;
-  if (wrong.length > 0) throw new CliError(`${told(wrong)}\nnothing was moved in`);
+  if (wrong.length > 0) throw new CliError(`${problemText(wrong)}\nnothing was moved in`);
   if (dryRun) return print(`${count} can be moved in; nothing was`);
   const failed: Wrong[] = [];
   for (const { number, user, attributes, key } of lines) {
@@ -146,6 +149,6 @@ export async function importFile({
       failed.push({ number, text: error.message });
     }
   }
-  if (failed.length > 0) throw new CliError(`${told(failed)}\n${lines.length - failed.length} of ${lines.length} were moved in`);
+  if (failed.length > 0) throw new CliError(`${problemText(failed)}\n${lines.length - failed.length} of ${lines.length} were moved in`);
   print(`${count} were moved in`);
 }

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { callApi, type Access, type ResourceObject } from './api.js';
+import { callApi, type Access, type ApiRecord } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
 import { addOnDemand } from './on-demand.js';
 import { addRecordCommands } from './records.js';
@@ -88,10 +88,10 @@ function addListDeliveries(program: Command, { options, show }: Shell): void {
       const query = new URLSearchParams({ 'page[size]': given.limit });
       for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.set(`filter[${name}]`, value);
       const { data } = await callApi(options(), 'GET', `/webhook_deliveries?${query}`);
-      const cells = ({ id, attributes: a }: ResourceObject) =>
+      const cells = ({ id, attributes: a }: ApiRecord) =>
         [id, a['created_at'], a['event_type'], a['status'], a['attempt_count'], a['last_response_status'] ?? '-'].map(String);
       show(data, () =>
-        columns([['id', 'created_at', 'event_type', 'status', 'attempts', 'response'], ...(data as ResourceObject[]).map(cells)]),
+        columns([['id', 'created_at', 'event_type', 'status', 'attempts', 'response'], ...(data as ApiRecord[]).map(cells)]),
       );
     });
 }
@@ -134,7 +134,7 @@ export function createProgram(print: Print, surroundings: Surroundings = nowhere
     requireCredentials(program);
     return program.opts<Access & { json?: true }>();
   };
-  const show: Shell['show'] = (data: ResourceObject | ResourceObject[], lines: () => string) =>
+  const show: Shell['show'] = (data: ApiRecord | ApiRecord[], lines: () => string) =>
     print(program.opts<{ json?: true }>().json ? JSON.stringify(data, null, 2) : lines());
   const commands = [
     addCreateClient,

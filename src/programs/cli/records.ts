@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { administratorRole } from '../../domain/api-resources/management-permissions.js';
+import { administratorRole } from '../../domain/reach/management-permissions.js';
 import { named, own } from '../../lib/named.js';
-import { callApi, CliError, openApi, type ResourceObject } from './api.js';
+import { callApi, CliError, openApi, type ApiRecord } from './api.js';
 import { one, type Shell } from './shell.js';
 
 /** Collections whose records `update` changes, with the type of their documents. */
@@ -84,10 +84,10 @@ function addCreateAdministrator(program: Command, { options, show }: Shell): voi
     .description('give somebody the role administrator; somebody new chooses a password by mail')
     .action(async (email: string) => {
       const call = openApi(options());
-      const roles = (await call('GET', '/roles?page[size]=100')).data as ResourceObject[];
+      const roles = (await call('GET', '/roles?page[size]=100')).data as ApiRecord[];
       const role = roles.find(({ attributes }) => attributes['name'] === administratorRole);
       if (!role) throw new CliError('there is no role administrator');
-      const [known] = (await call('GET', `/users?${new URLSearchParams({ 'filter[email]': email })}`)).data as ResourceObject[];
+      const [known] = (await call('GET', `/users?${new URLSearchParams({ 'filter[email]': email })}`)).data as ApiRecord[];
       const linkage = [{ type: 'role', id: role.id }];
       if (known) {
         await call('POST', `/users/${known.id}/relationships/roles`, { document: { data: linkage } });

@@ -1,4 +1,4 @@
-import type { Access, ResourceObject } from './api.js';
+import type { Access, ApiRecord } from './api.js';
 
 /** Receives what a command has to say. */
 export type Print = (text: string) => void;
@@ -6,16 +6,15 @@ export type Print = (text: string) => void;
 /** What the commands share: where the service is, and how what it answers is shown. */
 export type Shell = {
   readonly options: () => Access & { json?: true };
-  readonly show: (data: ResourceObject | ResourceObject[], lines: () => string) => void;
+  readonly show: (data: ApiRecord | ApiRecord[], lines: () => string) => void;
   readonly print: Print;
   /** What the process ends with when a command does as it should and yet has something to say, such as that there are changes. */
   readonly exit: (code: number) => void;
-  /** The variables of the process. */
   readonly variables: Readonly<NodeJS.ProcessEnv>;
 };
 
 /** The record of an answer that has one. */
-export const one = (data: ResourceObject | ResourceObject[]): ResourceObject => (Array.isArray(data) ? data[0] : data) as ResourceObject;
+export const one = (data: ApiRecord | ApiRecord[]): ApiRecord => (Array.isArray(data) ? data[0] : data) as ApiRecord;
 
 /** Columns of equal width, for people. */
 export function columns(rows: readonly (readonly string[])[]): string {
@@ -30,6 +29,5 @@ export function columns(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** The members that have a value. */
 export const present = (object: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));

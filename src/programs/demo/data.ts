@@ -3,16 +3,19 @@ import { findClientGrant, insertClientGrant } from '../../db/tables/client_grant
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { insertPermission, listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { findUserByEmailKey, insertUser, updateUser } from '../../db/tables/users.js';
+import { ensureAdministrator } from '../../domain/configuration/bootstrap.js';
 import { transaction, type Context } from '../../domain/context.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 
-/** Where the example application listens unless told otherwise. */
-export const demoAppUrl = 'http://localhost:3001';
+/** Where the example application listens unless another port is chosen. */
+const demoAppUrl = 'http://localhost:3001';
+
+type SignIn = { readonly email: string; readonly password: string };
 
 /** What the demonstration consists of; secrets follow from the service's key, so that a second run names the same ones. */
 export type DemoData = {
-  readonly user: { readonly email: string; readonly password: string };
+  readonly user: SignIn;
   readonly resource: string;
   readonly web: { readonly client_id: string; readonly client_secret: string; readonly redirect_uri: string };
   readonly spa: { readonly client_id: string; readonly redirect_uri: string };
@@ -20,6 +23,7 @@ export type DemoData = {
 };
 
 const email = 'demo@example.com';
+const administratorEmail = 'admin@example.com';
 const resourceIdentifier = 'https://notes.example/api';
 const permissions = [
   { name: 'read', description: 'Read your notes.' },
@@ -32,12 +36,12 @@ const secretColumns = ({ client_secret }: { readonly client_secret: string }) =>
   secret_hint: client_secret.slice(-4),
 });
 
-const secretOf = (ctx: Context, name: string) => ctx.sealer.digest('demo', name).toString('base64url');
+const secretOf = (ctx: Context, name: string) => ctx.crypto.sealer.digest('demo', name).toString('base64url');
 
-async function ensureClient(tx: Context, id: string, wanted: Partial<ClientRow>): Promise<void> {
+async function ensureClient(tx: Context, id: string, columns: Partial<ClientRow>): Promise<void> {
   const now = tx.clock.now();
-  if (await findClient(tx.scope, id)) await updateClient(tx.scope, id, { ...wanted, updated_at: now });
-  else await insertClient(tx.scope, { id, ...wanted, created_at: now, updated_at: now });
+  if (await findClient(tx.scope, id)) await updateClient(tx.scope, id, { ...columns, updated_at: now });
+  else await insertClient(tx.scope, { id, ...columns, created_at: now, updated_at: now });
 }
 
 async function ensureResource(tx: Context): Promise<string> {
@@ -60,7 +64,6 @@ async function ensureResource(tx: Context): Promise<string> {
   return resource.id;
 }
 
-/** What the clients that sign people in have in common. */
 const signsPeopleIn = (appUrl: string) =>
   ({
     grant_types: ['authorization_code', 'refresh_token'],
@@ -69,10 +72,31 @@ const signsPeopleIn = (appUrl: string) =>
     first_party: true,
   }) satisfies Partial<ClientRow>;
 
-/** Makes a demo user, an API resource and three clients, or brings them back to how they should be. Idempotent. */
+const passwordOf = (ctx: Context, name: string) => `demo-${secretOf(ctx, name).slice(0, 12)}`;
+
+/** What lets somebody sign in with the password again, whatever has happened meanwhile. */
+const restored = (password_hash: string) => ({ password_hash, status: 'active', locked_until: null }) as const;
+
+/** Makes an administrator to try the dashboard with, or brings the password back. @throws {Error} in a production environment */
+export async function ensureDemoAdministrator(ctx: Context): Promise<SignIn> {
+  requireTrial(ctx);
+  const administrator = { email: administratorEmail, password: passwordOf(ctx, 'administrator') };
+  await ensureAdministrator(ctx, administrator);
+  const user = await findUserByEmailKey(ctx.scope, administratorEmail);
+  if (user) await updateUser(ctx.scope, user.id, restored(await ctx.crypto.passwords.hash(administrator.password)));
+  return administrator;
+}
+
+/** @throws {Error} where people of a demonstration could do harm */
+function requireTrial({ environment: { kind } }: Context): void {
+  if (kind === 'production') throw new Error('the default environment is a production one; demo accounts have no place there');
+}
+
+/** Makes a demo user, an API resource and three clients, or brings them back to how they should be. Idempotent. @throws {Error} in a production environment */
 export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise<DemoData> {
-  const password = `demo-${secretOf(ctx, 'user').slice(0, 12)}`;
-  const password_hash = await ctx.passwords.hash(password);
+  requireTrial(ctx);
+  const password = passwordOf(ctx, 'user');
+  const password_hash = await ctx.crypto.passwords.hash(password);
   const web = { client_id: 'demo-web', client_secret: `cs_${secretOf(ctx, 'web')}`, redirect_uri: `${appUrl}/callback` };
   const spa = { client_id: 'demo-spa', redirect_uri: `${appUrl}/spa` };
   const machine = { client_id: 'demo-machine', client_secret: `cs_${secretOf(ctx, 'machine')}` };
@@ -80,7 +104,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
     const now = tx.clock.now();
     const times = { created_at: now, updated_at: now };
     const user = await findUserByEmailKey(tx.scope, email);
-    if (user) await updateUser(tx.scope, user.id, { password_hash, status: 'active', locked_until: null });
+    if (user) await updateUser(tx.scope, user.id, restored(password_hash));
     else {
       const names = { first_name: 'Demo', last_name: 'Person', nickname: 'demo', locale: 'en' };
       await insertUser(tx.scope, {

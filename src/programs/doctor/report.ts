@@ -40,12 +40,12 @@ function skippedTogether(checks: readonly CheckResult[]): string[] {
 /** What the doctor found, for people: the worst first, what is well in one line. */
 export function reportOf({ status, checks }: Diagnosis): string {
   const of = (level: CheckResult['level']) => checks.filter((one) => one.level === level);
-  const told = worstFirst(checks).filter(({ level }) => level !== 'ok' && level !== 'skipped');
-  const well = of('ok').map(({ id }) => id);
+  const reported = worstFirst(checks).filter(({ level }) => level !== 'ok' && level !== 'skipped');
+  const okIds = of('ok').map(({ id }) => id);
   const paragraphs = [
-    ...told.map(paragraph),
+    ...reported.map(paragraph),
     ...skippedTogether(of('skipped')),
-    ...(well.length > 0 ? [`${'ok'.padEnd(indent.length)}${well.join(', ')}`] : []),
+    ...(okIds.length > 0 ? [`${'ok'.padEnd(indent.length)}${okIds.join(', ')}`] : []),
   ];
   return `${[...paragraphs, sentence[status]].join('\n\n')}\n`;
 }

@@ -27,7 +27,7 @@ const waiting = ({ pending, sealing }: SecretKeyProgress): string[] => [
 ];
 
 /** What has become of an earlier key that nothing is sealed with. */
-function line({ id, has_sealed, may_go_at }: SecretKeyStatus, now: Date): string {
+function statusLine({ id, has_sealed, may_go_at }: SecretKeyStatus, now: Date): string {
   if (!has_sealed) return `nothing is sealed with ${nameOf(id)}`;
   if (may_go_at === null) return `nothing is sealed with ${nameOf(id)} any more; when it may go the service notes within a minute`;
   const when = may_go_at <= now ? 'may go' : `may go at ${may_go_at.toISOString()}, when codes and links of its time have run out`;
@@ -41,26 +41,26 @@ export function rekey(onlyTell: boolean): void {
     stops.add(() => database.close());
     const deps = createDeps(config, logger, database);
     stops.add(async () => {
-      await deps.mailer?.close();
-      await deps.fetch.close();
-      await deps.knex.destroy();
+      await deps.net.mailer?.close();
+      await deps.net.fetch.close();
+      await deps.db.knex.destroy();
     });
     if (onlyTell) await requirePrimaryKeys(deps);
     else {
       await prepareDatabase(deps, database.directUrl);
       const holder_id = randomUUID();
-      stops.add(() => removeSecretKeyHolder(deps.knex, holder_id));
+      stops.add(() => removeSecretKeyHolder(deps.db.knex, holder_id));
       while (await secretKeyPass(deps, holder_id));
     }
     const progress = await secretKeyProgress(deps);
     const needed = waiting(progress);
     const earlier = (await secretKeyStatus(deps)).filter(
-      ({ id }) => id !== deps.sealer.key_id && !progress.pending.has(id) && !progress.sealing.includes(id),
+      ({ id }) => id !== deps.crypto.sealer.key_id && !progress.pending.has(id) && !progress.sealing.includes(id),
     );
     const lines = [
-      `key ${deps.sealer.key_id} seals; ${progress.done} values`,
+      `key ${deps.crypto.sealer.key_id} seals; ${progress.done} values`,
       ...needed,
-      ...earlier.map((key) => line(key, deps.clock.now())),
+      ...earlier.map((key) => statusLine(key, deps.clock.now())),
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
     await stops.run();

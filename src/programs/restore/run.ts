@@ -42,10 +42,10 @@ async function restoreInto(
   stops.add(() => database.close());
   const deps = createDeps(config, logger, database);
   stops.add(async () => {
-    await deps.mailer?.close();
-    await deps.fetch.close();
-    await deps.breachedPasswords.close();
-    await deps.knex.destroy();
+    await deps.net.mailer?.close();
+    await deps.net.fetch.close();
+    await deps.crypto.breachedPasswords.close();
+    await deps.db.knex.destroy();
   });
   await restoreBackup(deps, { url: database.directUrl, path, manifest, keepSessions });
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);

@@ -2,7 +2,6 @@ import * as client from 'openid-client';
 import { ProviderFailure } from '../provider-failure.js';
 import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
 
-/** What a provider does in its own way. */
 export type OAuth2Quirks = {
   /** Fetches claims that userinfo doesn't have, such as GitHub's addresses. */
   readonly complete?: (provider: Provider, access_token: string, claims: Claims) => Promise<Claims>;
@@ -10,9 +9,9 @@ export type OAuth2Quirks = {
 
 type Json = Readonly<Record<string, unknown>>;
 
-type EndpointName = (typeof places)[number];
+type EndpointName = (typeof endpoints)[number];
 
-const places = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const;
+const endpoints = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const;
 
 type Endpoints = Readonly<Partial<Record<EndpointName, string>>> & { readonly announces_iss: boolean };
 
@@ -22,20 +21,20 @@ async function discover({ connection, fetch }: Provider, issuer: string): Promis
   const ask = (algorithm: 'oidc' | 'oauth2') =>
     client.discovery(new URL(issuer), connection.provider_client_id, undefined, client.None(), { ...options, algorithm });
   const server = (await ask('oidc').catch(() => ask('oauth2'))).serverMetadata();
-  const found = Object.fromEntries(places.flatMap((place) => (server[place] === undefined ? [] : [[place, server[place]]])));
+  const found = Object.fromEntries(endpoints.flatMap((name) => (server[name] === undefined ? [] : [[name, server[name]]])));
   return { ...found, announces_iss: server.authorization_response_iss_parameter_supported === true };
 }
 
 /** Where the provider is: as the connection says, as the strategy knows, or as the issuer says. */
 async function endpointsOf(provider: Provider): Promise<Record<EndpointName, string> & { announces_iss: boolean }> {
   const { connection, description, memory, clock } = provider;
-  const given = Object.fromEntries(places.map((place) => [place, connection[place] ?? description.endpoints[place]]));
+  const given = Object.fromEntries(endpoints.map((name) => [name, connection[name] ?? description.endpoints[name]]));
   const { issuer } = connection;
-  const complete = places.every((place) => given[place]);
+  const complete = endpoints.every((name) => given[name]);
   const found = complete || issuer === null ? null : await memory.get(connection, clock, () => discover(provider, issuer));
-  for (const place of places) {
-    given[place] ??= found?.[place];
-    if (!given[place]) throw new ProviderFailure(`neither the connection nor its provider names a ${place}`);
+  for (const endpoint of endpoints) {
+    given[endpoint] ??= found?.[endpoint];
+    if (!given[endpoint]) throw new ProviderFailure(`neither the connection nor its provider names a ${endpoint}`);
   }
   return { ...(given as Record<EndpointName, string>), announces_iss: found?.announces_iss ?? false };
 }

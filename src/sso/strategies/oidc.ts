@@ -6,7 +6,6 @@ import { ProviderFailure } from '../provider-failure.js';
 import { ssoRefusal } from '../refusal.js';
 import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
 
-/** What a provider does in its own way. */
 export type OidcQuirks = {
   /** More parameters of the authorization request. */
   readonly parameters?: (provider: Provider) => Record<string, string>;

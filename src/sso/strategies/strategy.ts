@@ -4,7 +4,6 @@ import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch } from '../../platform/fetch/fetch.js';
 import type { ProviderMemory } from '../provider-memory.js';
 
-/** A connection's provider, as strategies work with it. */
 export type Provider = {
   readonly connection: Connection;
   readonly description: StrategyDescription;
@@ -15,7 +14,6 @@ export type Provider = {
   readonly clock: Clock;
 };
 
-/** The parameters of the authorization request to the provider. */
 export type LoginRequest = {
   readonly state: string;
   readonly nonce: string;
@@ -34,7 +32,6 @@ export type ProviderAnswer = {
   readonly parameters: Readonly<Record<string, string>>;
 };
 
-/** Where the provider is, as configured or discovered. */
 export type ProviderServer = {
   /** Null when it has no name to check (`iss`). */
   readonly issuer: string | null;

@@ -17,7 +17,10 @@ export function limits(limited: Stage['limited'][number], resource: string): Act
           headers: { authorization: client.authorization },
           form: { grant_type: 'client_credentials', resource },
         }),
-      (answer) => ({ outcome: outcomeOf(answer), takes: { window: name, limit, window_ms } }),
+      (answer) => {
+        const reset_ms = Number(answer.headers['ratelimit-reset'] ?? 0) * 1000;
+        return { outcome: outcomeOf(answer), takes: { window: name, limit, window_ms, reset_ms } };
+      },
     );
   return async (world, random) => {
     const burst = Math.max(4, Math.ceil(limit / 10));

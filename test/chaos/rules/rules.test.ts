@@ -198,17 +198,22 @@ describe('R5 deliveries', () => {
 });
 
 describe('R6 limits', () => {
-  const take = (start: number, outcome: 'ok' | 'refused' | 'unknown' = 'ok') =>
-    op(outcome, start, start + 1, { takes: { window: 'w', limit: 2, window_ms: 1000 } });
-  test('as many as allowed in every window: good', () => {
-    expect(judged(take(0), take(1), take(2, 'refused'), take(3, 'unknown'), take(1000), take(1001))).toEqual([]);
+  const takes = (reset_ms: number) => ({ takes: { window: 'w', limit: 2, window_ms: 1000, reset_ms } });
+  /** In windows that end with each second; the answer says it a little too late. */
+  const take = (start: number, outcome: 'ok' | 'refused' | 'unknown' = 'ok') => op(outcome, start, start + 1, takes(1100 - (start % 1000)));
+  test('as many as allowed in every window, across their border too: good', () => {
+    expect(judged(take(800), take(900), take(950, 'refused'), take(960, 'unknown'), take(1000), take(1001))).toEqual([]);
   });
-  test('a request that may have been counted outside of the window', () => {
-    expect(judged(take(0), take(1), op('ok', 500, 1200, { takes: { window: 'w', limit: 2, window_ms: 1000 } }))).toEqual([]);
+  test('a request whose answer took too long to tell the window', () => {
+    expect(judged(take(0), take(1), op('ok', 500, 1200, takes(1100)))).toEqual([]);
   });
-  test('one too many, also across the border of fixed windows', () => {
-    expect(judged(take(0), take(1), take(2))).toEqual(['R6 w 3 requests were let through within 1000 ms; 2 may be']);
-    expect(judged(take(900), take(1100), take(1200))).toHaveLength(1);
+  test('one too many, in whichever window', () => {
+    expect(judged(take(0), take(1), take(2))).toEqual(['R6 w 3 requests were let through in one window of 1000 ms; 2 may be']);
+    expect(judged(take(0), take(900), take(1100), take(1200), take(1950))).toHaveLength(1);
+  });
+  test('counting that starts anew by itself', () => {
+    const anew = (start: number) => op('ok', start, start + 1, takes(1100));
+    expect(judged(anew(0), anew(1), anew(300), anew(301))).toHaveLength(1);
   });
   test('after a crash of the database counting starts anew, once', () => {
     const crash = op('ok', 5, 20, { fault: { crash: true } });

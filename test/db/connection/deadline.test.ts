@@ -18,7 +18,7 @@ beforeAll(async () => {
   service = await startTestService();
   proxy = await startDatabaseProxy(service.databaseUrl);
   base = await service.context();
-  await base.knex.raw('create table things (id integer primary key, name text unique, parent integer references things)');
+  await base.db.knex.raw('create table things (id integer primary key, name text unique, parent integer references things)');
 });
 afterAll(async () => {
   proxy.close();
@@ -28,13 +28,13 @@ afterEach(async () => {
   proxy.pass();
   proxy.accept();
   await knex.destroy();
-  await base.knex('things').delete();
+  await base.db.knex('things').delete();
 });
 
 /** A context on a pool of its own, of one connection behind the proxy unless told otherwise. */
 function contextWithin(deadline: Deadline, poolMax = 1): Context {
   knex = createKnex({ url: proxy.url, poolMax });
-  return createContext({ ...base, knex }, base.environment, deadline);
+  return createContext({ ...base, db: { knex, replica: null } }, base.environment, deadline);
 }
 
 /** A deadline that the test brings forward once what it needs is there. */
@@ -52,7 +52,7 @@ const timed = async (work: Promise<unknown>): Promise<{ error: unknown; ms: numb
   return { error, ms: performance.now() - began };
 };
 const store = (scope: Scope, id: number) => scope.knex('things').insert({ id, name: `thing ${id}` });
-const stored = async () => (await base.knex<{ id: number }>('things').orderBy('id')).map(({ id }) => id);
+const stored = async () => (await base.db.knex<{ id: number }>('things').orderBy('id')).map(({ id }) => id);
 const pidOf = async (pool: Knex) => (await pool.raw<{ rows: { pid: number }[] }>('select pg_backend_pid() as pid')).rows[0]?.pid;
 
 describe('time', () => {
@@ -67,7 +67,7 @@ describe('time', () => {
     ];
     for (const attempt of attempts) expect((await timed(attempt)).error).toBeInstanceOf(Unavailable);
     expect(await stored()).toEqual([]);
-    expect((ctx.knex.client as { pool: { numFree(): number } }).pool.numFree()).toBe(0);
+    expect((ctx.db.knex.client as { pool: { numFree(): number } }).pool.numFree()).toBe(0);
   });
 
   test('waiting for a connection ends with it, and leaves nobody in the queue', async () => {
@@ -135,7 +135,7 @@ describe('time', () => {
     expect(slept).toBeLessThan(3_500);
     expect(await stored()).toEqual([]);
     // The same row isn't in anybody's way once the server has noticed.
-    await base.knex('things').insert({ id: 1, name: 'thing 1' });
+    await base.db.knex('things').insert({ id: 1, name: 'thing 1' });
     expect(await stored()).toEqual([1]);
   });
 
@@ -237,14 +237,14 @@ describe('a plan that no longer fits its table', () => {
     const ctx = contextWithin(deadlineIn(60_000));
     await store(ctx.scope, 1);
     expect(await run(ctx.scope, all, [])).toHaveLength(1);
-    await base.knex.raw('alter table things add column more text');
+    await base.db.knex.raw('alter table things add column more text');
     expect((await run<{ more: null }>(ctx.scope, all, []))[0]).toMatchObject({ id: 1, more: null });
   });
 
   test('in a transaction too, which is repeated', async () => {
     const ctx = contextWithin(deadlineIn(60_000));
     await run(ctx.scope, all, []);
-    await base.knex.raw('alter table things add column still_more text');
+    await base.db.knex.raw('alter table things add column still_more text');
     let tries = 0;
     await transaction(ctx, async (tx) => {
       tries += 1;

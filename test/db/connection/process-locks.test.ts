@@ -68,7 +68,7 @@ describe('locks within a process', () => {
       return own.wait(deadlineIn(500));
     };
     const waiting = Promise.allSettled(Array.from({ length: 200 }, asking));
-    await expect(asking()).rejects.toThrow('too many transactions wait for the same lock');
+    await expect(asking()).rejects.toThrow('too many wait for logos');
     expect(locks.state()).toMatchObject({ length: 200, refused: 1 });
     expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
     expect(locks.state()).toMatchObject({ length: 0, wait: 0 });
@@ -88,6 +88,6 @@ describe('locks within a process', () => {
     const late = asking(deadlineIn(20));
     expect(await Promise.all(waiting.slice(0, 3))).toEqual(Array(3).fill(expect.any(Unavailable)));
     expect(locks.state()).toMatchObject({ length: 198, refused: 0 });
-    await expect(late).rejects.toThrow('the transaction was not handed its lock in time');
+    await expect(late).rejects.toThrow('logos was not free in time');
   });
 });

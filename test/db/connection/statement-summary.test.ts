@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summaryOf } from '../../../src/db/connection/statements/summary.js';
+import { statementSummaryOf } from '../../../src/db/connection/statements/summary.js';
 
 test.each([
   [{ name: 'clients.find', text: 'select * from clients where id = $1' }, 'clients.find'],
@@ -13,5 +13,5 @@ test.each([
   [{ text: "select pg_advisory_lock(hashtext('canary'))" }, 'SELECT'],
   [{ text: "notify canary, 'canary'" }, 'statement'],
 ])('%j is called %s (specification 15.5.4)', (statement, summary) => {
-  expect(summaryOf(statement, typeof statement === 'string' ? statement : statement.text)).toBe(summary);
+  expect(statementSummaryOf(statement, typeof statement === 'string' ? statement : statement.text)).toBe(summary);
 });

@@ -1,9 +1,9 @@
 // A database that has all migrations whose place the baseline takes goes on with the baseline; one that lacks some of them is refused.
 import type { Knex } from 'knex';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { earlier as formerly, OutdatedSchema, takeOver } from '../../../src/db/migrations/baseline.js';
+import { earlierReleases as formerly, OutdatedSchema, takeOver } from '../../../src/db/migrations/baseline.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
-import { migrate, migrateWithin, migrationNames, schemaDifference } from '../../../src/db/migrations/migrate.js';
+import { migrate, migrateInTransaction, migrationNames, schemaDifference } from '../../../src/db/migrations/migrate.js';
 import { planMigrations } from '../../../src/db/migrations/migration-plan.js';
 import { schemaText } from '../../../src/db/postgres/schema-text.js';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.js';
@@ -16,7 +16,7 @@ let knex: Knex;
 beforeEach(async () => {
   database = await createEmptyDatabase();
   knex = createKnex({ url: database.url, poolMax: 2 });
-  await knex.transaction((trx) => migrateWithin(trx, ['0001_baseline']));
+  await knex.transaction((trx) => migrateInTransaction(trx, ['0001_baseline']));
   await knex.raw(
     "insert into environments (id, name, slug, kind, created_at, updated_at) values (gen_random_uuid(), 'One', 'one', 'staging', now(), now())",
   );

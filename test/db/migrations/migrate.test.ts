@@ -65,6 +65,16 @@ test('a database that a newer release migrated further still serves an older one
   expect(await pendingMigrations(knex)).toEqual([]);
 });
 
+test('a database whose role may not make the extension of searches says what to run, and goes on once it is there', async () => {
+  const knex = connect();
+  await knex.raw(`do $$ begin execute format('revoke create on database %I from public, current_user', current_database()); end $$`);
+  await expect(migrate(knex)).rejects.toThrow(
+    /^searches need the extension pg_trgm.*permission denied.*run "create extension pg_trgm" in it/s,
+  );
+  await knex.raw(`do $$ begin execute format('grant create on database %I to current_user', current_database()); end $$`);
+  expect(await migrate(knex)).toEqual(names);
+});
+
 test('the template that other tests clone is current', async () => {
   const clone = await createTestDatabase();
   const knex = createKnex({ url: clone.url, poolMax: 1 });

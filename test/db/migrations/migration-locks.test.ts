@@ -2,8 +2,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { migrationNames, readMigration } from '../../../src/db/migrations/migrate.js';
-import { lockText, readHeader, type TableLock } from '../../../src/db/migrations/migration-plan.js';
+import { readHeader, type TableLock } from '../../../src/db/migrations/migration-plan.js';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.js';
+
+/** The line after `-- locks:` for these locks. */
+const lockText = (locks: readonly TableLock[]): string =>
+  locks.map(({ table, lock, work }) => `${table} ${lock}${work === null ? '' : `, ${work} its rows`}`).join('; ') || 'none';
 
 /** Modes that stop writes, or reads too, from the weakest on; the others stop nothing but maintenance and each other. */
 const modes = ['share', 'share row exclusive', 'exclusive', 'access exclusive'];

@@ -10,7 +10,7 @@ let database: TestDatabase;
 let knex: Knex;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createTestDatabase({ isNew: true });
   knex = createKnex({ url: database.url, poolMax: 2 });
   // Autovacuum would look at the table at a moment of its own.
   await knex.raw('alter table revocations set (autovacuum_enabled = false)');
@@ -46,7 +46,7 @@ test('a table is looked at when it has doubled, and not again before', async () 
 });
 
 test('between two looks a process rests, though it had the lock and nothing to do', async () => {
-  const loop = startStatistics({ knex, logger: silentLogger });
+  const loop = startStatistics({ db: { knex, replica: null }, logger: silentLogger });
   try {
     await expect.poll(() => loop.state().idleMs ?? 0, { interval: 20, timeout: 10_000 }).toBeGreaterThan(500);
   } finally {

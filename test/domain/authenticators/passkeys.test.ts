@@ -3,7 +3,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../../src/domain/context.js';
 import { addPasskey } from '../../../src/domain/authenticators/enrolment.js';
 import { creationOptions, verifyNewPasskey, type MakingVerdict } from '../../../src/domain/authenticators/passkey-registration.js';
-import { requestOptions, usePasskey, type PasskeyVerdict, type Using } from '../../../src/domain/authenticators/passkey-sign-in.js';
+import {
+  judgePasskey,
+  requestOptions,
+  type PasskeyRequest,
+  type PasskeyVerdict,
+  type Using,
+} from '../../../src/domain/authenticators/passkey-sign-in.js';
 import { challengeLifetime, mintChallenge, spendChallenge, type ChallengeUse } from '../../../src/domain/authenticators/challenge.js';
 import { findPasskey, listAuthenticatorsOfUser } from '../../../src/db/tables/authenticators.js';
 import { findEnvironment } from '../../../src/db/tables/environments.js';
@@ -12,6 +18,7 @@ import { listCapturedMails } from '../../../src/domain/mail/mail.js';
 import { noOrigin } from '../../../src/domain/origin.js';
 import { addEnvironment, addUser } from '../../support/data.js';
 import { sharedContext } from '../../support/shared-context.js';
+import { spent } from '../../support/single-use.js';
 import { SoftwareAuthenticator, type Behaviour, type Making } from '../../support/software-authenticator.js';
 
 const ctx = sharedContext();
@@ -58,6 +65,9 @@ async function use(how: Partial<Behaviour> = {}, asked: Partial<Using> = {}, pre
   const credential = authenticator.get(await requestOptions(ctx, using), { origin, ...how });
   return usePasskey(ctx, { ...using, ...presented, host, credential, origin: noOrigin });
 }
+
+/** Judges a passkey, and spends what a right one uses up. */
+const usePasskey = (at: Context, request: PasskeyRequest): Promise<PasskeyVerdict> => spent(at, judgePasskey(at, request));
 
 const outcomeOf = async (verdict: Promise<PasskeyVerdict | MakingVerdict>) => (await verdict).outcome;
 
@@ -170,7 +180,7 @@ describe('making a passkey', () => {
   test('fixes the RP id of the environment; a credential is one person’s (attack 25.505)', async () => {
     const credential_id = Buffer.alloc(32, 7);
     await enroll({ credential_id });
-    expect((await findEnvironment(ctx.knex, ctx.environment.id))?.passkey_rp_id).toBe(new URL(origin).hostname);
+    expect((await findEnvironment(ctx.db.knex, ctx.environment.id))?.passkey_rp_id).toBe(new URL(origin).hostname);
     await expect(enroll({ credential_id }, await addUser(ctx))).rejects.toThrow('passkey_exists');
   });
 });
@@ -290,6 +300,17 @@ describe('the counter', () => {
     );
     const verdicts = await Promise.all(twins.map((credential) => usePasskey(ctx, { ...using, host, credential, origin: noOrigin })));
     expect(verdicts.map(({ outcome }) => outcome).sort()).toEqual(['proven', 'refused']);
+  });
+
+  test('of somebody blocked tells a copy too (attack 25.1153)', async () => {
+    user = await addUser(ctx);
+    authenticator = new SoftwareAuthenticator();
+    const id = await enroll({ sign_count: 5 });
+    await updateUser(ctx.scope, user.id, { status: 'blocked' });
+    expect(await outcomeOf(use({ sign_count: 6 }))).toBe('blocked');
+    expect(await use({ sign_count: 6 })).toEqual({ outcome: 'refused', reason: 'passkey_counter' });
+    expect(await stored(id)).toBe(6);
+    expect((await listCapturedMails(ctx, user.email)).map(({ subject }) => subject)).toContain('A passkey was refused at Default');
   });
 
   test('of one that doesn’t count says nothing; nor does that of a synced one, whose copies count for themselves (attack 25.509)', async () => {

@@ -50,7 +50,7 @@ test('a token request and an introspection are noted; a wrong secret is not', as
 test('neither version nor updated_at move, and nobody forgets the clients that it remembers', async () => {
   const client = await machine();
   const { attributes, meta } = await shown(client);
-  const changes = () => service.deps.knex('cache_changes').where({ kind: 'clients' }).count();
+  const changes = () => service.deps.db.knex('cache_changes').where({ kind: 'clients' }).count();
   const before = await changes();
   await ask(client);
   await flushClientUse(service.deps);
@@ -68,7 +68,7 @@ test('replicas write in any order: the latest time stays; the same id elsewhere 
   const [early, late] = [new Date('2026-01-01T00:00:00.000Z'), new Date('2026-01-01T00:00:30.500Z')];
   const { id: environment_id } = (await service.context()).environment;
   const note = (at: Date) =>
-    noteClientUse(service.deps.knex, [
+    noteClientUse(service.deps.db.knex, [
       { environment_id, client_id: client.id, at },
       { environment_id, client_id: 'gone', at },
     ]);
@@ -84,7 +84,7 @@ test('what could not be written is written the next time', async () => {
   await ask(client);
   const closed = createKnex({ url: service.databaseUrl, poolMax: 1, logger: service.deps.logger });
   await closed.destroy();
-  const broken = { ...service.deps, knex: closed };
+  const broken = { ...service.deps, db: { knex: closed, replica: null } };
   await expect(flushClientUse(broken)).rejects.toThrow();
   expect((await shown(client)).attributes.last_used_at).toBeNull();
   await flushClientUse(service.deps);

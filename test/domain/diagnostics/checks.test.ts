@@ -16,7 +16,7 @@ import { installationOf } from '../../../src/domain/diagnostics/own-installation
 import { setupUrl } from '../../../src/domain/users/setup.js';
 import { createSealer } from '../../../src/lib/seal.js';
 import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';
-import { lookAtCertificate } from '../../../src/platform/server-certificate.js';
+import { readCertificate } from '../../../src/platform/server-certificate.js';
 import { selfSigned } from '../../support/certificates.js';
 import { addConnection } from '../../support/connections.js';
 import { addClient, addEnvironment, addUser, password } from '../../support/data.js';
@@ -60,11 +60,11 @@ async function says(id: CheckId, changes: Changes = {}): Promise<Pick<CheckResul
   return results.map(({ level, finding, fix, look, subject }) => ({ level, finding, fix, look, subject }));
 }
 
-const well = (id: CheckId) => [{ level: 'ok', finding: checks[id].well, fix: null, look: null, subject: null }];
-const sql = (text: string) => ctx.knex.raw(text);
+const well = (id: CheckId) => [{ level: 'ok', finding: checks[id].okText, fix: null, look: null, subject: null }];
+const sql = (text: string) => ctx.db.knex.raw(text);
 
 const running = (row: Partial<ProcessRow> = {}) =>
-  reportProcess(ctx.knex, {
+  reportProcess(ctx.db.knex, {
     id: randomUUID(),
     host: 'web-1',
     pid: 4711,
@@ -181,7 +181,7 @@ describe('certificates', () => {
       return listening(createTlsServer({ cert, key }));
     };
     const port = await serve({});
-    expect(await lookAtCertificate('localhost', port, 3000)).toMatchObject({ problem: 'chain', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    expect(await readCertificate('localhost', port, 3000)).toMatchObject({ problem: 'chain', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     const at = (number: number) => ({ config: { baseUrl: `https://localhost:${number}`, baseHost: `localhost:${number}` } });
     expect((await says('tls', at(port)))[0]).toMatchObject({ level: 'problem', subject: `localhost:${port}` });
     const old = await serve({ notBefore: new Date('2020-01-01'), notAfter: new Date('2020-02-01') });
@@ -258,14 +258,14 @@ describe('work in the background', () => {
 });
 
 describe('records', () => {
-  test('webhooks: nobody there, forbidden, nothing taken for a day, disabled by the service', async () => {
+  test('webhooks: nobody there, forbidden, last attempts that failed, disabled by the service', async () => {
     const port = await listening(createHttpServer());
     const { webhook } = await addWebhook(ctx, `http://127.0.0.1:${port}/hook?secret=hidden`, { name: 'Orders $(reboot)' });
     expect(await says('webhooks')).toEqual(well('webhooks'));
-    await emitRoles(ctx, 1);
-    await sql(`update webhook_deliveries set created_at = now() - interval '2 days', status = 'retrying'`);
+    await sql(`update webhooks set failing_since = '2026-01-02T03:04Z', failed_attempt_count = 3, last_response_status = 500`);
     expect((await says('webhooks'))[0]).toMatchObject({
       level: 'warning',
+      finding: expect.stringMatching(/can be reached: the last 3 attempts failed, since 2026-01-02T03:04Z \(500\)\.$/),
       look: expect.stringMatching(new RegExp(`list-deliveries --webhook ${webhook.id} --status failed$`)),
     });
     const guarded = createGuardedFetch({ allowPrivateNetwork: false });
@@ -288,7 +288,7 @@ describe('records', () => {
     });
   });
 
-  test('log streams: nobody there, nothing taken for a day, paused by the service', async () => {
+  test('log streams: nobody there, last attempts that failed, paused by the service', async () => {
     const port = await listening(createHttpServer());
     const { stream } = await transaction(ctx, (tx) =>
       createLogStream(tx, { name: 'SIEM', url: `http://127.0.0.1:${port}/in?key=hidden`, format: 'native', sources: ['security_events'] }),
@@ -321,9 +321,9 @@ describe('records', () => {
       sql(`insert into daily_stats values ('${ctx.environment.id}', (${day} at time zone 'utc')::date, '${name}', '${connection.id}', ${count})
         on conflict (environment_id, day, name, label) do update set count = excluded.count`);
     const yesterday = `(now() - interval '1 day')`;
-    await counted('sso_failed', 5);
+    await counted('sso_failed', 2);
     expect(await says('connections')).toEqual(well('connections'));
-    await counted('sso_failed', 2, yesterday);
+    await counted('sso_failed', 5, yesterday);
     const [found] = await says('connections');
     expect(found).toMatchObject({ level: 'warning', subject: `connections/${connection.id}` });
     expect(found?.finding).toMatch(/^Since yesterday 7 sign-ins failed at the provider of the connection ".+", and none succeeded\.$/);
@@ -420,8 +420,8 @@ describe('records', () => {
   test('a sealed value that was altered', async () => {
     const { webhook } = await addWebhook(ctx, 'http://127.0.0.1:9/');
     const other = createSealer(randomBytes(32).toString('base64'));
-    const forged = Buffer.concat([ctx.sealer.header, other.seal('x', `webhooks/${webhook.id}`).subarray(6)]);
-    await ctx.knex('webhooks').update({ secret_sealed: forged });
+    const forged = Buffer.concat([ctx.crypto.sealer.header, other.seal('x', `webhooks/${webhook.id}`).subarray(6)]);
+    await ctx.db.knex('webhooks').update({ secret_sealed: forged });
     expect((await says('secret_key'))[0]).toMatchObject({
       level: 'problem',
       finding: 'A value in webhooks is opened by none of the keys.',
@@ -431,9 +431,9 @@ describe('records', () => {
 
 describe('the look itself', () => {
   test('PostgreSQL refuses what would change something (attack 34.716)', async () => {
-    const writing = readOnly(ctx.knex, 1000, (trx) => trx.raw('create table made_by_a_look ()'));
+    const writing = readOnly(ctx.db.knex, 1000, (trx) => trx.raw('create table made_by_a_look ()'));
     await expect(writing).rejects.toThrow(/read-only transaction/);
-    await expect(readOnly(ctx.knex, 50, (trx) => trx.raw('select pg_sleep(5)'))).rejects.toThrow();
+    await expect(readOnly(ctx.db.knex, 50, (trx) => trx.raw('select pg_sleep(5)'))).rejects.toThrow();
   });
 
   test('a check that fails or hangs is a warning of its own, and tells no text of the error (attack 34.711)', async () => {

@@ -1,13 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
-import { catalogue, eventTypes } from '../../../src/domain/events/catalogue.js';
+import { catalogue, eventTypes, isNamedEvent } from '../../../src/domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../../src/domain/events/documents.js';
 import { payloadText } from '../../../src/domain/events/emit.js';
 import { sampleEnvelope, samples } from '../../../src/domain/events/samples.js';
 
 test('the 18 event types of the interface, in its order', () => {
-  expect(eventTypes).toEqual([
+  expect(eventTypes.filter((type) => !isNamedEvent(type))).toEqual([
     'user.created',
     'user.registered',
     'user.updated',
@@ -26,6 +26,26 @@ test('the 18 event types of the interface, in its order', () => {
     'custom_domain.created',
     'custom_domain.deleted',
     'webhook.test',
+  ]);
+});
+
+test('those that come by name only (specification 7.2.5)', () => {
+  expect(eventTypes.filter(isNamedEvent)).toEqual([
+    'user.deleted',
+    'user.blocked',
+    'user.unblocked',
+    'session.created',
+    'session.revoked',
+    'login.succeeded',
+    'login.failed',
+    'password.changed',
+    'authenticator.created',
+    'authenticator.deleted',
+    'client.created',
+    'client.deleted',
+    'connection.created',
+    'connection.updated',
+    'connection.deleted',
   ]);
 });
 

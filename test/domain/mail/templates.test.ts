@@ -67,9 +67,9 @@ const render = (name: keyof MailModels, change: object = {}, language: Language 
 
 const entities: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&#34;': '"', '&#39;': "'" };
 
-/** The words of an HTML mail, as a reader sees them. */
+/** The words of an HTML mail, as a reader sees them, without what it alone has: the name on top and what buttons say. */
 function words(html: string): string {
-  const body = html.slice(html.indexOf('<body'));
+  const body = html.slice(html.indexOf('<body')).replaceAll(/<p class="brand"[^]*?<\/p>|<a class="button"[^]*?<\/a>/g, ' ');
   return body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/&[#\w]+;/g, (entity) => entities[entity] ?? entity);
 }
 
@@ -83,7 +83,7 @@ describe.each(names.filter((name) => !unasked.includes(name)))('the mail %s', (n
   test('says who asked, from where and when, and what to do otherwise', () => {
     const { text } = render(name);
     expect(text).toContain('\nWhen: 21 November 2026 at 09:05 UTC\nDevice: Chrome on macOS\nIP address: 203.0.113.5\n');
-    expect(text).toContain('If it wasn’t you');
+    expect(text).toContain('If this wasn’t you');
     expect(text).toContain('Acme & Sons');
     expect(text).toContain('help@acme.example');
   });
@@ -95,7 +95,7 @@ describe.each(names)('the mail %s', (name) => {
     expect(squeezed(words(html))).toBe(squeezed(text));
   });
 
-  test('loads nothing from anywhere and tells nobody that it was read', () => {
+  test('without a logo loads nothing from anywhere and tells nobody that it was read', () => {
     expect(render(name).html).not.toMatch(/<(img|script|link|iframe|object)|url\(|@import| src=/i);
   });
 
@@ -175,7 +175,7 @@ describe('codes', () => {
     [86400, '24 hours'],
     [604800, '7 days'],
   ])('that live %d s are said to be valid for %s', (expires_in, phrase) => {
-    expect(render('register_code', { expires_in }).text).toContain(`valid for ${phrase}.`);
+    expect(render('register_code', { expires_in }).text).toContain(`expires in ${phrase}.`);
   });
 });
 
@@ -189,7 +189,7 @@ test.each([
 });
 
 test('a reset that an administrator started says so', () => {
-  expect(render('password_reset_code', { administrator: true }).text).toContain('An administrator asked for this.');
+  expect(render('password_reset_code', { administrator: true }).text).toContain('An administrator requested this.');
 });
 
 test('the link of the reset mail survives as HTML', async () => {
@@ -203,6 +203,26 @@ test('links are of the environment’s colour, as far as it can be read', () => 
   expect(html('#0f6b4f')).toContain('a { color: #0f6b4f; }');
   expect(html('#f2c230')).not.toContain('a { color: #f2c230; }\n.quiet');
   for (const none of [null, 'red; } body { display: none', '']) expect(html(none)).toContain('a { color: #2b5fc7; }');
+});
+
+test('links of ours are buttons of the environment’s colour, with the address below; the logo is on top, for dark schemes too', () => {
+  const { html } = render('password_changed', {
+    environment: {
+      ...environment,
+      primary_color: '#0f6b4f',
+      logo_url: 'https://acme.example/logo.png',
+      dark_logo_url: 'https://acme.example/dark.png',
+    },
+  });
+  expect(html).toMatch(
+    /<a class="button" href="(?<reset>[^"]+)" style="[^"]*background:#0f6b4f">Set a new password<\/a><\/p>\n<p class="quiet"[^>]*><a dir="ltr" href="\k<reset>"[^>]*>\k<reset><\/a>/,
+  );
+  expect([...html.matchAll(/ (?:src|srcset)="([^"]*)"/g)].map(([, address]) => address)).toEqual([
+    'https://acme.example/dark.png',
+    'https://acme.example/logo.png',
+  ]);
+  const inAddress = render('password_changed', { environment: { ...environment, logo_url: 'data:image/png;base64,AAAA' } });
+  expect(inAddress.html).not.toContain('<img');
 });
 
 describe.each(languageTags)('in %s', (language) => {

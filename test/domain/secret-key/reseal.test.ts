@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config.js';
 import { createDeps, prepareDatabase } from '../../../src/process/service.js';
-import { defaultContext } from '../../../src/domain/environments/bootstrap.js';
+import { defaultContext } from '../../../src/domain/configuration/bootstrap.js';
 import { transaction, type Context, type Deps } from '../../../src/domain/context.js';
 import { queueMail } from '../../../src/domain/mail/mail.js';
 import { createResealMemory } from '../../../src/domain/secret-key/reseal.js';
@@ -12,7 +12,7 @@ import { pendingCount, secretKeyStatus } from '../../../src/domain/secret-key/st
 import { secretKeyPass } from '../../../src/jobs/secret-keys.js';
 import { createLogStream, rotateStreamSecret } from '../../../src/domain/log-streams/log-streams.js';
 import { rotateSecret } from '../../../src/domain/webhooks/webhooks.js';
-import { statementObserver } from '../../../src/db/scope.js';
+import { observeStatements } from '../../support/statements.js';
 import { insertIdempotencyKey } from '../../../src/db/tables/idempotency_keys.js';
 import { countSealedByKey, sealedColumns } from '../../../src/db/tables/sealed_columns.js';
 import { announceSecretKeys, removeSecretKeyHolder } from '../../../src/db/tables/secret_keys.js';
@@ -21,7 +21,7 @@ import { createSealer, keyIdOf, type Sealer } from '../../../src/lib/seal.js';
 import { addConnection, providerSecret } from '../../support/connections.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { startTotp } from '../../../src/domain/authenticators/enrolment.js';
-import { startSignIn } from '../../../src/domain/sign-ins/sign-ins.js';
+import { startSignIn } from '../../../src/domain/sessions/half-sign-ins.js';
 import { addUser } from '../../support/data.js';
 import { addWebhook } from '../../support/webhooks.js';
 
@@ -29,6 +29,7 @@ type Process = { deps: Deps; log: string[]; id: string; pass(signal?: AbortSigna
 
 const key = () => randomBytes(32).toString('base64');
 const keyOf = (secret: string) => createSealer(secret).key_id;
+let stopObserving = (): void => undefined;
 let database: TestDatabase;
 let k1: string;
 let k2: string;
@@ -48,7 +49,7 @@ async function start(secretKey: string, ...previous: string[]): Promise<Process>
     log,
     id,
     pass: (signal?: AbortSignal) => secretKeyPass(deps, id, { memory, ...(signal && { signal }) }),
-    leave: () => removeSecretKeyHolder(deps.knex, id),
+    leave: () => removeSecretKeyHolder(deps.db.knex, id),
   };
   open.push(process);
   return process;
@@ -80,18 +81,23 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
     state_digest: randomBytes(32),
     browser_digest: randomBytes(32),
     connection_id: connection.id,
-    content_sealed: ctx.sealer.seal('{}', `sso_flows/${connection.id}`),
+    content_sealed: ctx.crypto.sealer.seal('{}', `sso_flows/${connection.id}`),
     expires_at: new Date(now.getTime() + 600_000),
   });
   const user = await addUser(ctx);
   await startTotp(ctx, { user_id: user.id, name: 'Phone' });
   const account = { connection_id: connection.id, generation: 1, subject: 's', email: null, claims: {} };
-  await startSignIn(ctx, { user_id: user.id, stage: 'verify', proofs: [], linking: { account, provider: 'Corp', by_word: false } });
+  await startSignIn(ctx, {
+    user_id: user.id,
+    stage: 'verify',
+    proofs: [],
+    provider_account: { account, provider: 'Corp', by_word: false },
+  });
   const digest = randomBytes(32);
   await insertIdempotencyKey(ctx.scope, {
     digest,
     fingerprint: randomBytes(32),
-    reply_sealed: ctx.sealer.seal('{}', `idempotency_keys/${digest.toString('hex')}`),
+    reply_sealed: ctx.crypto.sealer.seal('{}', `idempotency_keys/${digest.toString('hex')}`),
     created_at: now,
   });
   const origin = { ip_address: null, user_agent: null };
@@ -106,27 +112,27 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   return ctx;
 }
 
-/** Every sealed value that there is, with its place. */
-async function allSealed({ knex }: Deps) {
-  const found: { column: string; place: never; sealed: Buffer; row: Record<string, unknown> }[] = [];
-  for (const { table, column, place } of sealedColumns) {
+/** Every sealed value that there is, with its AAD. */
+async function allSealed({ db: { knex } }: Deps) {
+  const found: { column: string; aad: never; sealed: Buffer; row: Record<string, unknown> }[] = [];
+  for (const { table, column, aadColumn } of sealedColumns) {
     const rows = (await knex(table).whereNotNull(column)) as Record<string, unknown>[];
     for (const { [column]: sealed, ...row } of rows) {
-      const where = row[place] as string | Buffer;
+      const where = row[aadColumn] as string | Buffer;
       const name = `${table}/${typeof where === 'string' ? where : where.toString('hex')}`;
-      if ((sealed as Buffer).length > 0) found.push({ column: `${table}.${column}`, place: name as never, sealed: sealed as Buffer, row });
+      if ((sealed as Buffer).length > 0) found.push({ column: `${table}.${column}`, aad: name as never, sealed: sealed as Buffer, row });
     }
   }
   return found;
 }
 
-const opened = async (deps: Deps, sealer: Sealer) => (await allSealed(deps)).map(({ sealed, place }) => sealer.open(sealed, place));
+const opened = async (deps: Deps, sealer: Sealer) => (await allSealed(deps)).map(({ sealed, aad }) => sealer.open(sealed, aad));
 
 /** As releases before values named their key sealed it. */
-function sealUnnamed(secretKey: string, plain: string, place: string): Buffer {
+function sealUnnamed(secretKey: string, plain: string, aad: string): Buffer {
   const iv = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', Buffer.from(secretKey, 'base64'), '', 'seal', 32)), iv);
-  cipher.setAAD(Buffer.from(place));
+  cipher.setAAD(Buffer.from(aad));
   const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), body]);
 }
@@ -134,11 +140,11 @@ function sealUnnamed(secretKey: string, plain: string, place: string): Buffer {
 /** Runs `work` once, right before the next statement that replaces values of the table. */
 function beforeReplacing(table: string, work: () => Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
-    const knex = open[0]?.deps.knex;
+    const knex = open[0]?.deps.db.knex;
     const client = knex?.client as { acquireConnection(): Promise<unknown> };
-    statementObserver.observe = (text) => {
+    stopObserving = observeStatements((text) => {
       if (!text.includes(`update ${table} t set`)) return;
-      statementObserver.observe = null;
+      stopObserving();
       const acquire = client.acquireConnection.bind(client);
       // The statement waits for a connection: meanwhile somebody else is faster.
       client.acquireConnection = async () => {
@@ -147,7 +153,7 @@ function beforeReplacing(table: string, work: () => Promise<unknown>): Promise<v
         resolve();
         return acquire();
       };
-    };
+    });
   });
 }
 
@@ -156,17 +162,17 @@ beforeEach(async () => {
   [k1, k2] = [key(), key()];
 });
 afterEach(async () => {
-  statementObserver.observe = null;
+  stopObserving();
   for (const { deps } of open.splice(0)) {
-    await deps.fetch.close();
-    await deps.knex.destroy();
+    await deps.net.fetch.close();
+    await deps.db.knex.destroy();
   }
   await database.drop();
 });
 
 test('the list of sealed columns is what the schema has: no column of bytes is forgotten', async () => {
   const { deps } = await start(k1);
-  const { rows } = await deps.knex.raw<{ rows: { name: string }[] }>(
+  const { rows } = await deps.db.knex.raw<{ rows: { name: string }[] }>(
     `select table_name || '.' || column_name as name from information_schema.columns
      where table_schema = 'public' and (udt_name in ('bytea', '_bytea') or column_name ~ 'sealed') order by 1`,
   );
@@ -184,7 +190,7 @@ describe('after a change of the key', () => {
     await first.leave();
     const second = await start(k2, k1);
     const before = await allSealed(second.deps);
-    const plain = await opened(second.deps, second.deps.sealer);
+    const plain = await opened(second.deps, second.deps.crypto.sealer);
     expect(new Set(before.map(({ column }) => column))).toEqual(new Set(sealedColumns.map(({ table, column }) => `${table}.${column}`)));
     expect(before.map(({ sealed }) => keyIdOf(sealed))).toEqual(before.map(() => keyOf(k1)));
 
@@ -212,7 +218,7 @@ describe('after a change of the key', () => {
 
     // From now on a pass reads a few rows, and no sealed column.
     const texts: string[] = [];
-    statementObserver.observe = (text) => void texts.push(text);
+    stopObserving = observeStatements((text) => void texts.push(text));
     await second.pass();
     expect(texts.filter((text) => text.includes('sealed'))).toEqual([]);
     // The old key is needed no more.
@@ -223,29 +229,29 @@ describe('after a change of the key', () => {
   test('values of before they named their key, under whichever listed one', async () => {
     const first = await start(k1);
     await fill(first);
-    const plain = await opened(first.deps, first.deps.sealer);
-    for (const { table, column, key: name, place } of sealedColumns) {
-      for (const row of (await first.deps.knex(table).whereNotNull(column)) as Record<string, unknown>[]) {
-        const where = row[place] as string | Buffer;
+    const plain = await opened(first.deps, first.deps.crypto.sealer);
+    for (const { table, column, key: name, aadColumn } of sealedColumns) {
+      for (const row of (await first.deps.db.knex(table).whereNotNull(column)) as Record<string, unknown>[]) {
+        const where = row[aadColumn] as string | Buffer;
         const at = `${table}/${typeof where === 'string' ? where : where.toString('hex')}`;
-        const sealed = sealUnnamed(k1, first.deps.sealer.open(row[column] as Buffer, at as never), at);
-        await first.deps
+        const sealed = sealUnnamed(k1, first.deps.crypto.sealer.open(row[column] as Buffer, at as never), at);
+        await first.deps.db
           .knex(table)
           .where({ [name]: row[name] as string })
           .update({ [column]: sealed });
       }
     }
-    expect(await countSealedByKey(first.deps.knex)).toEqual(new Map([['unnamed', plain.length]]));
+    expect(await countSealedByKey(first.deps.db.knex)).toEqual(new Map([['unnamed', plain.length]]));
     const second = await start(k2, k1);
     // Processes of the release before may be at work, which know no other form.
     await second.pass();
-    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([['unnamed', plain.length]]));
-    await second.deps
+    expect(await countSealedByKey(second.deps.db.knex)).toEqual(new Map([['unnamed', plain.length]]));
+    await second.deps.db
       .knex('secret_keys')
       .where({ id: 'unnamed' })
-      .update({ created_at: second.deps.knex.raw("now() - interval '61 minutes'") });
+      .update({ created_at: second.deps.db.knex.raw("now() - interval '61 minutes'") });
     await second.pass();
-    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([[keyOf(k2), plain.length]]));
+    expect(await countSealedByKey(second.deps.db.knex)).toEqual(new Map([[keyOf(k2), plain.length]]));
     expect(await opened(second.deps, createSealer(k2))).toEqual(plain);
     expect(events(second, 'secret_key.unused').map(({ msg }) => msg)).toContain('every sealed value names its key now');
   });
@@ -255,15 +261,17 @@ describe('after a change of the key', () => {
     const ctx = await fill(first);
     const second = await start(k2, k1);
     open.unshift(second);
-    const sealed = ctx.sealer.seal('changed', `connections/${(await second.deps.knex('connections').first('id')).id}`);
-    const changed = beforeReplacing('connections', () => first.deps.knex('connections').update({ provider_client_secret_sealed: sealed }));
+    const sealed = ctx.crypto.sealer.seal('changed', `connections/${(await second.deps.db.knex('connections').first('id')).id}`);
+    const changed = beforeReplacing('connections', () =>
+      first.deps.db.knex('connections').update({ provider_client_secret_sealed: sealed }),
+    );
     await second.pass();
     await changed;
-    expect((await second.deps.knex('connections').first()).provider_client_secret_sealed).toEqual(sealed);
-    expect((await countSealedByKey(second.deps.knex)).get(keyOf(k1))).toBe(1);
+    expect((await second.deps.db.knex('connections').first()).provider_client_secret_sealed).toEqual(sealed);
+    expect((await countSealedByKey(second.deps.db.knex)).get(keyOf(k1))).toBe(1);
     expect(events(second, 'secret_key.unused').filter(({ key_id }) => key_id === keyOf(k1))).toEqual([]);
     await second.pass();
-    expect((await countSealedByKey(second.deps.knex)).get(keyOf(k1))).toBeUndefined();
+    expect((await countSealedByKey(second.deps.db.knex)).get(keyOf(k1))).toBeUndefined();
     open.shift();
   });
 
@@ -271,35 +279,35 @@ describe('after a change of the key', () => {
     const first = await start(k1);
     await fill(first);
     const second = await start(k2, k1);
-    const held = await first.deps.knex.transaction();
+    const held = await first.deps.db.knex.transaction();
     await held('webhooks').update({ name: 'Held' });
     const started = performance.now();
     await second.pass();
     expect(performance.now() - started).toBeLessThan(4_000);
-    expect((await countSealedByKey(second.deps.knex)).get(keyOf(k1))).toBe(2);
+    expect((await countSealedByKey(second.deps.db.knex)).get(keyOf(k1))).toBe(2);
     await held.commit();
     await second.pass();
-    expect([...(await countSealedByKey(second.deps.knex)).keys()]).toEqual([keyOf(k2)]);
-    expect((await second.deps.knex('webhooks').first()).name).toBe('Held');
+    expect([...(await countSealedByKey(second.deps.db.knex)).keys()]).toEqual([keyOf(k2)]);
+    expect((await second.deps.db.knex('webhooks').first()).name).toBe('Held');
   });
 
   test('a pass that is stopped half-way leaves everything open to whoever has both keys; the next one goes on', async () => {
     const first = await start(k1);
     await fill(first, 450);
     const second = await start(k2, k1);
-    const plain = await opened(second.deps, second.deps.sealer);
+    const plain = await opened(second.deps, second.deps.crypto.sealer);
     const stop = new AbortController();
-    statementObserver.observe = (text) => {
+    stopObserving = observeStatements((text) => {
       if (text.includes('update mails t set')) stop.abort();
-    };
+    });
     expect(await second.pass(stop.signal)).toBe(false);
-    const counts = await countSealedByKey(second.deps.knex);
+    const counts = await countSealedByKey(second.deps.db.knex);
     expect(counts.get(keyOf(k1))).toBe(250);
-    expect(await opened(second.deps, second.deps.sealer)).toEqual(plain);
+    expect(await opened(second.deps, second.deps.crypto.sealer)).toEqual(plain);
     expect(pendingCount(await secretKeyStatus(second.deps))).toBe(250);
     expect(await second.deps.metrics.render()).toContain('\nsealed_rows_pending 250\n');
     expect(events(second, 'secret_key.unused').filter(({ key_id }) => key_id === keyOf(k1))).toEqual([]);
-    statementObserver.observe = null;
+    stopObserving();
     await second.pass();
     expect(await opened(second.deps, createSealer(k2))).toEqual(plain);
   });
@@ -312,7 +320,7 @@ describe('after a change of the key', () => {
     await Promise.all([one.pass(), other.pass()]);
     const resealed = [one, other].flatMap((process) => events(process, 'secret_key.resealed').map((event) => event.resealed ?? 0));
     expect(resealed.reduce((sum, count) => sum + count, 0)).toBe(total);
-    expect(await countSealedByKey(one.deps.knex)).toEqual(new Map([[keyOf(k2), total]]));
+    expect(await countSealedByKey(one.deps.db.knex)).toEqual(new Map([[keyOf(k2), total]]));
   });
 });
 
@@ -324,25 +332,25 @@ describe('while processes with different keys are at work', () => {
     const second = await start(k2, k1);
     await second.pass();
     const total = (await allSealed(second.deps)).length;
-    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([[keyOf(k2), total]]));
+    expect(await countSealedByKey(second.deps.db.knex)).toEqual(new Map([[keyOf(k2), total]]));
     await first.pass();
-    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([[keyOf(k2), total]]));
+    expect(await countSealedByKey(second.deps.db.knex)).toEqual(new Map([[keyOf(k2), total]]));
     await fill(first);
     await second.pass();
-    expect([...(await countSealedByKey(second.deps.knex)).keys()]).toEqual([keyOf(k2)]);
+    expect([...(await countSealedByKey(second.deps.db.knex)).keys()]).toEqual([keyOf(k2)]);
     const unused = () => events(second, 'secret_key.unused').filter(({ key_id }) => key_id === keyOf(k1));
     expect(unused()).toEqual([]);
     await first.leave();
     await second.pass();
     expect(unused()).toHaveLength(1);
     // Killed processes leave their row behind: after a minute and a half it counts no longer.
-    await announceSecretKeys(first.deps.knex, { id: first.id, sealing_key: keyOf(k1), opening_keys: [keyOf(k1), keyOf(k2)] });
+    await announceSecretKeys(first.deps.db.knex, { id: first.id, sealing_key: keyOf(k1), opening_keys: [keyOf(k1), keyOf(k2)] });
     await second.pass();
     expect(unused()).toHaveLength(1);
-    await first.deps
+    await first.deps.db
       .knex('secret_key_holders')
       .where({ id: first.id })
-      .update({ seen_at: first.deps.knex.raw("now() - interval '91 seconds'") });
+      .update({ seen_at: first.deps.db.knex.raw("now() - interval '91 seconds'") });
     await second.pass();
     expect(unused()).toHaveLength(2);
   });
@@ -352,17 +360,17 @@ describe('while processes with different keys are at work', () => {
     await fill(first);
     await first.pass();
     const second = await start(k2, k1);
-    const counts = await countSealedByKey(second.deps.knex);
+    const counts = await countSealedByKey(second.deps.db.knex);
     expect(await second.pass()).toBe(false);
     expect(await second.pass()).toBe(false);
-    expect(await countSealedByKey(second.deps.knex)).toEqual(counts);
+    expect(await countSealedByKey(second.deps.db.knex)).toEqual(counts);
     // Said once, not at every pass.
     expect(events(second, 'secret_key.waiting').map(({ msg }) => msg)).toEqual([
       expect.stringContaining('add it to their SECRET_KEY_PREVIOUS'),
     ]);
     await first.leave();
     await second.pass();
-    expect([...(await countSealedByKey(second.deps.knex)).keys()]).toEqual([keyOf(k2)]);
+    expect([...(await countSealedByKey(second.deps.db.knex)).keys()]).toEqual([keyOf(k2)]);
   });
 
   test('the next key, listed beforehand, is not called unused for good, and nothing is sealed with it', async () => {
@@ -370,7 +378,7 @@ describe('while processes with different keys are at work', () => {
     await fill(first);
     await first.pass();
     expect(events(first, 'secret_key.unused').map(({ msg }) => msg)).not.toContainEqual(expect.stringContaining('taken out'));
-    expect([...(await countSealedByKey(first.deps.knex)).keys()]).toEqual([keyOf(k1)]);
+    expect([...(await countSealedByKey(first.deps.db.knex)).keys()]).toEqual([keyOf(k1)]);
   });
 
   test('a key that is taken back is the newest again once no process seals with the later one', async () => {
@@ -381,13 +389,13 @@ describe('while processes with different keys are at work', () => {
     await second.pass();
     await second.leave();
     await first.pass();
-    expect([...(await countSealedByKey(first.deps.knex)).keys()]).toEqual([keyOf(k2)]);
-    await first.deps
+    expect([...(await countSealedByKey(first.deps.db.knex)).keys()]).toEqual([keyOf(k2)]);
+    await first.deps.db
       .knex('secret_keys')
       .where({ id: keyOf(k2) })
-      .update({ sealing_seen_at: first.deps.knex.raw("now() - interval '11 minutes'") });
+      .update({ sealing_seen_at: first.deps.db.knex.raw("now() - interval '11 minutes'") });
     await first.pass();
-    expect([...(await countSealedByKey(first.deps.knex)).keys()]).toEqual([keyOf(k1)]);
+    expect([...(await countSealedByKey(first.deps.db.knex)).keys()]).toEqual([keyOf(k1)]);
   });
 });
 
@@ -395,14 +403,14 @@ test('values that no key opens are counted and named, hold nothing else up, and 
   const first = await start(k1);
   await fill(first);
   const lost = createSealer(key());
-  const [mail] = (await first.deps.knex('mails').select('id')) as { id: string }[];
-  await first.deps
+  const [mail] = (await first.deps.db.knex('mails').select('id')) as { id: string }[];
+  await first.deps.db
     .knex('mails')
     .where({ id: mail?.id })
     .update({ sealed: lost.seal('x', `mails/${mail?.id}`) });
   const second = await start(k2, k1);
   await second.pass();
-  const counts = await countSealedByKey(second.deps.knex);
+  const counts = await countSealedByKey(second.deps.db.knex);
   expect(counts).toEqual(
     new Map([
       [keyOf(k2), (await allSealed(second.deps)).length - 1],

@@ -5,7 +5,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
 import { createAdmission, type Admission, type AdmissionOptions } from '../../../src/http/limits/admission.js';
-import { crossOriginPaths, endpoints } from '../../../src/oauth/endpoints.js';
+import { crossOriginPaths, oauthEndpoints } from '../../../src/oauth/endpoints.js';
 import { startTestService } from '../../support/service.js';
 
 const closing: (() => Promise<unknown> | void)[] = [];
@@ -172,9 +172,9 @@ test('the addresses that may be read across origins when they are refused are th
   const service = await startTestService();
   closing.push(() => service.stop());
   const preflights = await Promise.all(
-    Object.values(endpoints).map(async (path) => [path, (await fetch(service.url + path, { method: 'OPTIONS' })).status === 204]),
+    Object.values(oauthEndpoints).map(async (path) => [path, (await fetch(service.url + path, { method: 'OPTIONS' })).status === 204]),
   );
-  expect(preflights).toEqual(Object.values(endpoints).map((path) => [path, crossOriginPaths.has(path)]));
+  expect(preflights).toEqual(Object.values(oauthEndpoints).map((path) => [path, crossOriginPaths.has(path)]));
 });
 
 test('what would wait too long for a signature is refused before it begins', async () => {

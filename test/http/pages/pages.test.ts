@@ -125,7 +125,7 @@ describe('what pages show', () => {
   test('an invalid field is tied to its error and linked from the summary', async () => {
     const { text } = await get(sampleOf('login-invalid'));
     expect(text).toMatch(/id="email"[^>]*aria-describedby="email-error" aria-invalid="true"/);
-    expect(text).toContain('<a href="#email">Email address: Enter an email address in the form name@example.com.</a>');
+    expect(text).toContain('<a href="#email">Email address: Enter an email address such as name@example.com.</a>');
   });
 
   test('connections are links, and what is pending travels on', async () => {

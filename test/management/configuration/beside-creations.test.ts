@@ -1,6 +1,6 @@
 // Documents that make what single creations make at the same moment: both hold the number of each kind until they are committed.
 import { expect, test } from 'vitest';
-import { processLocksOf } from '../../../src/db/connection/process-locks.js';
+import { processLocksOf } from '../../../src/db/connection/knex.js';
 import { apply, plan } from '../../support/configuration.js';
 import { manage } from '../../support/management.js';
 import { contextOf, sharedManagedService } from '../../support/shared-service.js';
@@ -28,13 +28,13 @@ test('documents and single creations of the same kinds at once are all answered 
   ]);
   expect(answers.map(({ status }) => status)).toEqual([...Array<number>(5).fill(200), ...Array<number>(7).fill(201)]);
   for (const [kind, count] of Object.entries({ log_stream: 8, mail_template: 5, page_text: 6 })) {
-    const there = await ctx.knex(`${kind}s`).pluck('id');
+    const there = await ctx.db.knex(`${kind}s`).pluck('id');
     expect([kind, there.length]).toEqual([kind, count]);
-    const told = await ctx
+    const told = await ctx.db
       .knex('audit_logs')
       .where({ action: `${kind}.created` })
       .pluck('target_id');
     expect([kind, told.sort()]).toEqual([kind, there.sort()]);
   }
-  expect(processLocksOf(service.deps.knex).state().length).toBe(0);
+  expect(processLocksOf(service.deps.db.knex).state().length).toBe(0);
 });

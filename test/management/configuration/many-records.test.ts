@@ -1,12 +1,12 @@
 // A document with thousands of records.
 import { beforeAll, expect, test } from 'vitest';
-import { managementPermissions } from '../../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../../src/domain/reach/management-permissions.js';
 import { createContext, type Context } from '../../../src/domain/context.js';
 import { applyDocument } from '../../../src/management/configuration/apply.js';
 import { registry } from '../../../src/management/resources/index.js';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
 import { longestTurn, mostHeld } from '../../support/cost/event-loop.js';
-import { link, manage, type Api, type Document } from '../../support/management.js';
+import { link, manage, type Api, type ApiAnswer, type Document } from '../../support/management.js';
 import type {} from '../../support/service.js';
 import { sharedManagedService } from '../../support/shared-service.js';
 
@@ -22,9 +22,9 @@ beforeAll(async () => {
 async function statementsOf(work: () => Promise<unknown>): Promise<number> {
   let count = 0;
   const counting = () => void (count += 1);
-  service.deps.knex.on('query', counting);
+  service.deps.db.knex.on('query', counting);
   await work();
-  service.deps.knex.off('query', counting);
+  service.deps.db.knex.off('query', counting);
   return count;
 }
 
@@ -35,7 +35,7 @@ test('a document of a thousand clients that changes one of them asks nothing of 
   expect(told(await plan(api, few))).toEqual([]);
   const before = await statementsOf(() => plan(api, few));
   const copies = `insert into clients select (jsonb_populate_record(c, jsonb_build_object('id', 'many-' || n))).* from clients c, generate_series(?::int, ?::int) n where c.id = 'one'`;
-  for (let from = 1; from <= 1_000; from += 500) await ctx.knex.raw(copies, [from, from + 499]);
+  for (let from = 1; from <= 1_000; from += 500) await ctx.db.knex.raw(copies, [from, from + 499]);
   const clients = Array.from({ length: 1_000 }, (_, index) => ({
     ...one,
     client_id: `many-${index + 1}`,
@@ -63,6 +63,14 @@ async function held<T>(name: string, work: () => Promise<T>): Promise<T> {
   return least.result;
 }
 
+/** The same for a request that the service answers in time: on a busy machine that may be up, and 503 says to try again. */
+const heldRequest = (name: string, ask: () => Promise<ApiAnswer>) =>
+  held(name, async () => {
+    let answer = await ask();
+    for (let attempt = 1; attempt < 3 && answer.status === 503; attempt += 1) answer = await ask();
+    return answer;
+  });
+
 test('an environment of thousands of permissions is exported, compared and left alone without holding the event loop (attack 18.1041)', async () => {
   const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://many.example', name: 'Many' });
   await api.create('permissions', 'permission', { name: 'zero' }, { api_resource: link('api_resource', resource['id']) });
@@ -74,25 +82,27 @@ test('an environment of thousands of permissions is exported, compared and left 
   );
   const copies = `insert into permissions select r.* from (select to_jsonb(p) j from permissions p where name = 'zero') one, generate_series(1, 15000) n,
     lateral jsonb_populate_record(null::permissions, one.j || jsonb_build_object('id', gen_random_uuid(), 'name', 'p' || n)) r`;
-  await ctx.knex.raw(copies);
+  await ctx.db.knex.raw(copies);
   const document = await held('export', () => exported(api));
   const described = (document['api_resources'] as Document[]).find(({ identifier }) => identifier === 'https://many.example');
   expect(described?.['permissions']).toHaveLength(15_001);
-  const drift = await held('drift', () => api.get('/config/drift'));
+  const drift = await heldRequest('drift', () => api.get('/config/drift'));
   expect(drift.body['meta'].summary).toEqual({ create: 15_000, update: 0, delete: 0 });
-  expect(told(await held('plan', () => plan(api, { version: 1, roles: [] })))).toEqual([]);
+  const empty = await heldRequest('plan', () => plan(api, { version: 1, roles: [] }));
+  expect([problemsOf(empty), told(empty)]).toEqual([[], []]);
 }, 120_000);
 
 test('documents of long mails, and of thousands of records that are wrong, do not hold the event loop (attack 18.1077)', async () => {
   const html = `<p>{{code}}</p>${'<p>Some words, <b>and</b> a <a href="https://a.example/x">link</a></p>\n'.repeat(1_300)}`;
   const locales = ['de', 'fr', 'es', 'it', 'pl', 'nl', 'pt', 'sv', 'da'];
   const mails = locales.map((locale) => ({ name: 'register_code', locale, subject: 'Code', text: '{{code}}', html }));
-  expect(told(await held('mails', () => plan(api, { version: 1, mail_templates: mails })))).toHaveLength(9);
+  const mailed = await heldRequest('mails', () => plan(api, { version: 1, mail_templates: mails }));
+  expect([problemsOf(mailed), told(mailed).length]).toEqual([[], 9]);
   const clients = Array.from({ length: 2_500 }, () => ({ client_id: 'x', name: '', nome: 1 }));
-  expect(problemsOf(await held('clients', () => plan(api, { version: 1, clients })))).toHaveLength(20);
+  expect(problemsOf(await heldRequest('clients', () => plan(api, { version: 1, clients })))).toHaveLength(20);
   const permissions = Array.from({ length: 5_000 }, () => ({ name: ' ' }));
   const within = { version: 1, api_resources: [{ identifier: 'https://wrong.example', name: 'Wrong', permissions }] };
-  expect(problemsOf(await held('permissions', () => plan(api, within)))).toHaveLength(20);
+  expect(problemsOf(await heldRequest('permissions', () => plan(api, within)))).toHaveLength(20);
 }, 120_000);
 
 test('a document that changes more than there is time for is told so, and changes nothing', async () => {
@@ -107,5 +117,5 @@ test('a document that changes more than there is time for is told so, and change
       { status: 503, code: 'temporarily_unavailable', detail: expect.stringContaining('after 0 of the document’s 2 records') as string },
     ],
   });
-  expect(await ctx.knex('roles').where({ name: 'late' })).toEqual([]);
+  expect(await ctx.db.knex('roles').where({ name: 'late' })).toEqual([]);
 });

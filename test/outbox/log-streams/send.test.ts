@@ -27,8 +27,8 @@ afterAll(async () => {
   await receiver?.close();
 });
 afterEach(async () => {
-  await ctx.knex('log_streams').delete();
-  await ctx.knex('log_stream_entries').delete();
+  await ctx.db.knex('log_streams').delete();
+  await ctx.db.knex('log_stream_entries').delete();
   receiver.reply(200);
 });
 
@@ -52,10 +52,11 @@ type Line = { id: string; event: string; count: number; detail: { target: { targ
 const linesIn = (posts: readonly ReceivedPost[]) =>
   posts.flatMap(({ body }) => body.trimEnd().split('\n')).map((line) => JSON.parse(line) as Line); // prettier-ignore
 const targetsIn = (posts: readonly ReceivedPost[]) => linesIn(posts).map(({ detail }) => detail.target.target_id);
-const rowOf = async ({ stream: { id } }: { stream: LogStreamRow }) => (await ctx.knex('log_streams').where({ id }).first()) as LogStreamRow;
+const rowOf = async ({ stream: { id } }: { stream: LogStreamRow }) =>
+  (await ctx.db.knex('log_streams').where({ id }).first()) as LogStreamRow;
 /** Lets it be tried now, whatever it waits for. */
 const due = (made: { stream: LogStreamRow }) =>
-  ctx.knex('log_streams').where({ id: made.stream.id }).update({ next_attempt_at: new Date(0) }); // prettier-ignore
+  ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ next_attempt_at: new Date(0) }); // prettier-ignore
 const arrived = (made: { stream: LogStreamRow }, count: number) => receiver.until(() => targetsIn(postsTo(made)).length >= count, 30_000);
 
 describe('a receiver', () => {
@@ -66,7 +67,9 @@ describe('a receiver', () => {
     await arrived(made, 5);
     expect(performance.now() - began).toBeLessThan(5_000);
     expect(targetsIn(postsTo(made))).toEqual([0, 1, 2, 3, 4].map((index) => `in order ${index}`));
-    await expect.poll(async () => (await ctx.knex('log_stream_entries').where({ log_stream_id: made.stream.id })).length, patience).toBe(0);
+    await expect
+      .poll(async () => (await ctx.db.knex('log_stream_entries').where({ log_stream_id: made.stream.id })).length, patience)
+      .toBe(0);
     expect(await rowOf(made)).toMatchObject({ last_error: null, last_response_status: 200, attempt_count: 0 });
   });
 
@@ -75,14 +78,14 @@ describe('a receiver', () => {
     const made = await stream({ sources: ['security_events'] });
     const other = await addEnvironment(service.deps, 'streams-elsewhere');
     await record('elsewhere', other);
-    await ctx.knex('audit_logs').insert({
+    await ctx.db.knex('audit_logs').insert({
       environment_id: ctx.environment.id, id: crypto.randomUUID(), occurred_at: new Date(), action: 'webhook.created', outcome: 'success',
       actor_kind: 'system', target_type: 'webhook',
     }); // prettier-ignore
     await record('mine');
     await arrived(made, 1);
     expect(targetsIn(postsTo(made))).toEqual(['mine']);
-    await ctx.knex('environments').where({ id: other.environment.id }).delete();
+    await ctx.db.knex('environments').where({ id: other.environment.id }).delete();
   });
 
   test('that is away misses nothing: the same lines again, in order, nothing later before (attack 35.726)', async () => {
@@ -128,12 +131,12 @@ describe('a receiver', () => {
   test('gets again what was in flight when the process was lost: another takes over after the lease (attack 35.726)', async () => {
     const made = await stream({ status: 'paused' });
     await record('in flight');
-    await ctx.knex('log_streams').where({ id: made.stream.id }).update({
+    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({
       status: 'enabled', lease_id: crypto.randomUUID(), leased_until: new Date(Date.now() + 3_600_000), next_attempt_at: new Date(Date.now() + 3_600_000),
     }); // prettier-ignore
     expect(await sendLogStreams(service.deps)).toBe(0);
     expect(postsTo(made)).toEqual([]);
-    await ctx
+    await ctx.db
       .knex('log_streams')
       .where({ id: made.stream.id })
       .update({ leased_until: new Date(0), next_attempt_at: new Date(0) });
@@ -146,7 +149,7 @@ describe('a receiver', () => {
     await transaction(ctx, async (tx) => {
       for (let index = 0; index < 1_200; index++) await recordSecurityEvent(tx, 'password.changed', happening(`n ${index}`));
     });
-    await ctx.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled' });
+    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled' });
     await arrived(made, 1_200);
     expect(postsTo(made).map((post) => linesIn([post]).length)).toEqual([500, 500, 200]);
     expect(targetsIn(postsTo(made))).toEqual(Array.from({ length: 1_200 }, (_, index) => `n ${index}`));
@@ -158,8 +161,8 @@ describe('a receiver', () => {
       environment_id: ctx.environment.id, id: crypto.randomUUID(), occurred_at: new Date(), action: 'client.updated', outcome: 'success',
       actor_kind: 'system', target_type: 'client', target_id: `large ${index}`, changes: JSON.stringify({ description: ['x'.repeat(200_000), null] }),
     })); // prettier-ignore
-    for (const row of rows) await ctx.knex('audit_logs').insert(row);
-    await ctx.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled' });
+    for (const row of rows) await ctx.db.knex('audit_logs').insert(row);
+    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled' });
     await receiver.until(() => postsTo(made).reduce((sum, { body }) => sum + body.trimEnd().split('\n').length, 0) >= 12, 20_000);
     expect(postsTo(made).length).toBe(3);
     for (const { body } of postsTo(made)) expect(Buffer.byteLength(body)).toBeLessThanOrEqual(1_048_576);
@@ -177,11 +180,13 @@ describe('a counted event', () => {
     };
     await failed();
     await arrived(made, 1);
-    await expect.poll(async () => (await ctx.knex('log_stream_entries').where({ log_stream_id: made.stream.id })).length, patience).toBe(0);
+    await expect
+      .poll(async () => (await ctx.db.knex('log_stream_entries').where({ log_stream_id: made.stream.id })).length, patience)
+      .toBe(0);
     for (let times = 0; times < 4; times++) await failed();
-    const [entry] = await ctx.knex('log_stream_entries').where({ log_stream_id: made.stream.id });
+    const [entry] = await ctx.db.knex('log_stream_entries').where({ log_stream_id: made.stream.id });
     expect((entry as { due_at: Date }).due_at.getTime()).toBeGreaterThan(Date.now());
-    await ctx
+    await ctx.db
       .knex('log_stream_entries')
       .where({ log_stream_id: made.stream.id })
       .update({ due_at: new Date(0) });
@@ -198,7 +203,7 @@ describe('a stream', () => {
     await record('asked to wait');
     await arrived(made, 1);
     const wait = async () => {
-      const [{ seconds } = { seconds: 0 }] = (await ctx.knex
+      const [{ seconds } = { seconds: 0 }] = (await ctx.db.knex
         .raw('select extract(epoch from next_attempt_at - now())::float8 as seconds from log_streams where id = ?', [made.stream.id])
         .then(({ rows }: { rows: { seconds: number }[] }) => rows)) as { seconds: number }[];
       return seconds;
@@ -207,7 +212,7 @@ describe('a stream', () => {
     expect(await wait()).toBeGreaterThan(290);
     expect(await wait()).toBeLessThanOrEqual(300);
     receiver.reply(500);
-    await ctx
+    await ctx.db
       .knex('log_streams')
       .where({ id: made.stream.id })
       .update({ attempt_count: 40, next_attempt_at: new Date(0) });
@@ -223,7 +228,7 @@ describe('a stream', () => {
     await arrived(made, 1);
     await expect.poll(async () => (await rowOf(made)).attempt_count, patience).toBe(1);
     const longAgo = new Date(Date.now() - 73 * 3_600_000);
-    await ctx
+    await ctx.db
       .knex('log_streams')
       .where({ id: made.stream.id })
       .update({ failing_since: longAgo, next_attempt_at: new Date(0) });
@@ -235,7 +240,7 @@ describe('a stream', () => {
     const before = postsTo(made).length;
     expect(await sendLogStreams(service.deps)).toBe(0);
     expect(postsTo(made)).toHaveLength(before);
-    await ctx.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled', failing_since: null });
+    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled', failing_since: null });
     await receiver.until(() => postsTo(made).length > before);
     expect(targetsIn(postsTo(made).slice(-1))).toEqual(['kept', 'while paused']);
   });
@@ -243,14 +248,14 @@ describe('a stream', () => {
   test('whose host leads to an inner address is not sent to (attack 35.723)', async () => {
     const made = await stream({ status: 'paused' });
     await record('guarded');
-    await ctx
+    await ctx.db
       .knex('log_streams')
       .where({ id: made.stream.id })
       .update({ url: `https://localhost:${new URL(receiver.url).port}/inner` });
     const fetch = createGuardedFetch({ allowPrivateNetwork: false });
     const before = receiver.posts.length;
     // The service itself would be allowed: only this one looks at the stream.
-    const deps = { ...service.deps, fetch };
+    const deps = { ...service.deps, net: { ...service.deps.net, fetch } };
     expect(await sendBatch(deps, await rowOf(made), new AbortController().signal)).toMatchObject({
       ok: false,
       sent: [],
@@ -263,7 +268,7 @@ describe('a stream', () => {
   test('shows in the metrics how far it is behind', async () => {
     const made = await stream({ status: 'paused' });
     await record('behind');
-    await ctx
+    await ctx.db
       .knex('log_stream_entries')
       .where({ log_stream_id: made.stream.id })
       .update({ due_at: new Date(Date.now() - 90_000) });
@@ -275,5 +280,5 @@ describe('a stream', () => {
 
 test('without streams nothing is stored for them', async () => {
   await record('nobody listens');
-  expect(await ctx.knex('log_stream_entries')).toEqual([]);
+  expect(await ctx.db.knex('log_stream_entries')).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { pino } from 'pino';
 import { readConfig } from '../../../src/config.js';
-import { defaultContext } from '../../../src/domain/environments/bootstrap.js';
+import { defaultContext } from '../../../src/domain/configuration/bootstrap.js';
 import { transaction, type Context, type Deps } from '../../../src/domain/context.js';
 import { queueMail } from '../../../src/domain/mail/mail.js';
 import { mailQueueRows, oldestDueMailSeconds, recordMails, type MailRow } from '../../../src/db/tables/mails.js';
@@ -38,7 +38,7 @@ async function serviceWith(
 
 const register = (service: TestService, email: string) => new Browser(service.url).postJson('/register', { email });
 type Row = { status: string; sealed: Buffer; attempt_count: number; last_error: string | null };
-const rowOf = async (service: TestService, recipient: string) => (await service.deps.knex('mails').where({ recipient }).first()) as Row;
+const rowOf = async (service: TestService, recipient: string) => (await service.deps.db.knex('mails').where({ recipient }).first()) as Row;
 const origin = { ip_address: '203.0.113.5', user_agent: null };
 
 describe('with an SMTP server', () => {
@@ -132,7 +132,7 @@ describe('the queue', () => {
       throw new Error('rolled back');
     });
     await expect(failed).rejects.toThrow('rolled back');
-    expect(await ctx.knex('mails').where({ recipient: 'nobody@example.com' })).toEqual([]);
+    expect(await ctx.db.knex('mails').where({ recipient: 'nobody@example.com' })).toEqual([]);
   });
 
   test('a mail that hangs holds no other one up (fault F23)', async () => {
@@ -146,7 +146,7 @@ describe('the queue', () => {
     const ctx = await service.context();
     const other = await startTestService(
       {},
-      { database: { url: service.databaseUrl, secretKey: service.secretKey }, overrides: { mailer: service.deps.mailer } },
+      { database: { url: service.databaseUrl, secretKey: service.secretKey }, overrides: { mailer: service.deps.net.mailer } },
     );
     try {
       for (let i = 0; i < 8; i++) await queue(`each-${i}@example.com`);
@@ -155,7 +155,7 @@ describe('the queue', () => {
       for (const { finish } of held) finish();
       await expect
         .poll(async () =>
-          ctx
+          ctx.db
             .knex('mails')
             .where({ status: 'sent' })
             .where('recipient', 'like', 'each-%')
@@ -195,11 +195,11 @@ describe('a pass', () => {
     ctx = await defaultContext(deps);
   });
   afterAll(async () => {
-    await deps?.knex.destroy();
+    await deps?.db.knex.destroy();
     await database?.drop();
   });
   afterEach(async () => {
-    await deps.knex('mails').delete();
+    await deps.db.knex('mails').delete();
     [sent, failure] = [[], null];
   });
 
@@ -214,11 +214,11 @@ describe('a pass', () => {
         ...more,
       }),
     );
-  const row = async () => (await deps.knex('mails').first()) as MailRow;
+  const row = async () => (await deps.db.knex('mails').first()) as MailRow;
   const lease_id = '01990000-0000-4000-8000-000000000001';
   const claim = async (leaseMs: number) => {
-    const { due } = await mailQueueRows.findDue(deps.knex, 10);
-    return mailQueueRows.claim(deps.knex, due.map((one) => ({ ...one, room: 5 })), { lease_id, leaseMs }); // prettier-ignore
+    const { due } = await mailQueueRows.findDue(deps.db.knex, 10);
+    return mailQueueRows.claim(deps.db.knex, due.map((one) => ({ ...one, limit: 5 })), { lease_id, leaseMs }); // prettier-ignore
   };
 
   test('a claim that has lapsed is taken over, and what its first holder says then counts no more', async () => {
@@ -228,7 +228,7 @@ describe('a pass', () => {
     expect(await drainMails(deps)).toBe(1);
     const late = { status: 'failed', last_error: 'late', sent_at: null, forget: false, retry_in_ms: null } as const;
     const { environment_id, id } = claimed;
-    expect(await recordMails(deps.knex, [{ environment_id, id, lease_id, ...late }])).toEqual([]);
+    expect(await recordMails(deps.db.knex, [{ environment_id, id, lease_id, ...late }])).toEqual([]);
     expect([sent, (await row()).status]).toEqual([['lapsed@example.com'], 'sent']);
   });
 
@@ -243,7 +243,7 @@ describe('a pass', () => {
     const before = await row();
     const claimed = (await claim(60_000))[0] as MailRow & { due_at: Date };
     expect((await row()).next_attempt_at).not.toEqual(before.next_attempt_at);
-    await mailQueueRows.release(deps.knex, [{ ...claimed, lease_id }]);
+    await mailQueueRows.release(deps.db.knex, [{ ...claimed, lease_id }]);
     expect(await row()).toMatchObject({ attempt_count: 0, lease_id: null, leased_until: null });
     expect(await drainMails(deps)).toBe(1);
   });
@@ -252,14 +252,14 @@ describe('a pass', () => {
     await queue('seen@example.com');
     await queue('seen-too@example.com');
     const seen = [expect.objectContaining({ environment_id: ctx.environment.id, id: ctx.environment.id })];
-    expect(await mailQueueRows.findDue(deps.knex, 2)).toEqual({ due: seen, full: true });
-    expect(await mailQueueRows.findAllDue(deps.knex, 10)).toEqual(seen);
+    expect(await mailQueueRows.findDue(deps.db.knex, 2)).toEqual({ due: seen, full: true });
+    expect(await mailQueueRows.findAllDue(deps.db.knex, 10)).toEqual(seen);
     await claim(60_000);
-    expect([await mailQueueRows.findDue(deps.knex, 2), await mailQueueRows.findAllDue(deps.knex, 10)]).toEqual([
+    expect([await mailQueueRows.findDue(deps.db.knex, 2), await mailQueueRows.findAllDue(deps.db.knex, 10)]).toEqual([
       { due: [], full: false },
       [],
     ]);
-    expect(await mailQueueRows.millisecondsToNextDue(deps.knex)).toBeGreaterThan(50_000);
+    expect(await mailQueueRows.millisecondsToNextDue(deps.db.knex)).toBeGreaterThan(50_000);
   });
 
   test('a failed attempt waits longer each time, five minutes at most', async () => {
@@ -267,9 +267,12 @@ describe('a pass', () => {
     failure = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const waits: number[] = [];
     for (let attempt = 1; attempt <= 12; attempt++) {
-      await deps.knex('mails').update({ next_attempt_at: deps.knex.raw('now()') });
+      await deps.db.knex('mails').update({ next_attempt_at: deps.db.knex.raw('now()') });
       expect(await drainMails(deps)).toBe(1);
-      const due = await deps.knex('mails').select(deps.knex.raw('extract(epoch from next_attempt_at - now())::float8 as wait')).first();
+      const due = await deps.db
+        .knex('mails')
+        .select(deps.db.knex.raw('extract(epoch from next_attempt_at - now())::float8 as wait'))
+        .first();
       waits.push((due as unknown as { wait: number }).wait);
     }
     expect(waits[0]).toBeLessThan(1.3);
@@ -286,12 +289,12 @@ describe('a pass', () => {
 
   test('a mail sealed under a lost key is kept and tried again, not sent empty', async () => {
     await queue('sealed@example.com');
-    await deps.knex('mails').update({ sealed: randomBytes(64) });
+    await deps.db.knex('mails').update({ sealed: randomBytes(64) });
     expect(await drainMails(deps)).toBe(1);
     expect([sent, await row()]).toMatchObject([[], { status: 'pending', last_error: expect.stringContaining('SECRET_KEY') }]);
     // It waits for its next attempt, and is as old as it is: what the alert on the outbox goes by.
-    await deps.knex('mails').update({ created_at: deps.knex.raw("now() - interval '10 minutes'") });
-    expect(await oldestDueMailSeconds(deps.knex)).toBeGreaterThanOrEqual(600);
+    await deps.db.knex('mails').update({ created_at: deps.db.knex.raw("now() - interval '10 minutes'") });
+    expect(await oldestDueMailSeconds(deps.db.knex)).toBeGreaterThanOrEqual(600);
   });
 });
 
@@ -315,7 +318,7 @@ describe('the development mailbox', () => {
 
   test('is not there in an environment of another kind', async () => {
     const service = await serviceWith({});
-    await service.deps.knex('environments').update({ kind: 'production' });
+    await service.deps.db.knex('environments').update({ kind: 'production' });
     await expect.poll(async () => (await fetch(`${service.url}/dev/mailbox`)).status).toBe(404);
   });
 });

@@ -17,7 +17,7 @@ function slotsOf(inFlight: number) {
   });
   const destinations = createDestinations<Job>(2);
   const releases = createReleases(queue, destinations, pino({ level: 'silent' }));
-  const attempts = createAttempts(queue, { destinations, releases, onResult: () => undefined, onEnd: () => undefined });
+  const attempts = createAttempts(queue, { destinations, releases, tracer: null, onResult: () => undefined, onEnd: () => undefined });
   const wait = (environment_id: string, id: string, count: number) => {
     const destination = destinations.of({ environment_id, id });
     for (let i = 0; i < count; i++)

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { pino } from 'pino';
 import { createClaiming } from '../../../src/outbox/queue/claiming.js';
 import { createDestinations } from '../../../src/outbox/queue/destinations.js';
-import type { Due, Job } from '../../../src/outbox/queue/queue.js';
+import type { DueDestination } from '../../../src/db/queue-rows.js';
+import type { Job } from '../../../src/outbox/queue/queue.js';
 import { createMetrics } from '../../../src/platform/metrics/metrics.js';
 import { queueOf } from '../../support/outbox-queue.js';
 
@@ -14,12 +15,12 @@ function endless(held: number, meanwhile = () => {}) {
   const queue = queueOf({
     name: 'endless',
     limits: { held },
-    async claim(wanted: readonly (Due & { room: number })[]) {
-      asked.push(Object.fromEntries(wanted.map(({ id, room }) => [id, room])));
+    async claim(wanted: readonly (DueDestination & { limit: number })[]) {
+      asked.push(Object.fromEntries(wanted.map(({ id, limit }) => [id, limit])));
       meanwhile();
-      return wanted.flatMap(({ id, room }) => {
+      return wanted.flatMap(({ id, limit }) => {
         const destination = { environment_id, id };
-        return Array.from({ length: room }, () => ({ destination, due_at: new Date(), lease_id: 'l', claimedAt: performance.now() }));
+        return Array.from({ length: limit }, () => ({ destination, due_at: new Date(), lease_id: 'l', claimedAt: performance.now() }));
       });
     },
   });

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { divide } from '../../../src/outbox/queue/fair-share.js';
 import {
   createDestination,
-  isOpen,
+  isBreakerOpen,
   mayHold,
   mayStart,
   noteOutcome,
-  room,
+  capacityOf,
   type Destination,
 } from '../../../src/outbox/queue/destination.js';
 
@@ -17,7 +17,7 @@ const succeed = (destination: Destination<unknown>, now: number, durationMs = 10
 describe('a destination', () => {
   test('starts with five slots and holds no more than these until it is known to be fast', () => {
     const destination = createDestination({ environment_id: 'e', id: 'w' }, 5);
-    expect([mayHold(destination), room(destination, 0)]).toEqual([5, 5]);
+    expect([mayHold(destination), capacityOf(destination, 0)]).toEqual([5, 5]);
     for (let i = 0; i < 30; i++) succeed(destination, 0, 5);
     expect(mayHold(destination)).toBe(200);
     for (let i = 0; i < 30; i++) succeed(destination, 0, 500);
@@ -29,14 +29,14 @@ describe('a destination', () => {
   test('the breaker opens after five failures in a row: one probe at a time, at growing distances up to the first retry', () => {
     const destination = createDestination({ environment_id: 'e', id: 'w' }, 5);
     for (let i = 0; i < 4; i++) fail(destination, 0);
-    expect(isOpen(destination)).toBe(false);
+    expect(isBreakerOpen(destination)).toBe(false);
     const waits: number[] = [];
     for (let now = 1000, i = 0; i < 7; i++, now = destination.probeAt) {
       fail(destination, now);
       waits.push(destination.probeAt - now);
-      expect(room(destination, destination.probeAt - 1)).toBe(0);
+      expect(capacityOf(destination, destination.probeAt - 1)).toBe(0);
       expect(mayStart(destination, destination.probeAt - 1)).toBe(false);
-      expect(room(destination, destination.probeAt)).toBe(1);
+      expect(capacityOf(destination, destination.probeAt)).toBe(1);
     }
     expect(waits).toEqual([625, 1250, 2500, 5000, 5000, 5000, 5000]);
     destination.inFlight = 1;
@@ -51,7 +51,7 @@ describe('a destination', () => {
       succeed(destination, 1);
       slots.push(destination.slots);
     }
-    expect(isOpen(destination)).toBe(false);
+    expect(isBreakerOpen(destination)).toBe(false);
     expect(slots).toEqual([1, 2, 3, 4, 5, 5]);
   });
 });
@@ -64,7 +64,7 @@ describe('fair shares', () => {
     return destination;
   };
   const shares = (destinations: Destination<never>[], budget: number, offset = 0) =>
-    Object.fromEntries(divide(destinations, budget, 0, offset).map((share) => [share.destination.id, share.room]));
+    Object.fromEntries(divide(destinations, budget, 0, offset).map((share) => [share.destination.id, share.count]));
 
   test('one webhook alone gets all that it has room for', () => {
     expect(shares([due('e', 'a')], 100)).toEqual({ a: 100 });

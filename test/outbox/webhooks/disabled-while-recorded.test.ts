@@ -22,7 +22,7 @@ test('a webhook that is disabled just as a failed attempt is being recorded: the
     await emitRoles(ctx);
     await receiver.received(1);
     await eventually(async () => {
-      const { rows } = await ctx.knex.raw<{ rows: unknown[] }>(
+      const { rows } = await ctx.db.knex.raw<{ rows: unknown[] }>(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%retry_in_ms%'`,
       );
       return rows.length > 0;

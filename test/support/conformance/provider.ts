@@ -43,7 +43,7 @@ export async function startProvider(scheme: 'http' | 'https', environment: Recor
   const service = await startTestService({ ...(scheme === 'https' ? { BASE_URL: `https://localhost:${port}` } : {}), ...environment });
   const proxy = scheme === 'https' ? await startTlsProxy(port, service.config.port) : null;
   const ctx = await service.context();
-  await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ dynamic_registration_enabled: true });
+  await service.deps.db.knex('environments').where({ id: ctx.environment.id }).update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   return {

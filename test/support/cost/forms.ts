@@ -4,7 +4,7 @@ import type { Router } from 'express';
 import { accountRouter } from '../../../src/account/router.js';
 import { createApp } from '../../../src/app.js';
 import { presentations } from '../../../src/dashboard/pages/index.js';
-import { dashboardRouter } from '../../../src/dashboard/router.js';
+import { dashboardRouter } from '../../../src/dashboard/shell/router.js';
 import type { Methods } from '../../../src/http/routes.js';
 import { registry } from '../../../src/management/resources/index.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from '../../../src/oauth/router.js';
@@ -50,6 +50,8 @@ export function addressesOf(path: string, idOf: (collection: string) => string, 
     .replace('/:id/:verb', `/${idOf('clients')}/verify`)
     .replace(/\/:(?:connection_id|client_id|id)/, (name) => `/${idOf(name === '/:connection_id' ? 'connections' : name === '/:client_id' ? 'clients' : collection)}`); // prettier-ignore
   if (filled.endsWith('/:tab')) return Object.keys(resource?.actions ?? {}).map((verb) => filled.replace(':tab', verb));
+  if (filled.endsWith('/:subject'))
+    return (presentations.find((one) => one.path === collection)?.subjects ?? []).map(({ name }) => filled.replace(':subject', name));
   if (filled.endsWith('/:section')) return settings.map((section) => filled.replace(':section', section));
   return [filled];
 }
@@ -57,7 +59,7 @@ export function addressesOf(path: string, idOf: (collection: string) => string, 
 /** The page on which the form of an address stands. */
 export function pageOf(address: string): string {
   const [, first, second, third] = address.split('/');
-  if (second === 'settings') return third === 'logo' ? address : '/dashboard/settings';
+  if (second === 'settings') return address;
   if (first !== 'dashboard' || (third !== undefined && !presentations.some(({ path }) => path === second))) return address;
   if (third === undefined) return `${address}/new`;
   return address.split('/').length === 4 && third !== 'invite' ? `${address}/edit` : address;

@@ -2,9 +2,9 @@ import { credentialPermissions } from '../../../src/management/configuration/des
 import { federated_credentials } from '../../../src/management/resources/federated_credentials.js';
 import {
   collections,
-  kinds,
+  documentKinds,
   managementName,
-  permissionsToRead,
+  permissionsToReadKinds,
   settableAttributesOf,
   type Kind,
   type KindName,
@@ -59,7 +59,7 @@ function describedOf({ type, key, resource }: Kind, exported: Document): Describ
 
 /** Documents that have a new record of a kind, beside the attribute that is walked. */
 function newOf(type: KindName, world: World): ((attributes: Document) => Document)[] {
-  const { resource } = kinds[type];
+  const { resource } = documentKinds[type];
   if (type === 'permission')
     return [(more) => version1('api_resources', { identifier: 'https://api.example/near', permissions: [{ name: 'new', ...more }] })];
   if (type === 'client_grant')
@@ -129,10 +129,10 @@ function setsOf(kind: Kind, schema: Document | undefined): [name: string, sets: 
 }
 
 function stepOf(kind: Kind, what: string, document: Document, more: Document = {}): Step {
-  const around = kind.type === 'permission' ? [kinds.api_resource] : kind.type === 'client_grant' ? [kinds.client] : [];
+  const around = kind.type === 'permission' ? [documentKinds.api_resource] : kind.type === 'client_grant' ? [documentKinds.client] : [];
   const body = { meta: { document, secrets: shopSecrets, ...more } };
   const proofs = what.endsWith('federated_credentials') ? [...credentialPermissions, writeOf(federated_credentials)] : [];
-  const needs = ['environments:read', ...permissionsToRead([kind, ...around]), writeOf(kind.resource), ...proofs];
+  const needs = ['environments:read', ...permissionsToReadKinds([kind, ...around]), writeOf(kind.resource), ...proofs];
   return { pair: `${what} in a document`, resource: kind.resource, method: 'POST', path: '/config/apply', body, needs };
 }
 
@@ -160,8 +160,8 @@ function stepsOfKind(kind: Kind, exported: Document, world: World, random: () =>
  * and what prune deletes. What the walk needs to know of a new attribute is in `interesting.ts`.
  */
 export function documentStepsOf(exported: Document, world: World, random: () => number): Step[] {
-  const listed = new Set(Object.values(collections).map((type) => kinds[type].resource.path));
+  const listed = new Set(Object.values(collections).map((type) => documentKinds[type].resource.path));
   const unknown = [...listed].filter((path) => !Array.isArray(exported[path]));
   if (unknown.length > 0) throw new Error(`the exported document has no ${unknown.join(', ')}`);
-  return Object.values(kinds).flatMap((kind) => stepsOfKind(kind, exported, world, random));
+  return Object.values(documentKinds).flatMap((kind) => stepsOfKind(kind, exported, world, random));
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Registry, Resource, ToMany } from '../../../src/management/resource.js';
+import type { ResourceRegistry, Resource, ToMany } from '../../../src/management/resource.js';
 import type { Document } from '../management.js';
 import { actionInputs, creations, forPeopleAlone, interesting } from './interesting.js';
 import { valuesOf } from './values.js';
@@ -42,14 +42,14 @@ export function nearAndFar<T>(list: readonly T[], random: () => number): T[] {
   return [...(near === undefined ? [] : [near]), ...(other === undefined ? [] : [other])];
 }
 
-function linkSets(registry: Registry, relationship: ToMany, world: World): Document[] {
+function linkSets(registry: ResourceRegistry, relationship: ToMany, world: World): Document[] {
   const target = registry.byType.get(relationship.to) as Resource;
   const extra = relationship.to === 'permission' ? [world.id('permission far')] : [];
   const ids = [...(world.targets.get(target.type) ?? []), ...extra];
   return [...ids.map((id) => linkage(target.type, [id])), linkage(target.type, [])];
 }
 
-function creationSteps(registry: Registry, resource: Resource, world: World): Step[] {
+function creationSteps(registry: ResourceRegistry, resource: Resource, world: World): Step[] {
   if (!resource.create) return [];
   const needs = [writeOf(resource)];
   const path = `/${resource.path}`;
@@ -90,12 +90,12 @@ function attributeSteps(resource: Resource, world: World, random: () => number):
 }
 
 /** Each way to change a relationship: through its own URL, and by an update that names it. */
-function linkSteps(registry: Registry, resource: Resource, world: World, random: () => number): Step[] {
+function linkSteps(registry: ResourceRegistry, resource: Resource, world: World, random: () => number): Step[] {
   const ids = world.targets.get(resource.type) ?? [];
   return manyOf(resource).flatMap(([name, { change, write }]) => {
     const relationship = resource.relationships[name] as ToMany;
     const needs = [writeOf(resource), ...(change?.needs ?? [])];
-    const ways = [['POST', 'add'], ['DELETE', 'remove'], ...(change?.replace ? [['PATCH', 'replace']] : []), ...(write && resource.update ? [['PATCH', 'update']] : [])]; // prettier-ignore
+    const ways = [['POST', 'add'], ['DELETE', 'remove'], ...(change?.replaces ? [['PATCH', 'replace']] : []), ...(write && resource.update ? [['PATCH', 'update']] : [])]; // prettier-ignore
     return ways.flatMap(([method = '', how = '']) =>
       linkSets(registry, relationship, world).flatMap((set) =>
         nearAndFar(ids, random).map((id): Step => {
@@ -124,7 +124,7 @@ function actionSteps(resource: Resource, id: string): Step[] {
 }
 
 /** Every operation with every value of every attribute and relationship, on a record that reaches nothing and on one that reaches far. */
-export function stepsOf(registry: Registry, world: World, random: () => number): Step[] {
+export function stepsOf(registry: ResourceRegistry, world: World, random: () => number): Step[] {
   for (const resource of registry.byPath.values()) {
     const changeable = resource.update || resource.remove || resource.actions || manyOf(resource).length > 0;
     if (changeable && !world.targets.has(resource.type))

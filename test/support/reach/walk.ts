@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { managementPermissions } from '../../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../../src/domain/reach/management-permissions.js';
 import type { AuditLogRow } from '../../../src/db/tables/audit_logs.js';
 import { createGuardedFetch, type GuardedFetch, type OutboundResponse } from '../../../src/platform/fetch/fetch.js';
 import { Api, manage, type ApiAnswer, managementToken, managementClient, startManagedService } from '../management.js';
@@ -94,12 +94,12 @@ export async function startWalk(): Promise<Walk> {
 
   async function send(caller: Api, step: Step): Promise<ApiAnswer> {
     const preparation = preparations[step.pair];
-    if (preparation !== undefined) await service.deps.knex.raw(preparation);
+    if (preparation !== undefined) await service.deps.db.knex.raw(preparation);
     const answer = await caller.request(step.method, step.path, step.body === undefined ? {} : { body: step.body });
     if (preparation !== undefined && answer.status >= 300) await restore();
     if (answer.status < 300) {
       const request_id = answer.headers.get('x-request-id');
-      audited.push(...((await service.deps.knex('audit_logs').where({ request_id })) as AuditLogRow[]));
+      audited.push(...((await service.deps.db.knex('audit_logs').where({ request_id })) as AuditLogRow[]));
     }
     return answer;
   }

@@ -1,6 +1,6 @@
 import type { Context } from '../../../src/domain/context.js';
 import { findApiResourceByIdentifier, findSystemApiResource } from '../../../src/db/tables/api_resources.js';
-import { managementPermissions } from '../../../src/domain/api-resources/management-permissions.js';
+import { managementPermissions } from '../../../src/domain/reach/management-permissions.js';
 import { uuidv7 } from '../../../src/lib/random.js';
 import { addClient, addGrant, type TestClient } from '../data.js';
 import { png } from '../images.js';
@@ -156,7 +156,7 @@ async function payments(maker: Maker): Promise<void> {
   const now = ctx.clock.now();
   const resource_scopes = JSON.stringify({ '': ['openid'], [paymentsApi]: ['refund'] });
   const given = { scopes: ['openid', 'refund'], resources: [paymentsApi], resource_scopes, granted_at: now, updated_at: now };
-  await ctx.knex('consents').insert({ environment_id: ctx.environment.id, user_id: ids.get('user near'), id: uuidv7(now.getTime()), client_id: allowed, ...given }); // prettier-ignore
+  await ctx.db.knex('consents').insert({ environment_id: ctx.environment.id, user_id: ids.get('user near'), id: uuidv7(now.getTime()), client_id: allowed, ...given }); // prettier-ignore
   // A client that offers one connection: without that it offers all.
   const offered = { name: 'offered', display_name: 'Offered', strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret', account_linking: 'ask', allow_registration: false }; // prettier-ignore
   const connection = await make(maker, 'connection offered', 'connections', 'connection', offered);
@@ -201,14 +201,14 @@ async function signIns(maker: Maker): Promise<void> {
     const own = { environment_id: ctx.environment.id, user_id, ...times };
     const session = uuidv7(now.getTime());
     const session_row = { ...own, id: session, token_digest: Buffer.alloc(32, index), authenticated_at: now, last_activity_at: now };
-    await ctx.knex('sessions').insert({ ...session_row, expires_at: new Date(now.getTime() + 86_400_000) });
+    await ctx.db.knex('sessions').insert({ ...session_row, expires_at: new Date(now.getTime() + 86_400_000) });
     keep(maker, `session ${who}`, 'session', session);
     const identity = uuidv7(now.getTime());
-    await ctx.knex('identities').insert({ ...own, id: identity, connection_id: ids.get(`connection ${who}`), subject: who });
+    await ctx.db.knex('identities').insert({ ...own, id: identity, connection_id: ids.get(`connection ${who}`), subject: who });
     keep(maker, `identity ${who}`, 'identity', identity);
     const consent = uuidv7(now.getTime());
     const client_id = ids.get('client near');
-    await ctx.knex('consents').insert({
+    await ctx.db.knex('consents').insert({
       environment_id: own.environment_id,
       user_id,
       id: consent,
@@ -221,7 +221,7 @@ async function signIns(maker: Maker): Promise<void> {
     const code = { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
     await make(maker, `authenticator ${who}`, 'authenticators', 'authenticator', code, { user: link('user', user_id) });
     const device = { id: uuidv7(now.getTime()), browser_digest: Buffer.alloc(32, index), last_used_at: now, created_at: now };
-    await ctx
+    await ctx.db
       .knex('devices')
       .insert({ environment_id: own.environment_id, user_id, ...device, expires_at: new Date(now.getTime() + 86_400_000) });
   }
@@ -274,7 +274,7 @@ async function deliveries(maker: Maker): Promise<void> {
       payload: '{}',
       status: 'failed',
     };
-    await ctx.knex('webhook_deliveries').insert({ ...row, attempt_count: 6, completed_at: now, created_at: now, updated_at: now });
+    await ctx.db.knex('webhook_deliveries').insert({ ...row, attempt_count: 6, completed_at: now, created_at: now, updated_at: now });
     keep(maker, `delivery ${name}`, 'webhook_delivery', id);
   }
 }
@@ -287,9 +287,9 @@ async function closedDevelopment(maker: Maker): Promise<void> {
   const environment_id = keep(maker, 'environment closed', 'environment', made.body['data'].id as string);
   const now = ctx.clock.now();
   const role_id = uuidv7(now.getTime());
-  const permission = await ctx.knex('permissions').where({ environment_id, name: 'audit_logs:read' }).first<{ id: string }>();
-  await ctx.knex('roles').insert({ environment_id, id: role_id, name: 'Given', is_default: true, created_at: now, updated_at: now });
-  await ctx.knex('role_permissions').insert({ environment_id, role_id, permission_id: permission?.id });
+  const permission = await ctx.db.knex('permissions').where({ environment_id, name: 'audit_logs:read' }).first<{ id: string }>();
+  await ctx.db.knex('roles').insert({ environment_id, id: role_id, name: 'Given', is_default: true, created_at: now, updated_at: now });
+  await ctx.db.knex('role_permissions').insert({ environment_id, role_id, permission_id: permission?.id });
 }
 
 async function surroundings(maker: Maker): Promise<void> {
@@ -307,11 +307,11 @@ async function surroundings(maker: Maker): Promise<void> {
     ['primary', true],
   ] as const) {
     const id = await make(maker, `domain ${name}`, 'custom_domains', 'custom_domain', { domain: `${name}.example.com` });
-    if (name !== 'pending') await ctx.knex('custom_domains').where({ id }).update({ status: 'verified', verified_at: now, is_primary });
+    if (name !== 'pending') await ctx.db.knex('custom_domains').where({ id }).update({ status: 'verified', verified_at: now, is_primary });
   }
   // Tokens that were issued before are taken on.
   const earlier = { base_url_issuer_until: new Date('2040-01-01') };
-  await ctx.knex('environments').where({ id: ctx.environment.id }).update(earlier);
+  await ctx.db.knex('environments').where({ id: ctx.environment.id }).update(earlier);
   await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
   const keys = (await api.get('/signing_keys')).body['data'] as Document[];
   const next = keys.find((one) => one['attributes'].status === 'next')?.['id'] as string;
@@ -321,8 +321,8 @@ async function surroundings(maker: Maker): Promise<void> {
   for (const one of all) keep(maker, `key ${one['attributes'].status}`, 'signing_key', one['id'] as string);
   // Not for development, and closed: what opens either shows. Its passkeys have their domain: whoever enrols the first one fixes it to the issuer's host.
   const settled = { kind: 'production', registration_enabled: false, passkey_rp_id: 'primary.example.com' };
-  await ctx.knex('environments').where({ id: ctx.environment.id }).update(settled);
-  await ctx
+  await ctx.db.knex('environments').where({ id: ctx.environment.id }).update(settled);
+  await ctx.db
     .knex('environments')
     .where({ id: ids.get('environment other') })
     .update({ registration_enabled: false });

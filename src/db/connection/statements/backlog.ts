@@ -2,7 +2,7 @@ import { Unavailable } from '../failures.js';
 import { byKey, withoutExpired, type PendingStatement } from './pending.js';
 
 /** Statements that are sent in one message at most. */
-export const maxBatch = 128;
+const maxBatch = 128;
 /** Of those that wait, an idle connection takes so many at least before the rest is left to the next one. */
 const minShare = 4;
 /** How often a statement is run together with others; then it is run alone. */

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import type { Client, QueryConfig, QueryResultRow } from 'pg';
 
 /** A statement with its values, prepared under its name once per connection. */
@@ -17,4 +18,18 @@ export function queryOn<Row extends QueryResultRow>(connection: Client, query: N
       else resolve(result.rows);
     });
   });
+}
+
+/** Runs a named statement on a connection of the pool, or on that of the transaction. */
+export async function runOn<Row extends QueryResultRow>(knex: Knex, query: NamedQuery): Promise<Row[]> {
+  const client = knex.client as {
+    acquireConnection(): Promise<Client>;
+    releaseConnection(connection: Client): Promise<void>;
+  };
+  const connection = await client.acquireConnection();
+  try {
+    return await queryOn<Row>(connection, query);
+  } finally {
+    await client.releaseConnection(connection);
+  }
 }

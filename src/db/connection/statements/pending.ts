@@ -6,7 +6,7 @@ import type { NamedQuery } from './named.js';
 /** The key of the one row that a short write locks; its digest or id. */
 export type RowKey = Buffer | string;
 
-/** What a line must know of a statement beside its text. */
+/** What a batcher must know of a statement besides its text. */
 export type Terms = {
   /** Of a write: the key of the row that it locks. Null for look-ups, which lock none. */
   readonly key: RowKey | null;

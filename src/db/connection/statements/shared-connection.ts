@@ -3,12 +3,12 @@ import { StatementBatch, type PreparedStatements } from './batch.js';
 import type { NamedQuery } from './named.js';
 import { Ambiguous, Outdated, Unavailable } from '../failures.js';
 import type { SuspectConnections } from '../suspect-connections.js';
-import { endsSession, failureOf } from '../sqlstate.js';
+import { endsSession, databaseFailureOf } from '../sqlstate.js';
 
 /** An open connection and what it has prepared. */
 export type Session = { readonly client: Client; readonly prepared: PreparedStatements };
 
-/** A connection of a statement line: opened when it is needed, and again after it was lost. */
+/** A connection of a statement batcher: opened when it is needed, and again after it was lost. */
 export class SharedConnection {
   /** Whether a batch is on its way. */
   busy = false;
@@ -29,9 +29,9 @@ export class SharedConnection {
   }
 
   /** Runs the queries as one batch. @throws {BatchFailure} */
-  async send(session: Session, queries: readonly NamedQuery[], silenceMs: number): Promise<QueryResultRow[][]> {
+  async send(session: Session, queries: readonly NamedQuery[], answerTimeoutMs: number): Promise<QueryResultRow[][]> {
     try {
-      return await sendBatch(session, queries, silenceMs);
+      return await sendBatch(session, queries, answerTimeoutMs);
     } catch (error) {
       const { kind, usable } = error as BatchFailure;
       if (kind === 'silent') this.#suspects.notice();
@@ -104,7 +104,7 @@ export function failureFor(kind: BatchFailure['kind'], cause: Error, writes: boo
 function batchFailureOf(batch: StatementBatch, length: number, silent: boolean, error: Error): BatchFailure {
   const { position } = batch;
   if (error === batch.unreadable) return new BatchFailure('unread', position, true, error);
-  const failure = failureOf(error, { call: 'committing', lost: false });
+  const failure = databaseFailureOf(error, { call: 'committing', lost: false });
   // With synchronous replication a session that is ended while it waits for the standby has committed already.
   if (!(error instanceof DatabaseError) || (endsSession(failure) && position === length))
     return new BatchFailure(silent ? 'silent' : 'lost', position, false, error);
@@ -113,20 +113,20 @@ function batchFailureOf(batch: StatementBatch, length: number, silent: boolean, 
 }
 
 /**
- * Runs the queries as one batch. A server that hasn't answered after `silenceMs` milliseconds is hung up on.
+ * Runs the queries as one batch. A server that hasn't answered after `answerTimeoutMs` milliseconds is hung up on.
  * @returns the rows of each query
  * @throws {BatchFailure}
  */
-function sendBatch({ client, prepared }: Session, queries: readonly NamedQuery[], silenceMs: number): Promise<QueryResultRow[][]> {
+function sendBatch({ client, prepared }: Session, queries: readonly NamedQuery[], answerTimeoutMs: number): Promise<QueryResultRow[][]> {
   return new Promise((resolve, reject) => {
     const batch = new StatementBatch(queries, prepared, (type, format) => client.getTypeParser(type, format) as (text: string) => unknown);
     let silent = false;
-    const silence = setTimeout(() => {
+    const timer = setTimeout(() => {
       silent = true;
       (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-    }, silenceMs);
+    }, answerTimeoutMs);
     const done = (error: Error | null) => {
-      clearTimeout(silence);
+      clearTimeout(timer);
       if (error) reject(batchFailureOf(batch, queries.length, silent, error));
       else resolve(batch.rows);
     };

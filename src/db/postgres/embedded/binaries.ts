@@ -3,7 +3,7 @@ import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink }
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { EmbeddedPostgresError } from './error.js';
-import { closedDirectory, nameOf, runCommand, type SystemUser } from './system-user.js';
+import { closedDirectory, userNameOf, runCommand, type SystemUser } from './system-user.js';
 
 /** Paths of the programs of one PostgreSQL installation, which the chosen user can run; `major` is its version. */
 export type Binaries = { readonly initdb: string; readonly postgres: string; readonly major: number };
@@ -93,7 +93,7 @@ async function stage(user: SystemUser, { native, version }: Installation, parent
     }
   }
   throw new EmbeddedPostgresError(
-    `user ${await nameOf(user)}, who runs PostgreSQL, can't read its programs in ${native}, and they can't be copied elsewhere (${problems.join('; ')}). ` +
+    `user ${await userNameOf(user)}, who runs PostgreSQL, can't read its programs in ${native}, and they can't be copied elsewhere (${problems.join('; ')}). ` +
       `Move the checkout to a directory open to that user, or ${wayOut}.`,
   );
 }

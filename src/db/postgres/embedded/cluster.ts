@@ -3,7 +3,7 @@ import { chmod, chown, lchown, mkdir, readdir, readFile, rename, rm, stat, write
 import { basename, dirname, join } from 'node:path';
 import type { Binaries } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
-import { nameOf, runCommand, type SystemUser } from './system-user.js';
+import { userNameOf, runCommand, type SystemUser } from './system-user.js';
 
 /** An unfinished cluster this old was left by a killed process. */
 const abandonedAfterMs = 600_000;
@@ -11,7 +11,6 @@ const abandonedAfterMs = 600_000;
 /** The name of the superuser. The service itself works under a role without such powers. */
 export const superuser = 'postgres';
 
-/** Whether the directory holds a cluster already. */
 export async function clusterExists(clusterDir: string): Promise<boolean> {
   return (await stat(join(clusterDir, 'PG_VERSION')).catch(() => null)) !== null;
 }
@@ -96,7 +95,7 @@ async function checkOwner(clusterDir: string, user: SystemUser): Promise<void> {
     await chown(clusterDir, user.uid, user.gid);
   } else if (uid !== expected) {
     throw new EmbeddedPostgresError(
-      `${clusterDir} belongs to user ${await nameOf({ uid, gid: 0 })}, not to ${await nameOf(user)}: start as the former, chown -R it, or name another directory in DATA_DIR.`,
+      `${clusterDir} belongs to user ${await userNameOf({ uid, gid: 0 })}, not to ${await userNameOf(user)}: start as the former, chown -R it, or name another directory in DATA_DIR.`,
     );
   }
   if ((mode & 0o027) !== 0) await chmod(clusterDir, 0o700);

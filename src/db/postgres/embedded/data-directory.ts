@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Logger } from '../../../platform/log/logger.js';
 import { openOwnDirectory } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
-import { closedDirectory, isClosedCheckout, nameOf, type SystemUser } from './system-user.js';
+import { closedDirectory, isClosedCheckout, userNameOf, type SystemUser } from './system-user.js';
 
 /**
  * The real path of the cluster, which `DATA_DIR/postgres` is or points at; it need not exist yet.
@@ -44,7 +44,7 @@ export async function locateCluster(options: {
     return target;
   }
   throw new EmbeddedPostgresError(
-    `DATA_DIR ${dataDir} lies in ${closed}, which is closed to user ${await nameOf(options.user)}, who runs PostgreSQL for root. ` +
+    `DATA_DIR ${dataDir} lies in ${closed}, which is closed to user ${await userNameOf(options.user)}, who runs PostgreSQL for root. ` +
       `Name another directory in DATA_DIR (such as /var/lib/identity-provider-data), start as an ordinary user, or set DATABASE_URL.`,
   );
 }
@@ -73,7 +73,7 @@ async function makeClusterHome(user: SystemUser, dataDir: string, parents: reado
     }
   }
   throw new EmbeddedPostgresError(
-    `DATA_DIR ${dataDir} is closed to user ${await nameOf(user)}, who runs PostgreSQL for root, and the database can't lie elsewhere (${problems.join('; ')}). ` +
+    `DATA_DIR ${dataDir} is closed to user ${await userNameOf(user)}, who runs PostgreSQL for root, and the database can't lie elsewhere (${problems.join('; ')}). ` +
       `Name a directory open to that user in DATA_DIR, or set DATABASE_URL.`,
   );
 }
@@ -109,7 +109,7 @@ async function readSecret(file: string): Promise<string | null> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return null;
-    throw new EmbeddedPostgresError(`${file} can't be read by user ${await nameOf(null)} (${code}): start as the user it belongs to.`, {
+    throw new EmbeddedPostgresError(`${file} can't be read by user ${await userNameOf(null)} (${code}): start as the user it belongs to.`, {
       cause,
     });
   }

@@ -16,7 +16,6 @@ import { chooseSystemUser, type SystemUser } from './system-user.js';
 export { EmbeddedPostgresError } from './error.js';
 export { DataDirectoryError } from './inspect-data-directory.js';
 
-/** A PostgreSQL that this process started and looks after. */
 export type EmbeddedPostgres = {
   /** Address of the service's database, with its password; stays the same while the process lives. */
   readonly url: string;
@@ -63,7 +62,7 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
     { event: 'embedded_postgres.started', port, cluster: installation.clusterDir },
     'the embedded PostgreSQL has started',
   );
-  return { url: `postgres://${role}:${password}@127.0.0.1:${port}/${role}`, stop: lookAfter(installation, running) };
+  return { url: `postgres://${role}:${password}@127.0.0.1:${port}/${role}`, stop: supervise(installation, running) };
 }
 
 async function install(options: Options): Promise<Installation> {
@@ -136,16 +135,16 @@ async function makeDatabase(port: number, superPassword: string, password: strin
 }
 
 /** Restarts the server when it ends and renews the claim on it, until the returned function is called, which ends both. */
-function lookAfter(installation: Installation, first: Running): () => Promise<void> {
+function supervise(installation: Installation, first: Running): () => Promise<void> {
   const { clusterDir, logger } = installation;
   const stopping = new AbortController();
-  const stopAsked = once(stopping.signal, 'abort');
+  const stopRequested = once(stopping.signal, 'abort');
   let running = first;
 
   const watch = async () => {
     while (!stopping.signal.aborted) {
       const { postmaster, claim: held } = running;
-      const news = await Promise.race([postmaster.ended, held.lost.then(() => null), stopAsked.then(() => null)]);
+      const news = await Promise.race([postmaster.ended, held.lost.then(() => null), stopRequested.then(() => null)]);
       if (stopping.signal.aborted) return;
       if (news === null) running = await renewClaim(installation, running);
       else {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { access, constants, lstat, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fixes, looks, type CloserLook, type Fix } from '../../../lib/remedies.js';
+import { fixes, probes, type Probe, type Fix } from '../../../lib/remedies.js';
 import { clusterExists } from './cluster.js';
 import { EmbeddedPostgresError } from './error.js';
-import { closedDirectory, findSystemUser, isClosedCheckout, nameOf, plainEnvironment } from './system-user.js';
+import { closedDirectory, findSystemUser, isClosedCheckout, userNameOf, plainEnvironment } from './system-user.js';
 
 /** What keeps a data directory from being used, for the start and for the doctor. */
 export type DataDirectoryProblem = {
@@ -14,7 +14,7 @@ export type DataDirectoryProblem = {
   /** A command that runs as it stands, or `DATA_DIR`, with its value where one is known. It changes nothing but the directory, or a file of ours in it. */
   readonly fix: Fix;
   /** A command that shows more; absent: the finding says all. */
-  readonly look?: CloserLook;
+  readonly look?: Probe;
 };
 
 /** The data directory can't be used: the start is refused as one with a wrong variable is (exit 78). */
@@ -84,35 +84,35 @@ const refusalAt = (path: string, mode: number) => access(path, mode).then(() => 
 
 /** What keeps a directory from being made that isn't there. */
 async function problemOfMissing(dataDir: string): Promise<DataDirectoryProblem | null> {
-  const place = await nearestExisting(dataDir);
-  const first = join(place, dataDir.slice(place.length).split('/').find(Boolean) ?? '');
+  const nearest = await nearestExisting(dataDir);
+  const first = join(nearest, dataDir.slice(nearest.length).split('/').find(Boolean) ?? '');
   const fix = anotherDirectory(dataDir);
   if ((await lstat(first).catch(() => null)) !== null)
     return { finding: `DATA_DIR ${dataDir} can't be made: ${first} is no directory, or a link that leads nowhere.`, fix };
-  if (await isKernel(place)) return { finding: `DATA_DIR ${dataDir} can't be made: ${place} is the kernel's own.`, fix };
-  const refused = await refusalAt(place, constants.W_OK | constants.X_OK);
+  if (await isKernel(nearest)) return { finding: `DATA_DIR ${dataDir} can't be made: ${nearest} is the kernel's own.`, fix };
+  const refused = await refusalAt(nearest, constants.W_OK | constants.X_OK);
   if (refused === null) return null;
-  if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can't be made: ${place} can only be read.`, fix };
-  const finding = `DATA_DIR ${dataDir} can't be made: ${place} is closed to the user ${await nameOf(null)}.`;
-  return { finding, fix: (await refusalAt(place, constants.X_OK)) === null ? fixes.makeDirectory(dataDir) : fix };
+  if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can't be made: ${nearest} can only be read.`, fix };
+  const finding = `DATA_DIR ${dataDir} can't be made: ${nearest} is closed to the user ${await userNameOf(null)}.`;
+  return { finding, fix: (await refusalAt(nearest, constants.X_OK)) === null ? fixes.makeDirectory(dataDir) : fix };
 }
 
 /** A directory that is there and that this user can't use. What belongs to somebody else stays theirs: ours is made within it, where that can be. */
 async function problemOfClosed(dataDir: string, refused: string): Promise<DataDirectoryProblem> {
   const { uid } = await stat(dataDir);
-  const user = await nameOf(null);
+  const user = await userNameOf(null);
   if (refused === 'EROFS') return { finding: `DATA_DIR ${dataDir} can only be read.`, fix: fixes.variable('DATA_DIR') };
   if (uid === process.getuid?.())
     return { finding: `DATA_DIR ${dataDir} is closed to the user ${user}.`, fix: fixes.openDirectory(dataDir) };
-  const finding = `DATA_DIR ${dataDir} belongs to the user ${await nameOf({ uid, gid: 0 })} and is closed to the user ${user}.`;
-  const within = join(dataDir, 'identity-provider');
+  const finding = `DATA_DIR ${dataDir} belongs to the user ${await userNameOf({ uid, gid: 0 })} and is closed to the user ${user}.`;
+  const ownDirectory = join(dataDir, 'identity-provider');
   const isNobodys =
     (await refusalAt(dataDir, constants.X_OK)) === null && (await refusalAt(join(dataDir, 'postgres-secret'), constants.F_OK)) === 'ENOENT';
-  if (isNobodys) return { finding, fix: fixes.makeDataDirectory(within) };
+  if (isNobodys) return { finding, fix: fixes.makeDataDirectory(ownDirectory) };
   return {
     finding: `${finding} Start as the former, or name another directory.`,
     fix: fixes.variable('DATA_DIR'),
-    look: looks.directory(dataDir),
+    look: probes.directory(dataDir),
   };
 }
 
@@ -121,11 +121,11 @@ async function problemOfFile(dataDir: string, name: string): Promise<DataDirecto
   const path = join(dataDir, name);
   const refused = await refusalAt(path, constants.R_OK);
   if (refused === null || refused === 'ENOENT') return null;
-  const finding = `The file ${path} is closed to the user ${await nameOf(null)} (${refused}).`;
+  const finding = `The file ${path} is closed to the user ${await userNameOf(null)} (${refused}).`;
   const [directory, file] = [await stat(dataDir), await lstat(path)];
   if (file.uid === process.getuid?.()) return { finding, fix: fixes.openFile(path) };
   if (directory.uid === process.getuid?.()) return { finding, fix: fixes.takeFile(path) };
-  return { finding: `${finding} Start as the user that it belongs to.`, fix: fixes.variable('DATA_DIR'), look: looks.file(path) };
+  return { finding: `${finding} Start as the user that it belongs to.`, fix: fixes.variable('DATA_DIR'), look: probes.file(path) };
 }
 
 /** A link in the place of the database whose target is gone; a database without its secret. */
@@ -152,14 +152,14 @@ async function problemAbove(dataDir: string): Promise<DataDirectoryProblem | nul
   if (user === undefined) {
     // The start adds one, for a database that it makes.
     const finding = `${cluster} belongs to root, and this system has no other user who could run PostgreSQL.`;
-    return (await clusterExists(cluster)) ? { finding, fix: fixes.variable('DATA_DIR'), look: looks.directory(cluster) } : null;
+    return (await clusterExists(cluster)) ? { finding, fix: fixes.variable('DATA_DIR'), look: probes.directory(cluster) } : null;
   }
   if (user === null || found?.isSymbolicLink()) return null;
-  const place = await nearestExisting(dataDir);
-  const real = await realpath(place);
-  const above = await closedDirectory(user, place === dataDir ? dirname(real) : real);
-  if (above === null || (found === null && isClosedCheckout(join(real, dataDir.slice(place.length)), above))) return null;
-  const finding = `DATA_DIR ${dataDir} lies in ${above}, which is closed to the user ${await nameOf(user)}, who runs PostgreSQL for root.`;
+  const nearest = await nearestExisting(dataDir);
+  const real = await realpath(nearest);
+  const above = await closedDirectory(user, nearest === dataDir ? dirname(real) : real);
+  if (above === null || (found === null && isClosedCheckout(join(real, dataDir.slice(nearest.length)), above))) return null;
+  const finding = `DATA_DIR ${dataDir} lies in ${above}, which is closed to the user ${await userNameOf(user)}, who runs PostgreSQL for root.`;
   if (found === null) return { finding, fix: anotherDirectory(dataDir) };
   return { finding: `${finding} Move it to where that user may go, and name the new place.`, fix: fixes.variable('DATA_DIR') };
 }
@@ -170,21 +170,21 @@ async function problemAbove(dataDir: string): Promise<DataDirectoryProblem | nul
  */
 export async function findDataDirectoryProblem(dataDir: string): Promise<DataDirectoryProblem | null> {
   if (!(await answersAt(dataDir))) {
-    const look = looks.hangingDirectory(dataDir);
+    const probe = probes.hangingDirectory(dataDir);
     return {
       finding: `DATA_DIR ${dataDir} has not answered for ${answerMs / 1000} s: what is mounted there hangs.`,
       fix: anotherDirectory(dataDir),
-      look,
+      look: probe,
     };
   }
   const found = await stat(dataDir).catch(codeOf);
   if (found === 'EACCES') {
     const closed = await nearestExisting(dirname(dataDir));
-    const finding = `DATA_DIR ${dataDir} lies in ${closed}, which is closed to the user ${await nameOf(null)}.`;
+    const finding = `DATA_DIR ${dataDir} lies in ${closed}, which is closed to the user ${await userNameOf(null)}.`;
     return {
       finding: `${finding} Start as the user that it belongs to, or name another directory.`,
       fix: fixes.variable('DATA_DIR'),
-      look: looks.directory(closed),
+      look: probes.directory(closed),
     };
   }
   if (found === 'ENOENT') return (await problemOfMissing(dataDir)) ?? (isRoot() ? problemAbove(dataDir) : null);

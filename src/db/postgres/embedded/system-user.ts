@@ -76,17 +76,16 @@ export async function closedDirectory(user: SystemUser, directory: string): Prom
   throw new EmbeddedPostgresError(`no command can be run as user ${user?.uid}: ${output}. Start as an ordinary user or set DATABASE_URL.`);
 }
 
-/** How a user is called in a message. */
-export async function nameOf(user: SystemUser): Promise<string> {
+export async function userNameOf(user: SystemUser): Promise<string> {
   const uid = user?.uid ?? process.getuid?.() ?? 0;
   const { code, output } = await runCommand(null, 'id', ['-un', String(uid)]);
   return code === 0 ? `"${output}"` : `with id ${uid}`;
 }
 
-function isWithin(path: string, directory: string): boolean {
+function isInside(path: string, directory: string): boolean {
   return !/^\.\.(\/|$)/.test(relative(directory, path));
 }
 
 /** Whether `closed` is above a checkout that is closed as a whole, such as one in root's home, and the directory below that: the database then lies elsewhere. */
 export const isClosedCheckout = (directory: string, closed: string): boolean =>
-  isWithin(directory, packageRoot) && isWithin(packageRoot, closed);
+  isInside(directory, packageRoot) && isInside(packageRoot, closed);

@@ -3,14 +3,14 @@ import { countHoldersByEnvironment } from '../../../db/tables/roles.js';
 import { createScope } from '../../../db/scope.js';
 import { findUserByEmailKey } from '../../../db/tables/users.js';
 import { normalizeEmail } from '../../../lib/email-address.js';
-import { administratorRole } from '../../api-resources/management-permissions.js';
+import { administratorRole } from '../../reach/management-permissions.js';
 import { fixes } from '../../../lib/remedies.js';
-import { check, cliOn, type Found, type Look } from '../check.js';
+import { check, cliOn, type Found, type CheckContext } from '../check.js';
 
 type Fault = 'none' | 'one' | 'one_in_development' | 'password' | 'password_in_development';
 
 /** Whether ADMIN_PASSWORD still opens the account of ADMIN_EMAIL. */
-async function isPasswordValid({ installation, database }: Look): Promise<boolean> {
+async function isPasswordValid({ installation, database }: CheckContext): Promise<boolean> {
   const { admin } = installation.config;
   const address = admin && normalizeEmail(admin.email);
   if (!admin || !address) return false;
@@ -21,11 +21,11 @@ async function isPasswordValid({ installation, database }: Look): Promise<boolea
   return user?.password_hash != null && installation.passwords.verify(user.password_hash, admin.password);
 }
 
-export const administrators = check({
+export const administratorsCheck = check({
   id: 'administrators',
   title: 'Administrators',
-  looks: 'How many active users hold the role `administrator` in the default environment, and whether `ADMIN_PASSWORD` still signs in.',
-  well: 'More than one person can administer the service.',
+  inspects: 'How many active users hold the role `administrator` in the default environment, and whether `ADMIN_PASSWORD` still signs in.',
+  okText: 'More than one person can administer the service.',
   needs: 'schema',
   variables: ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
   faults: {
@@ -55,8 +55,8 @@ export const administrators = check({
       mend: 'the same',
     },
   },
-  async run(look) {
-    const { installation, database } = look;
+  async run(context) {
+    const { installation, database } = context;
     const [own] = await database((trx) => countHoldersByEnvironment(trx, administratorRole));
     const fix = fixes.createAdministrator(cliOn(installation, 'default'));
     const found: Found<Fault>[] = [];
@@ -66,7 +66,7 @@ export const administrators = check({
       const fault = own.kind === 'development' ? 'one_in_development' : 'one';
       found.push({ fault, finding: 'Only one person administers the service.', fix, subject });
     }
-    if (await isPasswordValid(look)) {
+    if (await isPasswordValid(context)) {
       const finding = `ADMIN_PASSWORD still signs in: change that password at ${installation.config.baseUrl}/account.`;
       const fault = own?.kind === 'development' ? 'password_in_development' : 'password';
       found.push({ fault, finding, fix: fixes.unsetVariables('ADMIN_EMAIL', 'ADMIN_PASSWORD'), subject: 'ADMIN_PASSWORD' });

@@ -1,17 +1,17 @@
 import { listPlainHttpClients } from '../../../db/tables/plain_http_clients.js';
 import { fixes } from '../../../lib/remedies.js';
-import { check, cliOn, recordOf, within } from '../check.js';
+import { check, cliOn, recordSubject, inEnvironment } from '../check.js';
 
 const most = 51;
 
 /** The beginning of an http address, unless on the person's own machine (RFC 8252 7.3). */
 const plainBeyond = /^http:\/\/(?!(localhost|[^/:]*\.localhost|127\.[0-9.]+|\[::1\])([:/?#]|$))/i;
 
-export const clients = check({
+export const clientsCheck = check({
   id: 'clients',
   title: 'Clients',
-  looks: 'Redirect URIs of enabled clients in environments of kind `production`.',
-  well: 'No client in production is sent codes over plain http.',
+  inspects: 'Redirect URIs of enabled clients in environments of kind `production`.',
+  okText: 'No production client receives codes over plain http.',
   needs: 'schema',
   variables: [],
   faults: {
@@ -28,9 +28,9 @@ export const clients = check({
       const better = redirect_uris.map((uri) => uri.replace(plainBeyond, 'https://'));
       return {
         fault: 'plain' as const,
-        finding: `The client ${JSON.stringify(name)}${within(environment)} has the redirect URI ${redirect_uri.split('?')[0]}.`,
+        finding: `The client ${JSON.stringify(name)}${inEnvironment(environment)} has the redirect URI ${redirect_uri.split('?')[0]}.`,
         fix: fixes.updateRecord(cliOn(installation, environment), 'clients', id, 'redirect-uris', ...better),
-        subject: recordOf(environment, 'clients', id),
+        subject: recordSubject(environment, 'clients', id),
       };
     });
   },

@@ -5,11 +5,11 @@ import { check } from '../check.js';
 const apartMs = 2000;
 const farMs = 30_000;
 
-export const clock = check({
+export const clockCheck = check({
   id: 'clock',
   title: 'Clocks',
-  looks: 'How far this machine’s clock and the database’s are apart.',
-  well: 'This machine and the database agree on the time.',
+  inspects: 'How far this machine’s clock and the database’s are apart.',
+  okText: 'This machine and the database agree on the time.',
   needs: 'database',
   variables: [],
   faults: {

@@ -30,12 +30,12 @@ function variableFaults({ variables, config }: Installation): Found<Fault>[] {
   return [...wrong, ...sender, ...nearby];
 }
 
-export const config = check({
+export const configCheck = check({
   id: 'config',
   title: 'Configuration',
-  looks:
+  inspects:
     'Environment variables, and with the embedded database whether `DATA_DIR` can be used, by the user that runs PostgreSQL for root too.',
-  well: 'Every variable is sound.',
+  okText: 'Every variable is valid.',
   needs: null,
   variables: [],
   faults: {

@@ -1,14 +1,13 @@
 import { listWatchedConnections, type WatchedConnection } from '../../../db/tables/connections.js';
 import { own } from '../../../lib/named.js';
 import { connectionStrategies, type StrategyDescription } from '../../connections/strategies.js';
+import { connectionHealth } from '../../health/health.js';
 import { fixes } from '../../../lib/remedies.js';
-import { check, cliOn, recordOf, within, type Found } from '../check.js';
+import { check, cliOn, recordSubject, inEnvironment, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 import { askOrigins, reachText, type Reached } from '../reach-origins.js';
 
 const most = 100;
-/** So many failures and no success since yesterday say something. */
-const manyFailures = 3;
 
 type Fault = 'unreachable' | 'blocked' | 'failing';
 
@@ -30,23 +29,23 @@ function faultOf(installation: Installation, connection: WatchedConnection, reac
   const away = origins.find((origin) => reached.get(origin));
   const reason = away === undefined ? null : reached.get(away);
   const fix = fixes.updateRecord(cliOn(installation, environment), 'connections', id, 'status', 'disabled');
-  const who = `the connection ${JSON.stringify(name)}${within(environment)}`;
-  const subject = recordOf(environment, 'connections', id);
+  const who = `the connection ${JSON.stringify(name)}${inEnvironment(environment)}`;
+  const subject = recordSubject(environment, 'connections', id);
   if (away !== undefined && reason) {
     const fault = reason === 'blocked_address' || reason === 'protocol' ? 'blocked' : 'unreachable';
     return [{ fault, finding: `The provider of ${who} can not be reached: ${away} ${reachText(reason)}.`, fix, subject }];
   }
-  if (failing < manyFailures) return [];
+  if (connectionHealth({ failed: failing, since: null }) === null) return [];
   const finding = `Since yesterday ${failing} sign-ins failed at the provider of ${who}, and none succeeded.`;
   return [{ fault: 'failing', finding, fix, subject }];
 }
 
-export const connections = check({
+export const connectionsCheck = check({
   id: 'connections',
   title: 'Connections',
-  looks:
+  inspects:
     'Enabled connections of all environments, the first hundred: a connection to issuer, token and userinfo endpoint of each is opened and closed, nothing is sent. And what came of sign-ins since yesterday (UTC).',
-  well: 'Every provider can be reached, and none refuses everybody.',
+  okText: 'Every provider can be reached and signs people in.',
   needs: 'schema',
   variables: [],
   faults: {

@@ -1,11 +1,11 @@
 import { fixes } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 
-export const cookies = check({
+export const cookiesCheck = check({
   id: 'cookies',
   title: 'Cookies',
-  looks: 'Whether `BASE_URL` is https, or an address of this machine.',
-  well: 'Cookies travel over https, or on this machine alone.',
+  inspects: 'Whether `BASE_URL` is https, or an address of this machine.',
+  okText: 'Cookies are sent over https, or only on this machine.',
   needs: null,
   variables: ['BASE_URL'],
   faults: {

@@ -1,8 +1,8 @@
 import { DatabaseFailure } from '../../../db/connection/failures.js';
 import { serverStateOf, type ServerState } from '../../../db/postgres/server-state.js';
-import { fixes, looks } from '../../../lib/remedies.js';
+import { fixes, probes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
-import { isOpen, type Installation } from '../installation.js';
+import { isOpenDatabase, type Installation } from '../installation.js';
 
 type Fault = 'absent' | 'away' | 'directory' | 'refused' | 'missing' | 'version' | 'standby' | 'connections' | 'fsync';
 
@@ -12,7 +12,7 @@ const newest = 18;
 const busy = 0.8;
 
 /** Where DATABASE_URL leads, without its user and password. */
-function placeOf({ config }: Installation): { host: string; port: string; user: string; database: string; text: string } {
+function databaseAddressOf({ config }: Installation): { host: string; port: string; user: string; database: string; text: string } {
   const url = config.databaseUrl !== null && URL.canParse(config.databaseUrl) ? new URL(config.databaseUrl) : null;
   const host = url?.hostname || 'localhost';
   const port = url?.port || '5432';
@@ -38,7 +38,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 ];
 
 function unreachable(installation: Installation, error: unknown): Found<Fault> {
-  const { text, host, port, user, database } = placeOf(installation);
+  const { text, host, port, user, database } = databaseAddressOf(installation);
   const code = codeOf(error);
   const subject = 'DATABASE_URL';
   if (code?.startsWith('28'))
@@ -54,7 +54,7 @@ function unreachable(installation: Installation, error: unknown): Found<Fault> {
   }
   const why =
     reasons.find(([pattern]) => code !== null && pattern.test(code))?.[1] ?? `it does not answer${code === null ? '' : ` (${code})`}`;
-  const mended = installation.config.databaseUrl === null ? { fix: fixes.start() } : { look: looks.database(host, port) };
+  const mended = installation.config.databaseUrl === null ? { fix: fixes.start() } : { look: probes.database(host, port) };
   return { fault: 'away', finding: `The database at ${text} is away: ${why}.`, ...mended, subject };
 }
 
@@ -85,11 +85,11 @@ export function serverFaults({ config }: Pick<Installation, 'config'>, state: Se
   return found;
 }
 
-export const database = check({
+export const databaseCheck = check({
   id: 'database',
   title: 'Database',
-  looks: 'Whether PostgreSQL answers, its version, `fsync`, and how many of its connections are open.',
-  well: 'The database answers, and is one that this release works with.',
+  inspects: 'Whether PostgreSQL answers, its version, `fsync`, and how many of its connections are open.',
+  okText: 'The database answers, and its version is supported.',
   needs: null,
   variables: ['DATABASE_URL', 'DATABASE_DIRECT_URL'],
   faults: {
@@ -139,7 +139,7 @@ export const database = check({
     },
   },
   async run({ installation, database: ask }) {
-    if (!isOpen(installation.database)) return [{ ...installation.database, subject: 'DATA_DIR' }];
+    if (!isOpenDatabase(installation.database)) return [{ ...installation.database, subject: 'DATA_DIR' }];
     let state: ServerState;
     try {
       state = await ask((trx) => serverStateOf(trx));

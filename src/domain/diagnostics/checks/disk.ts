@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { answersAt, nearestExisting } from '../../../db/postgres/embedded/inspect-data-directory.js';
-import { looks } from '../../../lib/remedies.js';
+import { probes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 
 const warnAt = 0.1;
@@ -12,14 +12,14 @@ type Fault = 'full' | 'short';
 export function diskFault(free: number, dataDir: string, directory: string): Found<Fault>[] {
   if (free >= warnAt) return [];
   const finding = `${(free * 100).toFixed(1)} % of the disk with DATA_DIR ${dataDir} are free.`;
-  return [{ fault: free < badAt ? 'full' : 'short', finding, look: looks.diskUse(directory), subject: 'DATA_DIR' }];
+  return [{ fault: free < badAt ? 'full' : 'short', finding, look: probes.diskUse(directory), subject: 'DATA_DIR' }];
 }
 
-export const disk = check({
+export const diskCheck = check({
   id: 'disk',
   title: 'Disk',
-  looks: 'The free space where `DATA_DIR` is, or would be. The disk of a database elsewhere can’t be seen from here.',
-  well: 'There is room on the disk of DATA_DIR.',
+  inspects: 'The free space where `DATA_DIR` is, or would be. The disk of a database elsewhere can’t be seen from here.',
+  okText: 'DATA_DIR has enough disk space.',
   needs: null,
   variables: ['DATA_DIR'],
   faults: {

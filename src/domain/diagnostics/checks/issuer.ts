@@ -3,13 +3,13 @@ import { listVerifiedDomains } from '../../../db/tables/custom_domains.js';
 import { listProcesses } from '../../../db/tables/processes.js';
 import { own } from '../../../lib/named.js';
 import { createGuardedFetch, OutboundError } from '../../../platform/fetch/fetch.js';
-import { fixes, looks } from '../../../lib/remedies.js';
-import { check, type Look } from '../check.js';
+import { fixes, probes } from '../../../lib/remedies.js';
+import { check, type CheckContext } from '../check.js';
 
 const path = '/.well-known/openid-configuration';
 
 /** The issuers that the default environment may have, and how many processes are at work; null where the database doesn't tell. */
-async function expected({ installation, database, hasSchema }: Look): Promise<{ issuers: string[]; processes: number } | null> {
+async function expected({ installation, database, hasSchema }: CheckContext): Promise<{ issuers: string[]; processes: number } | null> {
   if (!(await hasSchema())) return null;
   return database(async (trx) => {
     const environment = await findDefaultEnvironment(trx);
@@ -52,11 +52,11 @@ const reasons = {
   blocked_address: 'it is an address that is never asked',
 } as const;
 
-export const issuer = check({
+export const issuerCheck = check({
   id: 'issuer',
   title: 'Issuer',
-  looks: 'Discovery at `BASE_URL`, asked from here over the network as a client would.',
-  well: 'Discovery answers at BASE_URL and names the right issuer.',
+  inspects: 'Discovery at `BASE_URL`, asked from here over the network as a client would.',
+  okText: 'Discovery answers at BASE_URL with the right issuer.',
   needs: null,
   variables: ['BASE_URL', 'PORT'],
   faults: {
@@ -79,20 +79,20 @@ export const issuer = check({
       mend: '`BASE_URL`, of all processes alike',
     },
   },
-  async run(look) {
-    const { baseUrl } = look.installation.config;
-    const [answer, known] = await Promise.all([askDiscovery(baseUrl), expected(look).catch(() => null)]);
+  async run(context) {
+    const { baseUrl } = context.installation.config;
+    const [answer, known] = await Promise.all([askDiscovery(baseUrl), expected(context).catch(() => null)]);
     if ('failed' in answer) {
       const how = own(reasons, answer.failed) ?? 'what answers there is no HTTP';
       const finding = `Discovery at ${baseUrl} is away: ${how}.`;
       // Where the database doesn't tell either, a closed port on this machine does.
-      const stopped = known ? known.processes === 0 : answer.failed === 'connect' && look.installation.config.loopback;
+      const stopped = known ? known.processes === 0 : answer.failed === 'connect' && context.installation.config.loopback;
       if (stopped) return [{ fault: 'stopped', finding, fix: fixes.start(), subject: 'BASE_URL' }];
-      return [{ fault: 'away', finding, look: looks.address(baseUrl + path), subject: 'BASE_URL' }];
+      return [{ fault: 'away', finding, look: probes.address(baseUrl + path), subject: 'BASE_URL' }];
     }
     if (answer.issuer === null) {
       const finding = `${baseUrl}${path} answers ${answer.status} without a discovery document.`;
-      return [{ fault: 'away', finding, look: looks.address(baseUrl + path), subject: 'BASE_URL' }];
+      return [{ fault: 'away', finding, look: probes.address(baseUrl + path), subject: 'BASE_URL' }];
     }
     if ((known?.issuers ?? [baseUrl]).includes(answer.issuer)) return [];
     const finding = `Discovery at ${baseUrl} names the issuer ${answer.issuer}.`;

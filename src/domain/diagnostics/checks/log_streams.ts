@@ -1,7 +1,9 @@
 import { listWatchedLogStreams, type WatchedLogStream } from '../../../db/tables/log_streams.js';
+import { logStreamHealth } from '../../health/health.js';
 import { fixes } from '../../../lib/remedies.js';
-import { check, cliOn, recordOf, within, type Found } from '../check.js';
+import { check, cliOn, recordSubject, inEnvironment, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
+import { failedAttempts } from './webhooks.js';
 import { askReceivers, reachText, type Reached } from '../reach-origins.js';
 
 type Fault = 'unreachable' | 'blocked' | 'failing' | 'paused';
@@ -10,11 +12,12 @@ const most = 100;
 
 function faultOf(installation: Installation, stream: WatchedLogStream, reached: Reached): Found<Fault>[] {
   const { id, name, url, environment } = stream;
-  const who = `The log stream ${JSON.stringify(name)}${within(environment)}`;
-  const subject = recordOf(environment, 'log_streams', id);
+  const who = `The log stream ${JSON.stringify(name)}${inEnvironment(environment)}`;
+  const subject = recordSubject(environment, 'log_streams', id);
   const update = (status: string) => fixes.updateRecord(cliOn(installation, environment), 'log_streams', id, 'status', status);
   const { origin } = new URL(url);
-  if (stream.given_up)
+  const health = logStreamHealth(stream);
+  if (health?.trouble === 'stopped')
     return [{ fault: 'paused', finding: `${who} was paused after three days of failures.`, fix: update('enabled'), subject }];
   if (reached === 'blocked_address' || reached === 'protocol')
     return [{ fault: 'blocked', finding: `${who} leads where requests may not go: ${origin}.`, fix: update('paused'), subject }];
@@ -22,16 +25,17 @@ function faultOf(installation: Installation, stream: WatchedLogStream, reached: 
     const finding = `${who} can not be reached: ${origin} ${reachText(reached)}.`;
     return [{ fault: 'unreachable', finding, fix: update('paused'), subject }];
   }
-  if (!stream.failing) return [];
-  const finding = `${who} has taken nothing for a day, though ${origin} can be reached.`;
+  if (health === null) return [];
+  const finding = `${who} does not take what is sent, though ${origin} can be reached: ${failedAttempts(health)}.`;
   return [{ fault: 'failing', finding, fix: update('enabled'), subject }];
 }
 
-export const log_streams = check({
+export const logStreamsCheck = check({
   id: 'log_streams',
   title: 'Log streams',
-  looks: 'Enabled log streams of all environments, the first hundred: a connection to each is opened and closed, nothing is sent.',
-  well: 'Every log stream can be reached, and takes what is sent.',
+  inspects:
+    'Enabled log streams of all environments, the first hundred: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
+  okText: 'Every log stream can be reached and accepts entries.',
   needs: 'schema',
   variables: [],
   faults: {
@@ -49,7 +53,7 @@ export const log_streams = check({
     },
     failing: {
       level: 'warning',
-      when: 'it has failed for more than a day, though somebody listens',
+      when: 'its last attempts failed, though somebody listens',
       why: 'Its receiver refuses what is sent: `last_error` and `last_response_status` tell how.',
       mend: 'the receiver, or its `authorization`; `npm run -s cli -- log_streams update <id> --status enabled` tries at once',
     },
@@ -62,7 +66,7 @@ export const log_streams = check({
   },
   async run({ installation, database }) {
     const watched = await database((trx) => listWatchedLogStreams(trx, most));
-    const asked = await askReceivers(installation, watched);
-    return asked.flatMap(([stream, reached]) => faultOf(installation, stream, reached));
+    const answers = await askReceivers(installation, watched);
+    return answers.flatMap(([stream, reached]) => faultOf(installation, stream, reached));
   },
 });

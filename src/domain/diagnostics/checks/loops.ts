@@ -30,11 +30,11 @@ function faultOf({ host, pid }: ProcessRow, name: string, { running, idle, pause
   ];
 }
 
-export const loops = check({
+export const loopsCheck = check({
   id: 'loops',
   title: 'Loops',
-  looks: 'What every process at work wrote within the last 90 seconds of the work that it does beside requests.',
-  well: 'Processes are at work, and none of their loops stands still.',
+  inspects: 'What every process at work wrote within the last 90 seconds of the work that it does beside requests.',
+  okText: 'Processes are running, and none of their loops is stuck.',
   needs: 'schema',
   variables: [],
   faults: {

@@ -1,6 +1,6 @@
 import { listEnvironments } from '../../../db/tables/environments.js';
 import { findMailServerProblem, type MailServerProblem } from '../../../platform/mailer.js';
-import { fixes, looks } from '../../../lib/remedies.js';
+import { fixes, probes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 
 type Fault = 'none' | 'away' | 'tls' | 'authentication' | 'refused' | 'sender';
@@ -25,7 +25,7 @@ export function mailServerFault(smtpUrl: string, { step, code }: MailServerProbl
     return { fault: 'away', finding: `The mail server ${at} ${how}.`, fix: fixes.variable('SMTP_URL'), subject };
   }
   if (step === 'tls')
-    return { fault: 'tls', finding: `TLS with the mail server ${at} fails.`, look: looks.mailCertificate(protocol, at), subject };
+    return { fault: 'tls', finding: `TLS with the mail server ${at} fails.`, look: probes.mailCertificate(protocol, at), subject };
   if (step === 'authentication')
     return {
       fault: 'authentication',
@@ -36,11 +36,11 @@ export function mailServerFault(smtpUrl: string, { step, code }: MailServerProbl
   return { fault: 'refused', finding: `The mail server ${at} refuses us${answered}.`, fix: fixes.variable('SMTP_URL'), subject };
 }
 
-export const mail = check({
+export const mailCheck = check({
   id: 'mail',
   title: 'Mail',
-  looks: 'The server of `SMTP_URL`: connection, EHLO, TLS, sign-in. No mail is sent.',
-  well: 'Mail gets out, or is kept in the development mailbox.',
+  inspects: 'The server of `SMTP_URL`: connection, EHLO, TLS, sign-in. No mail is sent.',
+  okText: 'Mail can be sent, or is captured in the development mailbox.',
   needs: null,
   variables: ['SMTP_URL', 'EMAIL_FROM'],
   faults: {

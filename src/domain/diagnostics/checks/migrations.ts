@@ -2,11 +2,11 @@ import { schemaDifference } from '../../../db/migrations/migrate.js';
 import { fixes } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 
-export const migrations = check({
+export const migrationsCheck = check({
   id: 'migrations',
   title: 'Schema',
-  looks: 'Whether the database has the migrations of this release, and no others.',
-  well: 'The schema is this release’s.',
+  inspects: 'Whether the database has the migrations of this release, and no others.',
+  okText: 'Schema is up to date.',
   needs: 'database',
   variables: [],
   faults: {

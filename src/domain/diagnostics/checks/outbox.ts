@@ -2,16 +2,16 @@ import { oldestDueBackchannelSeconds } from '../../../db/tables/backchannel_logo
 import { oldestDueMailSeconds } from '../../../db/tables/mails.js';
 import { listProcesses } from '../../../db/tables/processes.js';
 import { oldestDueSeconds } from '../../../db/tables/webhook_queue.js';
-import { fixes, looks } from '../../../lib/remedies.js';
+import { fixes, probes } from '../../../lib/remedies.js';
 import { check } from '../check.js';
 
 const lateSeconds = 300;
 
-export const outbox = check({
+export const outboxCheck = check({
   id: 'outbox',
   title: 'Outbox',
-  looks: 'How long mail, deliveries of webhooks and logout tokens that are due have waited.',
-  well: 'What is due leaves in time.',
+  inspects: 'How long mail, deliveries of webhooks and logout tokens that are due have waited.',
+  okText: 'Queue is on time.',
   needs: 'schema',
   variables: [],
   faults: {
@@ -36,7 +36,7 @@ export const outbox = check({
       .map(({ name, what, seconds, look }) => ({
         fault: 'late' as const,
         finding: `The oldest ${what} that is due has waited for ${Math.round(seconds / 60)} minutes.`,
-        ...(processes === 0 ? { fix: fixes.start() } : { look: looks.checks(installation.command, look) }),
+        ...(processes === 0 ? { fix: fixes.start() } : { look: probes.checks(installation.command, look) }),
         subject: name,
       }));
   },

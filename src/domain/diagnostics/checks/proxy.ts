@@ -57,12 +57,12 @@ function faultsOf(
   return found;
 }
 
-export const proxy = check({
+export const proxyCheck = check({
   id: 'proxy',
   title: 'Proxy',
-  looks:
+  inspects:
     '`TRUST_PROXY`, and what `X-Forwarded-Host` and `X-Forwarded-Proto` said in samples of the last ten minutes: one request a second of each process, at least three, and at least half of them.',
-  well: 'What the proxy in front says agrees with BASE_URL.',
+  okText: 'The proxy’s headers match BASE_URL.',
   needs: 'schema',
   variables: ['BASE_URL', 'TRUST_PROXY'],
   faults: {

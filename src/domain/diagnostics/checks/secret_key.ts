@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { readInDataDirectory } from '../../../db/postgres/embedded/inspect-data-directory.js';
 import { countSealedByColumn, sampleSealed, sealedColumns } from '../../../db/tables/sealed_columns.js';
-import { createSealer, SealError, type Place, type Sealer } from '../../../lib/seal.js';
+import { createSealer, SealError, type Aad, type Sealer } from '../../../lib/seal.js';
 import { fixes, type Fix } from '../../../lib/remedies.js';
-import { check, type Found, type Look } from '../check.js';
-import { isOpen } from '../installation.js';
+import { check, type Found, type CheckContext } from '../check.js';
+import { isOpenDatabase } from '../installation.js';
 
 type Fault = 'unopened' | 'altered' | 'previous' | 'unknown';
-type Sample = { readonly place: Place; readonly sealed: Buffer };
+type Sample = { readonly aad: Aad; readonly sealed: Buffer };
 
 const samples = 5;
 
-function opens(sealer: Sealer, { place, sealed }: Sample): boolean {
+function opens(sealer: Sealer, { aad, sealed }: Sample): boolean {
   try {
-    sealer.open(sealed, place);
+    sealer.open(sealed, aad);
     return true;
   } catch (error) {
     if (error instanceof SealError) return false;
@@ -22,7 +22,7 @@ function opens(sealer: Sealer, { place, sealed }: Sample): boolean {
 }
 
 /** The way back to the key that sealed: the file that the embedded database's first key is in, if that opens; else the variable. */
-async function fixFor({ installation }: Look, closed: readonly Sample[]): Promise<Fix> {
+async function fixFor({ installation }: CheckContext, closed: readonly Sample[]): Promise<Fix> {
   const file = join(installation.config.dataDir, 'secret.key');
   const key = await readInDataDirectory(installation.config.dataDir, 'secret.key');
   const inFile = key !== null && closed.every((one) => opens(createSealer(key.trim()), one));
@@ -30,15 +30,15 @@ async function fixFor({ installation }: Look, closed: readonly Sample[]): Promis
   return installation.config.databaseUrl === null ? fixes.unsetVariables('SECRET_KEY') : fixes.setVariableFromFile('SECRET_KEY', file);
 }
 
-async function unopened(look: Look, sealer: Sealer): Promise<Found<Fault>[]> {
-  const { counts, sampled } = await look.database(async (trx) => {
+async function unopened(context: CheckContext, sealer: Sealer): Promise<Found<Fault>[]> {
+  const { counts, sampled } = await context.database(async (trx) => {
     const all: Sample[] = [];
     for (const column of sealedColumns) all.push(...(await sampleSealed(trx, column, samples)));
     return { counts: await countSealedByColumn(trx), sampled: all };
   });
   const closed = sampled.filter((one) => !opens(sealer, one));
   const unlisted = counts.filter(({ key_id }) => key_id !== 'unnamed' && !sealer.key_ids.includes(key_id));
-  const fix = closed.length > 0 || unlisted.length > 0 ? await fixFor(look, closed) : null;
+  const fix = closed.length > 0 || unlisted.length > 0 ? await fixFor(context, closed) : null;
   const lost = unlisted.map(({ table, key_id, count }): Found<Fault> => {
     const finding = `${count} values in ${table} need the key ${key_id}; given are ${sealer.key_ids.join(', ')}.`;
     return { fault: 'unopened', finding, fix, subject: fix === fixes.variable('SECRET_KEY_PREVIOUS') ? fix : 'SECRET_KEY' };
@@ -46,20 +46,20 @@ async function unopened(look: Look, sealer: Sealer): Promise<Found<Fault>[]> {
   if (lost.length > 0) return lost;
   const [first] = closed;
   if (first) {
-    const table = first.place.slice(0, first.place.indexOf('/'));
+    const table = first.aad.slice(0, first.aad.indexOf('/'));
     return [{ fault: 'altered', finding: `A value in ${table} is opened by none of the keys.`, fix, subject: 'SECRET_KEY_PREVIOUS' }];
   }
   const earlier = counts.filter(({ key_id }) => key_id !== sealer.key_id).reduce((sum, { count }) => sum + count, 0);
   if (earlier === 0) return [];
   const finding = `${earlier} values are still sealed with an earlier key.`;
-  return [{ fault: 'previous', finding, fix: fixes.rekey(look.installation.command), subject: 'SECRET_KEY_PREVIOUS' }];
+  return [{ fault: 'previous', finding, fix: fixes.rekey(context.installation.command), subject: 'SECRET_KEY_PREVIOUS' }];
 }
 
-export const secret_key = check({
+export const secretKeyCheck = check({
   id: 'secret_key',
   title: 'Secret key',
-  looks: 'Which key sealed what is stored, of all sealed values; and whether the five newest ones of each column open.',
-  well: 'SECRET_KEY opens everything that is sealed, and has sealed it.',
+  inspects: 'Which key sealed what is stored, of all sealed values; and whether the five newest ones of each column open.',
+  okText: 'Everything is sealed with SECRET_KEY and can be opened.',
   needs: 'schema',
   variables: ['SECRET_KEY', 'SECRET_KEY_PREVIOUS'],
   faults: {
@@ -88,10 +88,10 @@ export const secret_key = check({
       mend: '`SECRET_KEY`',
     },
   },
-  async run(look) {
-    const { database, config } = look.installation;
-    if (!isOpen(database)) return [];
-    if (database.sealer !== null) return unopened(look, database.sealer);
+  async run(context) {
+    const { database, config } = context.installation;
+    if (!isOpenDatabase(database)) return [];
+    if (database.sealer !== null) return unopened(context, database.sealer);
     const file = join(config.dataDir, 'secret.key');
     return [
       {

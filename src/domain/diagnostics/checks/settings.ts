@@ -7,11 +7,11 @@ type Fault = 'limits' | 'lockout' | 'development' | 'mailbox' | 'private_network
 
 const most = 100;
 
-export const settings = check({
+export const settingsCheck = check({
   id: 'settings',
   title: 'Settings',
-  looks: 'Variables and settings of environments that are right for development and weak in production.',
-  well: 'Nothing is weaker than it should be.',
+  inspects: 'Variables and settings of environments that are right for development and weak in production.',
+  okText: 'No setting is weaker than it should be.',
   needs: 'schema',
   variables: ['RATE_LIMITS', 'ALLOW_PRIVATE_NETWORK', 'DEV_MAILBOX', 'BASE_URL'],
   faults: {

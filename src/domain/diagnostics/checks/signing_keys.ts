@@ -1,48 +1,41 @@
 import { listEnvironments } from '../../../db/tables/environments.js';
 import { listWatchedSigningKeys, type WatchedSigningKey } from '../../../db/tables/signing_keys.js';
-import { fixes, looks } from '../../../lib/remedies.js';
-import { check, cliOn, recordOf, within, type Found } from '../check.js';
+import { keyCondition } from '../../health/health.js';
+import { fixes, probes } from '../../../lib/remedies.js';
+import { check, cliOn, recordSubject, inEnvironment, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 
 type Fault = 'missing' | 'old' | 'no_next' | 'waiting';
-
-const dayMs = 86_400_000;
-/** A primary key signs for 90 days (specification 5.11.1); the loop that changes it over has ten days to notice. */
-const rotationDays = 90;
-const oldDays = 100;
-const publishedMs = dayMs;
 
 type Pair = { readonly environment: string; readonly algorithm: string; readonly keys: readonly WatchedSigningKey[] };
 
 function faultsOf(installation: Installation, { environment, algorithm, keys }: Pair): Found<Fault>[] {
   const primary = keys.find(({ status }) => status === 'primary');
   const next = keys.find(({ status }) => status === 'next');
-  const whose = `${algorithm} key${within(environment)}`;
+  const whose = `${algorithm} key${inEnvironment(environment)}`;
   if (!primary) return [{ fault: 'missing', finding: `There is no primary ${whose}.`, fix: fixes.start(), subject: 'signing_keys' }];
-  const now = installation.clock.now().getTime();
-  const days = Math.floor((now - (primary.activated_at ?? primary.created_at).getTime()) / dayMs);
-  const subject = recordOf(environment, 'signing_keys', primary.kid);
+  const condition = keyCondition(keys, installation.clock.now());
+  if (condition === null) return [];
+  const { fault, days, expected_at } = condition;
+  const subject = recordSubject(environment, 'signing_keys', primary.kid);
   const cli = cliOn(installation, environment);
-  if (days <= rotationDays) return [];
-  if (!next) {
+  if (!next || expected_at === null) {
     const finding = `The primary ${whose} has signed for ${days} days, and there is no next one.`;
-    return [{ fault: days > oldDays ? 'old' : 'no_next', finding, fix: fixes.createSigningKey(cli, algorithm), subject }];
+    return [{ fault, finding, fix: fixes.createSigningKey(cli, algorithm), subject }];
   }
-  if (days <= oldDays) return [];
-  const due = next.created_at.getTime() + publishedMs;
-  if (now < due) {
-    const finding = `The primary ${whose} has signed for ${days} days; the next one takes over after ${new Date(due).toISOString().slice(0, 16)}Z.`;
-    return [{ fault: 'waiting', finding, look: looks.checks(installation.command, 'loops'), subject }];
+  if (fault === 'waiting') {
+    const finding = `The primary ${whose} has signed for ${days} days; the next one takes over after ${expected_at.toISOString().slice(0, 16)}Z.`;
+    return [{ fault, finding, look: probes.checks(installation.command, 'loops'), subject }];
   }
   const finding = `The primary ${whose} has signed for ${days} days, though the next one waits.`;
-  return [{ fault: 'old', finding, fix: fixes.activateSigningKey(cli, next.kid), subject }];
+  return [{ fault, finding, fix: fixes.activateSigningKey(cli, next.kid), subject }];
 }
 
-export const signing_keys = check({
+export const signingKeysCheck = check({
   id: 'signing_keys',
   title: 'Signing keys',
-  looks: 'The primary and next keys of each environment and algorithm.',
-  well: 'Signing keys change over in time.',
+  inspects: 'The primary and next keys of each environment and algorithm.',
+  okText: 'Signing keys rotate on time.',
   needs: 'schema',
   variables: [],
   faults: {

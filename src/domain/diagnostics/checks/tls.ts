@@ -1,12 +1,12 @@
 import { listAllVerifiedDomains } from '../../../db/tables/custom_domains.js';
-import { lookAtCertificate, type ServerCertificate } from '../../../platform/server-certificate.js';
-import { fixes, looks } from '../../../lib/remedies.js';
+import { readCertificate, type ServerCertificate } from '../../../platform/server-certificate.js';
+import { certificateCondition } from '../../health/health.js';
+import { fixes, probes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 
 type Fault = 'away' | 'name' | 'chain' | 'expired' | 'expiring';
 
 const dayMs = 86_400_000;
-const soonDays = 14;
 const maxHosts = 20;
 
 type Host = { readonly name: string; readonly port: number };
@@ -17,46 +17,39 @@ export function certificateFault({ name, port }: Host, { problem, code, valid_to
   const until = valid_to.toISOString().slice(0, 10);
   const days = Math.floor((valid_to.getTime() - now.getTime()) / dayMs);
   const renew = fixes.renewCertificate(name);
-  if (problem === 'expired' || days < 0)
-    return [{ fault: 'expired', finding: `The certificate of ${subject} expired on ${until}.`, fix: renew, subject }];
-  if (problem === 'name')
-    return [
-      {
-        fault: 'name',
-        finding: `The certificate that ${subject} shows is for other names.`,
-        fix: fixes.requestCertificate(name),
-        subject,
-      },
-    ];
-  if (problem === 'chain')
-    return [
-      {
-        fault: 'chain',
-        finding: `Nobody trusted vouches for the certificate of ${subject} (${code}).`,
-        look: looks.certificate(name, port),
-        subject,
-      },
-    ];
-  if (days < soonDays)
-    return [{ fault: 'expiring', finding: `The certificate of ${subject} expires in ${days} days, on ${until}.`, fix: renew, subject }];
-  return [];
+  switch (certificateCondition(problem, valid_to, now)) {
+    case 'expired':
+      return [{ fault: 'expired', finding: `The certificate of ${subject} expired on ${until}.`, fix: renew, subject }];
+    case 'name': {
+      const finding = `The certificate that ${subject} shows is for other names.`;
+      return [{ fault: 'name', finding, fix: fixes.requestCertificate(name), subject }];
+    }
+    case 'chain': {
+      const finding = `Nobody trusted vouches for the certificate of ${subject} (${code}).`;
+      return [{ fault: 'chain', finding, look: probes.certificate(name, port), subject }];
+    }
+    case 'expiring':
+      return [{ fault: 'expiring', finding: `The certificate of ${subject} expires in ${days} days, on ${until}.`, fix: renew, subject }];
+    default:
+      return [];
+  }
 }
 
 async function judge(host: Host, now: Date): Promise<Found<Fault>[]> {
   try {
-    return certificateFault(host, await lookAtCertificate(host.name, host.port, 3000), now);
+    return certificateFault(host, await readCertificate(host.name, host.port, 3000), now);
   } catch {
     const address = `${host.name}:${host.port}`;
-    return [{ fault: 'away', finding: `There is no TLS at ${address}.`, look: looks.address(`https://${address}/`), subject: address }];
+    return [{ fault: 'away', finding: `There is no TLS at ${address}.`, look: probes.address(`https://${address}/`), subject: address }];
   }
 }
 
-export const tls = check({
+export const tlsCheck = check({
   id: 'tls',
   title: 'Certificates',
-  looks:
+  inspects:
     'The certificates of an https `BASE_URL` and of verified custom domains (the first twenty), asked from here: the chain (`NODE_EXTRA_CA_CERTS` counts), the name, the time that is left.',
-  well: 'Every certificate is trusted, is for its name, and lasts for two weeks and more.',
+  okText: 'Every certificate is trusted, matches its name and is valid for at least two weeks.',
   needs: null,
   variables: ['BASE_URL'],
   faults: {
@@ -70,7 +63,7 @@ export const tls = check({
       level: 'problem',
       when: 'the certificate has expired',
       why: 'Browsers and clients refuse to connect.',
-      mend: '`certbot renew`, or how you renew',
+      mend: '`certbot renew`',
     },
     name: {
       level: 'problem',
@@ -88,7 +81,7 @@ export const tls = check({
       level: 'warning',
       when: 'the certificate has less than 14 days left',
       why: 'What renews it should have done so by now.',
-      mend: '`certbot renew`, or how you renew',
+      mend: '`certbot renew`',
     },
   },
   async run({ installation, database, hasSchema }) {

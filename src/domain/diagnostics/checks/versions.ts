@@ -16,20 +16,20 @@ const deployment = 900;
 
 function nodeFaults({ clock }: Installation, node: string): Found<Fault>[] {
   const [major = 0, minor = 0] = node.split('.').map(Number);
-  const line = lines.find((one) => one.major === major);
+  const release = lines.find((one) => one.major === major);
   const fix = fixes.installNode();
-  if (major < 20 || major > 24 || (line && minor < line.minor))
+  if (major < 20 || major > 24 || (release && minor < release.minor))
     return [{ fault: 'unsupported', finding: `Node.js ${node} is not one that this release runs on (20.19 to 24).`, fix, subject: 'node' }];
-  if (!line || clock.now().toISOString().slice(0, 10) > line.end)
+  if (!release || clock.now().toISOString().slice(0, 10) > release.end)
     return [{ fault: 'ended', finding: `Node.js ${major} has reached the end of its life.`, fix, subject: 'node' }];
   return [];
 }
 
-export const versions = check({
+export const versionsCheck = check({
   id: 'versions',
   title: 'Versions',
-  looks: 'The release of Node.js, of this process and those at work, and whether those at work are of one release and one `BASE_URL`.',
-  well: 'Node.js is one that is looked after, and all processes are alike.',
+  inspects: 'The release of Node.js, of this process and those at work, and whether those at work are of one release and one `BASE_URL`.',
+  okText: 'Node.js is supported, and all processes run the same release.',
   needs: null,
   variables: [],
   faults: {

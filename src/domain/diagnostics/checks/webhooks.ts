@@ -1,12 +1,17 @@
 import { listWatchedWebhooks, type WatchedWebhook } from '../../../db/tables/webhooks.js';
-import { fixes, looks } from '../../../lib/remedies.js';
-import { check, cliOn, recordOf, within, type Found } from '../check.js';
+import { webhookHealth, type Health } from '../../health/health.js';
+import { fixes, probes } from '../../../lib/remedies.js';
+import { check, cliOn, recordSubject, inEnvironment, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
 import { askReceivers, reachText, type Reached } from '../reach-origins.js';
 
 type Fault = 'unreachable' | 'blocked' | 'failing' | 'disabled';
 
 const most = 100;
+
+/** What the attempts that failed say: how many, since when, and what was answered last. */
+export const failedAttempts = ({ attempts, since, response_status, error }: NonNullable<Health>): string =>
+  `the last ${attempts === 1 ? 'attempt' : `${attempts} attempts`} failed, since ${since?.toISOString().slice(0, 16) ?? 'an unknown time'}Z (${response_status ?? error})`;
 
 const disabledBecause = {
   receiver_gone: 'its receiver answered 410',
@@ -15,8 +20,8 @@ const disabledBecause = {
 
 function faultOf(installation: Installation, webhook: WatchedWebhook, reached: Reached): Found<Fault>[] {
   const { id, name, url, environment, disabled_reason } = webhook;
-  const who = `The webhook ${JSON.stringify(name)}${within(environment)}`;
-  const subject = recordOf(environment, 'webhooks', id);
+  const who = `The webhook ${JSON.stringify(name)}${inEnvironment(environment)}`;
+  const subject = recordSubject(environment, 'webhooks', id);
   const cli = cliOn(installation, environment);
   const update = (status: string) => fixes.updateRecord(cli, 'webhooks', id, 'status', status);
   if (disabled_reason !== null)
@@ -32,23 +37,24 @@ function faultOf(installation: Installation, webhook: WatchedWebhook, reached: R
     return [
       { fault: 'unreachable', finding: `${who} can not be reached: ${origin} ${reachText(reached)}.`, fix: update('disabled'), subject },
     ];
-  if (!webhook.failing) return [];
+  const health = webhookHealth(webhook);
+  if (health === null) return [];
   return [
     {
       fault: 'failing',
-      finding: `${who} has taken nothing for a day, though ${origin} can be reached.`,
-      look: looks.deliveries(cli, id),
+      finding: `${who} does not take what is sent, though ${origin} can be reached: ${failedAttempts(health)}.`,
+      look: probes.deliveries(cli, id),
       subject,
     },
   ];
 }
 
-export const webhooks = check({
+export const webhooksCheck = check({
   id: 'webhooks',
   title: 'Webhooks',
-  looks:
-    'Enabled webhooks of all environments, the hundred used last: a connection to each is opened and closed, nothing is sent. Whether what happened more than a day ago has arrived.',
-  well: 'Every webhook can be reached, and takes what is sent.',
+  inspects:
+    'Enabled webhooks of all environments, the hundred used last: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
+  okText: 'Every webhook can be reached and accepts deliveries.',
   needs: 'schema',
   variables: [],
   faults: {
@@ -66,7 +72,7 @@ export const webhooks = check({
     },
     failing: {
       level: 'warning',
-      when: 'an event of more than a day ago, and none since, has arrived',
+      when: 'its last attempts failed, though somebody listens',
       why: 'Its receiver refuses what is sent: the attempts tell how it answers.',
       mend: '`npm run -s cli -- list-deliveries --webhook <id> --status failed`; then the receiver',
     },
@@ -79,7 +85,7 @@ export const webhooks = check({
   },
   async run({ installation, database }) {
     const watched = await database((trx) => listWatchedWebhooks(trx, most));
-    const asked = await askReceivers(installation, watched);
-    return asked.flatMap(([webhook, reached]) => faultOf(installation, webhook, reached));
+    const answers = await askReceivers(installation, watched);
+    return answers.flatMap(([webhook, reached]) => faultOf(installation, webhook, reached));
   },
 });

@@ -1,32 +1,26 @@
 import { isSignatureOf, signatureOf } from '../../../lib/signing-algorithm.js';
-import { createDrainRate } from '../../../lib/drain-rate.js';
-import { spans } from '../../../platform/spans/tracer.js';
+import type { Context } from '../../context.js';
 import type { KeyRing, Signer } from '../../signing-keys/signing-keys.js';
 import { jsonObject, type JsonObject } from '../../../lib/json-object.js';
+import { memo, ofEach } from '../../../lib/memo.js';
 
 /** The media type in the header keeps one kind of JWT from being taken for another (RFC 8725 3.11). */
 export type JwtType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt';
 
-const headers = new Map<string, string>();
-
-function encodedHeader({ kid, algorithm }: Signer, typ: JwtType): string {
-  const name = `${kid} ${typ}`;
-  let header = headers.get(name);
-  if (header === undefined) {
-    header = Buffer.from(JSON.stringify({ alg: algorithm, typ, kid })).toString('base64url');
-    headers.set(name, header);
-    if (headers.size > 10_000) headers.delete(headers.keys().next().value as string);
-  }
-  return header;
-}
-
-/** The signatures that this process is making. None is refused here, where what it is for may be spent already: the door asks before. */
-export const signing = createDrainRate();
+/** The encoded header, by signer and type. */
+const headersOf = ofEach(({ kid, algorithm }: Signer) =>
+  memo((typ: JwtType) => Buffer.from(JSON.stringify({ alg: algorithm, typ, kid })).toString('base64url')),
+);
 
 /** Signs the claims with the key, on the thread pool. Undefined claims are left out. */
-export async function signJwt(signer: Signer, typ: JwtType, claims: Readonly<Record<string, unknown>>): Promise<string> {
-  const input = `${encodedHeader(signer, typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
-  const span = spans.tracer === null ? null : spans.tracer.internal(`sign ${signer.algorithm}`);
+export async function signJwt(
+  { crypto: { signing }, tracer }: Pick<Context, 'crypto' | 'tracer'>,
+  signer: Signer,
+  typ: JwtType,
+  claims: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const input = `${headersOf(signer)(typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+  const span = tracer === null ? null : tracer.internal(`sign ${signer.algorithm}`);
   signing.entered();
   try {
     const signature = await signatureOf(signer.algorithm, signer.privateKey, input);
@@ -41,13 +35,13 @@ const maxLength = 16_384;
 const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
 
 /** Canonical base64url only: two texts never stand for the same token. */
-function decode(part: string): Buffer | null {
-  const bytes = Buffer.from(part, 'base64url');
-  return bytes.toString('base64url') === part ? bytes : null;
+function decode(segment: string): Buffer | null {
+  const bytes = Buffer.from(segment, 'base64url');
+  return bytes.toString('base64url') === segment ? bytes : null;
 }
 
-function parseObject(part: string): JsonObject | null {
-  const bytes = decode(part);
+function parseObject(segment: string): JsonObject | null {
+  const bytes = decode(segment);
   if (bytes === null) return null;
   try {
     return jsonObject(JSON.parse(bytes.toString('utf8')));
@@ -60,9 +54,9 @@ const allowedHeaderMembers = new Set(['alg', 'typ', 'kid']);
 
 /** What a JWT says of itself, which proves nothing: for telling its sender what is wrong with it. Null when it isn't one. */
 export function peekJwt(token: string): { readonly header: JsonObject; readonly claims: JsonObject } | null {
-  const parts = token.length > maxLength ? null : shape.exec(token);
-  const header = parts && parseObject(parts[1] ?? '');
-  const claims = parts && parseObject(parts[2] ?? '');
+  const segments = token.length > maxLength ? null : shape.exec(token);
+  const header = segments && parseObject(segments[1] ?? '');
+  const claims = segments && parseObject(segments[2] ?? '');
   return header && claims && { header, claims };
 }
 
@@ -73,9 +67,9 @@ export function peekJwt(token: string): { readonly header: JsonObject; readonly 
  */
 export function verifyJwt(ring: Pick<KeyRing, 'byKid'>, typ: JwtType, token: string): Record<string, unknown> | null {
   if (token.length > maxLength) return null;
-  const parts = shape.exec(token);
-  if (!parts) return null;
-  const [, head = '', body = '', tail = ''] = parts;
+  const segments = shape.exec(token);
+  if (!segments) return null;
+  const [, head = '', body = '', tail = ''] = segments;
   const header = parseObject(head);
   if (!header || header['typ'] !== typ || typeof header['kid'] !== 'string') return null;
   if (Object.keys(header).some((name) => !allowedHeaderMembers.has(name))) return null;

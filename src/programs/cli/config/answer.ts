@@ -1,5 +1,4 @@
-/** A change as the service tells it. */
-export type ToldChange = {
+export type ConfigChange = {
   readonly action: 'create' | 'update' | 'delete';
   readonly kind: string;
   readonly key: string;
@@ -8,8 +7,8 @@ export type ToldChange = {
 };
 
 /** What planning, applying and drift answer. */
-export type ToldChanges = {
-  readonly changes: readonly ToldChange[];
+export type ConfigChanges = {
+  readonly changes: readonly ConfigChange[];
   readonly summary: { readonly create: number; readonly update: number; readonly delete: number };
   readonly warnings?: readonly { readonly code: string; readonly detail: string; readonly pointer: string }[];
   readonly secrets?: readonly { readonly kind: string; readonly key: string; readonly attribute: string; readonly value?: string }[];
@@ -29,14 +28,14 @@ function valueOf(value: unknown): string {
   return text.length > longest ? `${text.slice(0, longest)}...` : text;
 }
 
-const authorOf = ({ changed }: ToldChange): string =>
+const authorOf = ({ changed }: ConfigChange): string =>
   changed === undefined
     ? ''
     : changed === null
       ? ' (by nobody that is known)'
       : ` (${changed.at} by ${visible(changed.display ?? changed.actor_id ?? '?')})`;
 
-function linesOf(change: ToldChange): string[] {
+function linesOf(change: ConfigChange): string[] {
   const head = `${signs[change.action]} ${change.kind} ${visible(change.key)}${authorOf(change)}`;
   if (change.action === 'delete') return [head];
   const attributes = Object.entries(change.attributes).map(([name, [old, now]]) =>
@@ -45,29 +44,27 @@ function linesOf(change: ToldChange): string[] {
   return [head, ...attributes];
 }
 
-/** How many changes there are. */
-export const countOf = ({ changes }: ToldChanges): number => changes.length;
+export const countOf = ({ changes }: ConfigChanges): number => changes.length;
 
 /** What the changes of an answer are: to be made, made, or found. */
-export type Told = 'Plan' | 'Applied' | 'Drift';
+export type AnswerKind = 'Plan' | 'Applied' | 'Drift';
 
-const ends: Readonly<Record<Told, readonly [string, string, string, string]>> = {
+const ends: Readonly<Record<AnswerKind, readonly [string, string, string, string]>> = {
   Plan: ['to create', 'to change', 'to delete', 'nothing to do'],
   Applied: ['created', 'changed', 'deleted', 'nothing to do'],
   Drift: ['added', 'changed', 'deleted', 'as it was applied'],
 };
 
-function sumOf(what: Told, told: ToldChanges): string {
-  const { create, update, delete: deleted } = told.summary;
-  const [created, changed, gone, nothing] = ends[what];
-  return countOf(told) === 0 ? nothing : `${create} ${created}, ${update} ${changed}, ${deleted} ${gone}`;
+function sumOf(what: AnswerKind, answer: ConfigChanges): string {
+  const { create, update, delete: deleted } = answer.summary;
+  const [created, changed, gone, unchanged] = ends[what];
+  return countOf(answer) === 0 ? unchanged : `${create} ${created}, ${update} ${changed}, ${deleted} ${gone}`;
 }
 
-/** What people read. */
-export function textOf(what: Told, told: ToldChanges): string {
-  const warnings = (told.warnings ?? []).map(({ detail }) => `! ${visible(detail)}`);
-  const made = (told.secrets ?? []).map(({ kind, key, attribute }) => `* ${kind} ${visible(key)} gets a new ${attribute}`);
-  return [...told.changes.flatMap(linesOf), ...made, ...warnings, sumOf(what, told)].join('\n');
+export function answerText(what: AnswerKind, answer: ConfigChanges): string {
+  const warnings = (answer.warnings ?? []).map(({ detail }) => `! ${visible(detail)}`);
+  const made = (answer.secrets ?? []).map(({ kind, key, attribute }) => `* ${kind} ${visible(key)} gets a new ${attribute}`);
+  return [...answer.changes.flatMap(linesOf), ...made, ...warnings, sumOf(what, answer)].join('\n');
 }
 
 /** Markdown that shows a text as it is, in one cell of a table. */
@@ -75,12 +72,12 @@ const cell = (text: string): string =>
   visible(text).replaceAll(/[&<>|`*_[\]\\!#~]/g, (one) => `&#${one.charCodeAt(0)};`).replaceAll(/\s+/g, ' '); // prettier-ignore
 
 /** The same as a table in Markdown. */
-export function markdownOf(what: Told, told: ToldChanges): string {
-  const rows = told.changes.map((change) => {
+export function markdownOf(what: AnswerKind, answer: ConfigChanges): string {
+  const rows = answer.changes.map((change) => {
     const { action, kind, key, attributes } = change;
     const names = Object.keys(attributes).map(cell).join(', ');
     return `| ${words[action]} | ${cell(kind)} | ${cell(key)}${cell(authorOf(change))} | ${names} |`;
   });
   const table = rows.length === 0 ? [] : ['| | kind | name | attributes |', '| --- | --- | --- | --- |', ...rows];
-  return [`### Configuration: ${what.toLowerCase()}`, '', `${sumOf(what, told)}.`, '', ...table, ''].join('\n');
+  return [`### Configuration: ${what.toLowerCase()}`, '', `${sumOf(what, answer)}.`, '', ...table, ''].join('\n');
 }

@@ -4,9 +4,9 @@ import { stringify } from 'yaml';
 import { readDocument } from '../../../management/configuration/read-document.js';
 import { CliError, openApi, type ServiceError } from '../api.js';
 import { present, type Shell } from '../shell.js';
-import { countOf, textOf, visible, type Told, type ToldChanges } from './answer.js';
+import { countOf, answerText, visible, type AnswerKind, type ConfigChanges } from './answer.js';
 import { workflowOf } from './github.js';
-import { parseLocated, placeOfPointer, plainOf, type Located } from './located.js';
+import { parseLocated, positionOfPointer, plainOf, type Located } from './located.js';
 import { readPlan, requireSamePlan, writePlan, type PlanFile } from './plan-file.js';
 import { readFiles, resolveSecrets } from './read-files.js';
 import { withSecretsFile } from './secrets-out.js';
@@ -22,19 +22,19 @@ function refuseAll(document: Located, errors: readonly ServiceError[], { variabl
   const workflow = workflowOf(variables, print);
   const lines = errors.map(({ code, detail, source }) => {
     const pointer = typeof source?.['pointer'] === 'string' ? source['pointer'] : '';
-    const place = placeOfPointer(document, pointer.startsWith(prefix) ? pointer.slice(prefix.length) : '');
+    const position = positionOfPointer(document, pointer.startsWith(prefix) ? pointer.slice(prefix.length) : '');
     const text = `${visible(detail ?? '')} (${code})`;
-    workflow?.error(place, text);
-    return `${visible(place.file)}:${place.line}: ${text}`;
+    workflow?.error(position, text);
+    return `${visible(position.file)}:${position.line}: ${text}`;
   });
   throw new CliError(lines.join('\n'));
 }
 
 /** Sends a document, and tells what is refused of it where it stands. @throws {CliError} */
-async function send(shell: Shell, document: Located, path: string, meta: Record<string, unknown>): Promise<ToldChanges> {
+async function send(shell: Shell, document: Located, path: string, meta: Record<string, unknown>): Promise<ConfigChanges> {
   try {
     const call = openApi(shell.options());
-    return (await call('POST', path, { document: { meta } })).meta as unknown as ToldChanges;
+    return (await call('POST', path, { document: { meta } })).meta as unknown as ConfigChanges;
   } catch (error) {
     if (!(error instanceof CliError) || !error.errors.some(({ source }) => source?.['pointer'])) throw error;
     return refuseAll(document, error.errors, shell);
@@ -42,11 +42,11 @@ async function send(shell: Shell, document: Located, path: string, meta: Record<
 }
 
 /** Shows what was answered, as text or as JSON without secrets, and to a workflow. */
-async function tell(shell: Shell, what: Told, told: ToldChanges): Promise<void> {
+async function tell(shell: Shell, what: AnswerKind, answer: ConfigChanges): Promise<void> {
   const { json } = shell.options();
-  const secrets = told.secrets?.map(({ kind, key, attribute }) => ({ kind, key, attribute }));
-  shell.print(json ? JSON.stringify({ ...told, ...(secrets && { secrets }) }, null, 2) : textOf(what, told));
-  await workflowOf(shell.variables, shell.print)?.summary(what, told);
+  const secrets = answer.secrets?.map(({ kind, key, attribute }) => ({ kind, key, attribute }));
+  shell.print(json ? JSON.stringify({ ...answer, ...(secrets && { secrets }) }, null, 2) : answerText(what, answer));
+  await workflowOf(shell.variables, shell.print)?.summary(what, answer);
 }
 
 type Sent = { readonly document: Located; readonly plain: PlanFile['document']; readonly meta: Record<string, unknown> };
@@ -81,10 +81,10 @@ function addPlan(config: Command, shell: Shell): void {
     .option('--out <file>', 'keep the plan for apply --plan')
     .action(async ({ file = [], prune = false, out }: { file?: string[]; prune?: boolean; out?: string }) => {
       const sent = await prepared(await readFiles(file), prune, shell);
-      const told = await send(shell, sent.document, '/config/plan', sent.meta);
-      if (out !== undefined) await writePlan(out, sent.plain, prune, told);
-      await tell(shell, 'Plan', told);
-      if (countOf(told) > 0) shell.exit(changesFound);
+      const answer = await send(shell, sent.document, '/config/plan', sent.meta);
+      if (out !== undefined) await writePlan(out, sent.plain, prune, answer);
+      await tell(shell, 'Plan', answer);
+      if (countOf(answer) > 0) shell.exit(changesFound);
     });
 }
 
@@ -110,11 +110,11 @@ function addApply(config: Command, shell: Shell): void {
     .action(async (given: ApplyOptions) => {
       const { sent, planned } = await toApply(given, shell);
       const { document, meta } = sent;
-      const told = await send(shell, document, '/config/plan', { ...meta, ...present({ expected_state: planned?.state }) });
-      if (planned) requireSamePlan(planned, told);
+      const answer = await send(shell, document, '/config/plan', { ...meta, ...present({ expected_state: planned?.state }) });
+      if (planned) requireSamePlan(planned, answer);
       // Also without changes: the document is what drift is compared with.
-      const done = await withSecretsFile(given.secretsOut ?? null, told, () =>
-        send(shell, document, '/config/apply', { ...meta, expected_state: told.state }),
+      const done = await withSecretsFile(given.secretsOut ?? null, answer, () =>
+        send(shell, document, '/config/apply', { ...meta, expected_state: answer.state }),
       );
       await tell(shell, 'Applied', done);
     });
@@ -126,10 +126,10 @@ function addDrift(config: Command, shell: Shell): void {
     .description('say what was changed since a document was applied, by whom and when; ends with 2 when something was')
     .action(async () => {
       const { meta } = await openApi(shell.options())('GET', '/config/drift');
-      const told = meta as unknown as ToldChanges & { applied: unknown };
-      if (told.applied === null) shell.print('no document was applied yet');
-      else await tell(shell, 'Drift', told);
-      if (countOf(told) > 0) shell.exit(changesFound);
+      const answer = meta as unknown as ConfigChanges & { applied: unknown };
+      if (answer.applied === null) shell.print('no document was applied yet');
+      else await tell(shell, 'Drift', answer);
+      if (countOf(answer) > 0) shell.exit(changesFound);
     });
 }
 
@@ -146,7 +146,6 @@ function addValidate(config: Command, shell: Shell): void {
     });
 }
 
-/** `config export|plan|apply|drift|validate` */
 export function addConfig(config: Command, shell: Shell): void {
   for (const add of [addExport, addPlan, addApply, addDrift, addValidate]) add(config, shell);
 }

@@ -2,13 +2,13 @@ import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, vi
 import { CliError } from '../api.js';
 
 /** Where something stands: a file, and a line from 1. */
-export type Place = { readonly file: string; readonly line: number };
+export type FilePosition = { readonly file: string; readonly line: number };
 
 /** A value of a document that remembers where it stands. */
 export type Located =
-  | { readonly kind: 'map'; readonly at: Place; readonly members: ReadonlyMap<string, Located> }
-  | { readonly kind: 'list'; readonly at: Place; readonly items: readonly Located[] }
-  | { readonly kind: 'scalar'; readonly at: Place; readonly value: string | number | boolean | null };
+  | { readonly kind: 'map'; readonly at: FilePosition; readonly members: ReadonlyMap<string, Located> }
+  | { readonly kind: 'list'; readonly at: FilePosition; readonly items: readonly Located[] }
+  | { readonly kind: 'scalar'; readonly at: FilePosition; readonly value: string | number | boolean | null };
 
 /** What aliases unfold to stays within these, however few lines they take (CWE-776). */
 const [mostNodes, mostDepth] = [300_000, 32];
@@ -24,7 +24,7 @@ type Reading = {
   readonly anchored: Map<Node, Measured | null>;
 };
 
-const wrong = ({ file, line }: Place, detail: string) => new CliError(`${file}:${line}: ${detail}`);
+const wrong = ({ file, line }: FilePosition, detail: string) => new CliError(`${file}:${line}: ${detail}`);
 
 /** What each alias names: the latest anchor of its name before it (YAML 1.2 7.1). */
 function targetsIn(document: Document): Map<Alias, Node> {
@@ -39,22 +39,22 @@ function targetsIn(document: Document): Map<Alias, Node> {
   return targets;
 }
 
-function scalarOf(value: unknown, at: Place): Located {
+function scalarOf(value: unknown, at: FilePosition): Located {
   if (typeof value === 'number' && !Number.isFinite(value)) throw wrong(at, 'a number has to be finite');
   if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return { kind: 'scalar', at, value: value as string };
   throw wrong(at, 'this is no text, number, boolean, null, list or map');
 }
 
-const placeIn = ({ file, lines }: Reading, node: Node, otherwise: Place): Place =>
+const positionIn = ({ file, lines }: Reading, node: Node, otherwise: FilePosition): FilePosition =>
   node.range ? { file, line: lines.linePos(node.range[0]).line } : otherwise;
 
-function collected(at: Place, parts: readonly Measured[], located: Located): Measured {
-  const size = parts.reduce((sum, part) => sum + part.size, 1);
+function collected(at: FilePosition, members: readonly Measured[], located: Located): Measured {
+  const size = members.reduce((sum, member) => sum + member.size, 1);
   if (size > mostNodes) throw wrong(at, 'the document unfolds to too much');
   return { located, size };
 }
 
-function locateContent(reading: Reading, node: Node, at: Place, depth: number): Measured {
+function locateContent(reading: Reading, node: Node, at: FilePosition, depth: number): Measured {
   if (isSeq(node)) {
     const items = node.items.map((item) => locate(reading, isNode(item) ? item : null, at, depth + 1));
     return collected(at, items, { kind: 'list', at, items: items.map(({ located }) => located) });
@@ -62,9 +62,9 @@ function locateContent(reading: Reading, node: Node, at: Place, depth: number): 
   if (!isMap(node)) return { located: scalarOf(isScalar(node) ? node.value : undefined, at), size: 1 };
   const members = node.items.map(({ key, value }): [string, Measured] => {
     if (!isScalar(key)) throw wrong(at, 'the name of a member has to be a text');
-    const place = placeIn(reading, key, at);
-    const found = locate(reading, isNode(value) ? value : null, place, depth + 1);
-    return [String(key.value), found.located.kind === 'scalar' ? { ...found, located: { ...found.located, at: place } } : found];
+    const position = positionIn(reading, key, at);
+    const found = locate(reading, isNode(value) ? value : null, position, depth + 1);
+    return [String(key.value), found.located.kind === 'scalar' ? { ...found, located: { ...found.located, at: position } } : found];
   });
   const named = new Map(members.map(([name, { located }]) => [name, located]));
   // 1 and "1" are two to YAML and one to JSON.
@@ -72,10 +72,10 @@ function locateContent(reading: Reading, node: Node, at: Place, depth: number): 
   return collected(at, members.map(([, member]) => member), { kind: 'map', at, members: named }); // prettier-ignore
 }
 
-function locate(reading: Reading, node: Node | null, above: Place, depth = 0): Measured {
+function locate(reading: Reading, node: Node | null, above: FilePosition, depth = 0): Measured {
   if (depth > mostDepth) throw wrong(above, 'this is nested too deeply');
   if (node === null) return { located: { kind: 'scalar', at: above, value: null }, size: 1 };
-  const at = placeIn(reading, node, above);
+  const at = positionIn(reading, node, above);
   if (isAlias(node)) {
     const known = reading.anchored.get(reading.targets.get(node) as Node);
     if (!known) throw wrong(at, `*${node.source} names what it stands in, or nothing`);
@@ -110,20 +110,20 @@ export function parseLocated(text: string, file: string): Located {
   return locate(reading, document.contents, { file, line: 1 }).located;
 }
 
-/** The value without its places. */
+/** The value without its positions. */
 export function plainOf(located: Located): unknown {
   if (located.kind === 'scalar') return located.value;
   if (located.kind === 'list') return located.items.map(plainOf);
   return Object.fromEntries([...located.members].map(([name, member]) => [name, plainOf(member)]));
 }
 
-const unescaped = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~');
+const unescaped = (token: string) => token.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** Where the value of a JSON Pointer (RFC 6901) stands, or the innermost that is there of what it leads through. */
-export function placeOfPointer(root: Located, pointer: string): Place {
+export function positionOfPointer(root: Located, pointer: string): FilePosition {
   let current = root;
-  for (const part of pointer.split('/').slice(1).map(unescaped)) {
-    const next = current.kind === 'map' ? current.members.get(part) : current.kind === 'list' ? current.items[Number(part)] : undefined;
+  for (const token of pointer.split('/').slice(1).map(unescaped)) {
+    const next = current.kind === 'map' ? current.members.get(token) : current.kind === 'list' ? current.items[Number(token)] : undefined;
     if (!next) break;
     current = next;
   }

@@ -35,10 +35,10 @@ function overlayRecord(base: Located, over: Located, inner: Keyed['inner']): Loc
 function overlayRecords(base: Located, over: Located, keyed: Keyed): Located {
   if (base.kind !== 'list' || over.kind !== 'list') return over;
   const items = [...base.items];
-  const places = new Map(items.map((record, index) => [keyOf(record, keyed), index]));
+  const positions = new Map(items.map((record, index) => [keyOf(record, keyed), index]));
   for (const record of over.items) {
     const key = keyOf(record, keyed);
-    const at = key === null ? undefined : places.get(key);
+    const at = key === null ? undefined : positions.get(key);
     if (at === undefined) items.push(record);
     else items[at] = overlayRecord(items[at] as Located, record, keyed.inner);
   }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { CliError } from '../api.js';
-import type { ToldChanges } from './answer.js';
+import type { ConfigChanges } from './answer.js';
 
 /** A plan as it is kept: the document, and what applying it is to do. Secrets are references in it. */
 export type PlanFile = {
@@ -25,7 +25,7 @@ export async function writePlan(
   file: string,
   document: PlanFile['document'],
   prune: boolean,
-  { state, changes }: ToldChanges,
+  { state, changes }: ConfigChanges,
 ): Promise<void> {
   await writeFile(file, `${JSON.stringify({ plan: 1, document, prune, state, changes }, null, 2)}\n`, { mode: 0o600 });
 }
@@ -42,7 +42,7 @@ export async function readPlan(file: string): Promise<PlanFile> {
 }
 
 /** That or nothing. @throws {CliError} when applying would do anything else by now */
-export function requireSamePlan(planned: PlanFile, told: ToldChanges): void {
-  if (isDeepStrictEqual(planned.changes, JSON.parse(JSON.stringify(told.changes)))) return;
+export function requireSamePlan(planned: PlanFile, answer: ConfigChanges): void {
+  if (isDeepStrictEqual(planned.changes, JSON.parse(JSON.stringify(answer.changes)))) return;
   throw new CliError('applying would do something else than was planned, such as with other secrets: nothing was done. Plan again');
 }

@@ -1,13 +1,17 @@
 import { open, rm } from 'node:fs/promises';
 import { CliError } from '../api.js';
-import type { ToldChanges } from './answer.js';
+import type { ConfigChanges } from './answer.js';
 
 /**
  * Runs `apply` with a place for the secrets that it makes: a new file for its owner alone, there before anything is done. It goes when nothing
  * was written to it.
  * @param file null: none was named @throws {CliError} when secrets will be made and there is no place for them
  */
-export async function withSecretsFile(file: string | null, planned: ToldChanges, apply: () => Promise<ToldChanges>): Promise<ToldChanges> {
+export async function withSecretsFile(
+  file: string | null,
+  planned: ConfigChanges,
+  apply: () => Promise<ConfigChanges>,
+): Promise<ConfigChanges> {
   const made = planned.secrets ?? [];
   if (made.length === 0) return apply();
   const named = made.map(({ kind, key, attribute }) => `${attribute} of ${kind} ${key}`).join(', ');
@@ -19,9 +23,9 @@ export async function withSecretsFile(file: string | null, planned: ToldChanges,
     );
   });
   try {
-    const told = await apply();
-    await handle.writeFile(`${JSON.stringify({ secrets: told.secrets ?? [] }, null, 2)}\n`);
-    return told;
+    const answer = await apply();
+    await handle.writeFile(`${JSON.stringify({ secrets: answer.secrets ?? [] }, null, 2)}\n`);
+    return answer;
   } catch (error) {
     await rm(file, { force: true });
     throw error;

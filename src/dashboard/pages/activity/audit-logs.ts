@@ -1,0 +1,90 @@
+import { actionChoices } from '../../parts/activity/choices.js';
+import { adviceRows, idsOf, logColumns, originRows, partyRows } from '../../parts/activity/columns.js';
+import { entryOfLog } from '../../parts/activity/entry.js';
+import { storedNames } from '../../parts/activity/names.js';
+import { activitySentence } from '../../parts/activity/sentences.js';
+import type { Presentation } from '../../parts/records/presentation.js';
+import type { Part, Value } from '../../parts/page-parts.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { code, quiet, state, tags, time, words } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+
+function outcomeOf(record: ResourceObject): Value {
+  switch (record.attributes['outcome']) {
+    case 'success':
+      return state('good', 'Success');
+    case 'denied':
+      return state('bad', 'Denied');
+    default:
+      return state('warning', terms.failed);
+  }
+}
+const sentence = (record: ResourceObject) => activitySentence(entryOfLog(record), storedNames);
+
+const shown = (value: unknown): Value =>
+  value === null || value === undefined
+    ? quiet(terms.nothing_in_sentence)
+    : typeof value === 'object'
+      ? code(JSON.stringify(value))
+      : code(words(value));
+
+function changes(record: ResourceObject): Part {
+  const rows = Object.entries(record.attributes['changes'] as Record<string, [unknown, unknown]>).map(([name, [before, after]]) => ({
+    path: null,
+    cells: [code(name), shown(before), shown(after)],
+  }));
+  const empty = { title: 'No attribute changed', text: 'There are no further details.', button: null };
+  return {
+    kind: 'table',
+    id: 'changes',
+    caption: 'Changes',
+    heading: true,
+    columns: [{ label: 'Attribute' }, { label: 'Before' }, { label: 'After' }],
+    rows,
+    empty,
+    pager: null,
+  };
+}
+
+const kindChoices = async () => [
+  { value: 'false', label: 'Changes' },
+  { value: 'true', label: terms.security_events },
+];
+
+export const auditLogsPresentation: Presentation = {
+  path: 'audit_logs',
+  title: terms.audit_log,
+  under: 'security_events',
+  one: 'entry',
+  lead: 'Every change, every attempt without permission, and security events such as sign-ins. Entries can’t be edited. Kept for 400 days; security events for 180 days.',
+  empty: { title: terms.nothing_yet, text: 'Changes appear here as people make them.' },
+  ...logColumns,
+  filters: [
+    { name: 'security_event', label: 'Category', choices: kindChoices },
+    { name: 'action', label: terms.event, choices: actionChoices },
+    { name: 'actor', label: terms.actor, kind: 'text', read: idsOf },
+    { name: 'target', label: terms.target, kind: 'text', read: idsOf },
+    { name: 'outcome', label: terms.outcome },
+    { name: 'since', label: terms.period, kind: 'period', filter: 'occurred_at' },
+  ],
+  downloads: ['csv', 'ndjson'].map((format) => ({
+    label: `Export ${format.toUpperCase()}`,
+    path: '/dashboard/audit_logs/export',
+    query: { format },
+  })),
+  name: (record) => sentence(record).text,
+  state: outcomeOf,
+  summary: (record, view) => {
+    const entry = entryOfLog(record);
+    return [
+      ...adviceRows(sentence(record)),
+      { label: terms.event, value: code(record.attributes['action']) },
+      { label: terms.time, value: time(record.attributes['occurred_at'], view.now) },
+      ...partyRows(view, entry),
+      { label: terms.reason, value: code(entry.reason) },
+      ...originRows(view, entry),
+      { label: 'Permissions of the actor', value: tags((record.attributes['actor'] as { permissions: string[] }).permissions, 60) },
+    ];
+  },
+  more: async (_view, record) => [changes(record)],
+};

@@ -1,0 +1,177 @@
+import { strategyOf, type StrategyName } from '../../../domain/connections/strategies.js';
+import { statusField } from '../../parts/forms/choices.js';
+import type { FieldSpec } from '../../parts/records/presentation.js';
+import { terms } from '../../parts/words.js';
+
+export const labels = {
+  claim_mapping: 'Claim mapping',
+  allow_registration: 'Just-in-time provisioning',
+  account_linking: 'Account linking',
+  domains: 'Email domains',
+  required: 'Require single sign-on',
+  trusted: 'Trusted provider',
+  second_factor: 'Second factor',
+  trusted_acr_values: 'Trusted ACR values',
+};
+
+const everything = 'Only administrators with every permission can choose this.';
+export const linkings = [
+  { value: 'ask', label: 'After the password', hint: 'The person signs in to the existing account first.' },
+  {
+    value: 'verified_email',
+    label: 'By verified email',
+    hint: `If the address is verified both here and by the provider. The provider can then sign in to these accounts by itself. ${everything}`,
+  },
+  { value: 'never', label: terms.never, hint: 'Existing accounts aren’t linked.' },
+];
+export const secondFactors = [
+  { value: 'own', label: 'As after a password', hint: 'People with multi-factor authentication enter their second factor here.' },
+  {
+    value: 'asserted',
+    label: 'Unless the provider reports one',
+    hint: `If its amr contains mfa, or its acr is one of those below. ${everything}`,
+  },
+  { value: 'provider', label: terms.none, hint: `Never ask for a second factor here. The sign-in counts as one factor. ${everything}` },
+];
+const syncs = [
+  { value: 'on_create', label: 'On account creation' },
+  { value: 'on_login', label: 'At every sign-in' },
+  { value: 'never', label: terms.never },
+];
+export const [provider, people] = ['Identity provider', terms.users];
+export const plain = { spellcheck: 'false', autocapitalize: 'none', autocomplete: 'off' };
+
+/** Where the provider is: what it needs beside its client credentials depends on the strategy. */
+function addressFields(name: StrategyName): FieldSpec[] {
+  const strategy = strategyOf(name);
+  const issuer: FieldSpec = {
+    name: 'issuer',
+    label: terms.issuer,
+    kind: 'url',
+    hint: strategy.issuer ?? 'Everything else comes from its discovery document: https://login.example.com',
+    section: provider,
+  };
+  const hint = 'Only without an issuer that has a discovery document.';
+  const endpoints: FieldSpec[] = [
+    { name: 'authorization_endpoint', label: 'Authorization endpoint', kind: 'url', hint, section: provider },
+    { name: 'token_endpoint', label: 'Token endpoint', kind: 'url', hint, section: provider },
+    { name: 'userinfo_endpoint', label: 'Userinfo endpoint', kind: 'url', hint, section: provider },
+    { name: 'jwks_uri', label: terms.jwks_uri, kind: 'url', hint, section: provider },
+  ];
+  return [
+    ...(strategy.issuer === null || name === 'microsoft' ? [issuer] : []),
+    ...(name === 'oidc' || name === 'oauth2' || name === 'github' ? endpoints : []),
+  ];
+}
+
+function providerFields(name: StrategyName): FieldSpec[] {
+  const { options, scopes } = strategyOf(name);
+  const optionNames = options.map((option) => `${option.name} (${option.label.toLowerCase()})`).join('; ');
+  return [
+    { name: 'provider_client_id', label: terms.client_id, section: provider, attributes: { ...plain, maxlength: 500 } },
+    {
+      name: 'provider_client_secret',
+      label: terms.client_secret,
+      kind: 'password',
+      hint: 'Encrypted, and never shown again. Leave it empty to keep the stored secret; enter it again if the issuer or token endpoint is on another server.',
+      section: provider,
+      optional: true,
+      attributes: { autocomplete: 'off', maxlength: 8192 },
+    },
+    ...addressFields(name),
+    {
+      name: 'scopes',
+      label: terms.scopes,
+      hint: `One per line; empty for ${scopes.join(' ') || 'none'}.`,
+      section: provider,
+    },
+    {
+      name: 'claim_mapping',
+      label: labels.claim_mapping,
+      kind: 'json',
+      hint: 'JSON that maps our attributes to their claims. Leave empty for the defaults.',
+      section: provider,
+    },
+    ...(options.length > 0
+      ? [{ name: 'options', label: 'Options', kind: 'json' as const, hint: `JSON: ${optionNames}.`, section: provider }]
+      : []),
+  ];
+}
+
+const peopleFields = (trusted: boolean): FieldSpec[] => [
+  {
+    name: 'allow_registration',
+    label: labels.allow_registration,
+    hint: 'Creates an account at the first sign-in.',
+    initial: 'on',
+    section: people,
+  },
+  {
+    name: 'account_linking',
+    label: labels.account_linking,
+    hint: 'How existing accounts are linked.',
+    kind: 'radios',
+    initial: 'ask',
+    choices: async () => linkings,
+    section: people,
+  },
+  {
+    name: 'profile_sync',
+    label: 'Profile synchronization',
+    hint: 'When the profile is updated from the provider.',
+    initial: 'on_create',
+    choices: async () => syncs,
+    section: people,
+  },
+  {
+    name: 'domains',
+    label: labels.domains,
+    hint: 'One per line. People with these addresses are sent to this provider to sign in. Only administrators with every permission can add one.',
+    section: people,
+  },
+  ...trustFields(trusted),
+];
+
+const trustFields = (trusted: boolean): FieldSpec[] => [
+  {
+    name: 'required',
+    label: labels.required,
+    hint: `No passwords or other connections; registration and recovery send people here. Keep one administrator with an address at another domain. ${everything}`,
+    section: people,
+  },
+  {
+    name: 'trusted',
+    label: labels.trusted,
+    hint: `Its email addresses count as verified, and its users get default roles with Management permissions. Reset if someone else changes the provider. ${everything}`,
+    initial: trusted ? 'on' : '',
+    section: people,
+  },
+  {
+    name: 'second_factor',
+    label: labels.second_factor,
+    hint: 'What is required in addition to signing in through this connection.',
+    kind: 'radios',
+    initial: 'own',
+    choices: async () => secondFactors,
+    section: people,
+  },
+  {
+    name: 'trusted_acr_values',
+    label: labels.trusted_acr_values,
+    hint: 'One acr value per line; phr and phrh count as a passkey. Only used if the provider reports one.',
+    section: people,
+    attributes: plain,
+  },
+];
+
+export const connectionFields = (strategy: StrategyName, trusted = false): FieldSpec[] => [
+  {
+    name: 'display_name',
+    label: terms.display_name,
+    hint: 'Shown on the sign-in button: “Continue with …”.',
+    attributes: { maxlength: 100 },
+  },
+  statusField('Hidden on the sign-in page, but can be tested.', { initial: 'enabled' }),
+  ...providerFields(strategy),
+  ...peopleFields(trusted),
+];

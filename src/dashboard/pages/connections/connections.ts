@@ -1,0 +1,105 @@
+import type { Request } from 'express';
+import { healthExtras } from '../../parts/health.js';
+import { holdsEverything } from '../../../domain/reach/reach.js';
+import { connectionStrategies, strategyOf, type StrategyName } from '../../../domain/connections/strategies.js';
+import type { Value } from '../../parts/page-parts.js';
+import type { Presentation } from '../../parts/records/presentation.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { connectionFields, labels, linkings, people, plain, provider, secondFactors } from './connection-fields.js';
+import { connectionTabs } from './connection-tabs.js';
+import { code, json, quiet, stack, state, tags, text, time, yesNo, words } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+
+const strategyChoices = async () =>
+  Object.entries(connectionStrategies).map(([value, { display_name }]) => ({ value, label: display_name }));
+const label = (record: ResourceObject) => strategyOf(record.attributes['strategy'] as StrategyName).display_name;
+const connectionState = (record: ResourceObject): Value =>
+  record.attributes['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled);
+
+export const connectionsPresentation: Presentation = {
+  path: 'connections',
+  title: terms.connections,
+  navigation: {
+    group: 'Applications',
+    icon: [
+      'M8.25 11.75a3.25 3.25 0 0 0 4.6 0l2.9-2.9a3.25 3.25 0 0 0-4.6-4.6l-1 1',
+      'M11.75 8.25a3.25 3.25 0 0 0-4.6 0l-2.9 2.9a3.25 3.25 0 0 0 4.6 4.6l1-1',
+    ],
+  },
+  one: 'connection',
+  lead: 'Identity providers that people can sign in with: company directories, Google, GitHub, Apple, Microsoft.',
+  empty: { title: 'No connections yet', text: 'A connection puts a “Continue with …” button on the sign-in page.' },
+  columns: [
+    {
+      label: terms.connection,
+      sort: 'display_name',
+      value: ({ attributes: a }) => stack(text(a['display_name']), quiet(words(a['name']))),
+    },
+    { label: 'Strategy', value: (record) => text(label(record)) },
+    { label: terms.status, value: (record, _view, { extras }) => extras?.get(record.id) ?? connectionState(record) },
+    { label: 'Domains', value: (record) => tags(record.attributes['domains'], 3) },
+    { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+  ],
+  filters: [
+    { name: 'search', label: terms.name_or_id, kind: 'search' },
+    { name: 'strategy', label: 'Strategy', choices: strategyChoices },
+    { name: 'status', label: terms.status },
+  ],
+  name: (record) => words(record.attributes['display_name']),
+  state: connectionState,
+  attention: 'connections',
+  extras: healthExtras('connections'),
+  summary: ({ attributes: a, id }, { now }) => [
+    { label: 'Callback URL', value: stack(code(a['callback_url'], true), quiet('Register it with the provider.')) },
+    { label: 'Login URL', value: code(a['login_url'], true) },
+    { label: 'Strategy', value: text(connectionStrategies[a['strategy'] as StrategyName].display_name) },
+    { label: terms.name, value: code(a['name']) },
+    { label: terms.client_id, value: code(a['provider_client_id'], true) },
+    { label: terms.client_secret, value: a['has_client_secret'] === true ? text('Stored, encrypted') : quiet(terms.none) },
+    { label: terms.issuer, value: code(a['issuer']) },
+    { label: terms.scopes, value: tags(a['scopes']) },
+    { label: labels.allow_registration, value: yesNo(a['allow_registration']) },
+    { label: labels.account_linking, value: text(linkings.find(({ value }) => value === a['account_linking'])?.label) },
+    { label: labels.domains, value: tags(a['domains']) },
+    { label: labels.required, value: yesNo(a['required']) },
+    { label: labels.trusted, value: yesNo(a['trusted']) },
+    { label: labels.second_factor, value: text(secondFactors.find(({ value }) => value === a['second_factor'])?.label) },
+    { label: labels.trusted_acr_values, value: tags(a['trusted_acr_values']) },
+    { label: labels.claim_mapping, value: json(a['claim_mapping']) },
+    { label: terms.created, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
+  ],
+  sections: [{ title: provider }, { title: people }],
+  fields: connectionFields('oidc'),
+  createFields(req: Request) {
+    const named =
+      req.method === 'POST' ? req.form.get('strategy') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('strategy');
+    const strategy = named && Object.hasOwn(connectionStrategies, named) ? (named as StrategyName) : 'oidc';
+    return [
+      { name: 'strategy', label: 'Strategy', kind: 'hidden', initial: strategy },
+      {
+        name: 'name',
+        label: terms.name,
+        hint: 'Used in URLs and the API: lowercase letters, digits and hyphens.',
+        attributes: { ...plain, maxlength: 63 },
+      },
+      ...connectionFields(strategy, holdsEverything(req.call.actor)),
+    ];
+  },
+  create: {
+    label: 'Create connection',
+    title: terms.create_a_connection,
+    lead: 'The provider doesn’t have to be reachable yet. Test the connection afterwards.',
+    guarded: true,
+  },
+  edit: {
+    lead: 'Test the connection after a change. Changing the strategy, issuer, endpoints, client ID or claim mapping invalidates connected accounts: people confirm their account here at their next sign-in.',
+  },
+  tabs: connectionTabs,
+  remove: {
+    label: 'Delete connection',
+    text: 'People who sign in only through it can no longer sign in, and their connected accounts are deleted.',
+    typed: (record) => words(record.attributes['name']),
+  },
+  actions: { test: { label: terms.test_connection, done: 'updated' } },
+};

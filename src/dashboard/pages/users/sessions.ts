@@ -1,0 +1,87 @@
+import { deviceWords } from '../../../lib/user-agent.js';
+import { acrLabel } from '../../parts/forms/choices.js';
+import type { Value } from '../../parts/page-parts.js';
+import { recordPath, type Presentation } from '../../parts/records/presentation.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { relatedId, includedRecord } from '../../parts/records/objects.js';
+import { code, link, nothing, quiet, stack, tags, text, time, words, statusStates } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+
+const sessionState = statusStates({
+  active: ['good', terms.active],
+  expired: ['quiet', 'Expired'],
+  revoked: ['bad', 'Revoked'],
+});
+
+const device = (record: ResourceObject): string =>
+  deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';
+
+const userOf = (record: ResourceObject, included: readonly ResourceObject[]): Value => {
+  const user = includedRecord(record, 'user', included);
+  const id = relatedId(record, 'user');
+  return user ? link(words(user.attributes['email']), recordPath('users', user.id)) : id === null ? nothing : code(id);
+};
+
+const isActive = (record: ResourceObject) => record.attributes['status'] === 'active';
+
+export const sessionsPresentation: Presentation = {
+  path: 'sessions',
+  title: terms.sessions,
+  under: 'users',
+  one: 'session',
+  lead: 'Where people are, or were, signed in. Ending a session revokes what was issued in it.',
+  empty: { title: 'No sessions yet', text: 'A session begins when somebody signs in.' },
+  include: 'user',
+  recordInclude: 'user,clients',
+  columns: [
+    {
+      label: 'Device',
+      value: (record) => stack(text(device(record)), quiet(words(record.attributes['ip_address'] ?? 'Address unknown'))),
+    },
+    { label: terms.user, value: (record, _view, { included }) => userOf(record, included) },
+    { label: 'Last active', sort: 'last_activity_at', value: (record, { now }) => time(record.attributes['last_activity_at'], now) },
+    { label: terms.expires, value: (record, { now }) => time(record.attributes['expires_at'], now) },
+    { label: terms.status, value: sessionState },
+  ],
+  filters: [
+    { name: 'status', label: terms.status },
+    { name: 'ip_address', label: terms.ip_address, kind: 'text' },
+    { name: 'active', label: terms.active, kind: 'period', filter: 'last_activity_at' },
+  ],
+  name: device,
+  state: sessionState,
+  summary: (record, { now }, included) => {
+    const a = record.attributes;
+    return [
+      { label: terms.user, value: userOf(record, included) },
+      { label: terms.ip_address, value: code(a['ip_address'], true) },
+      { label: 'User agent', value: code(a['user_agent']) },
+      { label: 'Signed in', value: time(a['signed_in_at'], now) },
+      {
+        label: 'Authenticated',
+        value: a['auth_time_known'] === true ? time(a['authenticated_at'], now) : quiet('The provider doesn’t say when'),
+      },
+      { label: 'Authentication methods', value: tags(a['amr']) },
+      { label: 'Authentication context', value: text(acrLabel(a['acr'])) },
+      ...(a['provider_amr'] === null ? [] : [{ label: 'Reported by the provider', value: tags(a['provider_amr']) }]),
+      { label: 'Last active', value: time(a['last_activity_at'], now) },
+      { label: terms.expires, value: time(a['expires_at'], now) },
+      {
+        label: 'Revoked',
+        value: a['revoked_at'] === null ? nothing : stack(time(a['revoked_at'], now), quiet(words(a['revoke_reason'] ?? ''))),
+      },
+      { label: terms.clients, value: tags(included.filter((one) => one.type === 'client').map((one) => one.attributes['name'])) },
+      { label: terms.id, value: code(record.id, true) },
+    ];
+  },
+  actions: {
+    touch: { label: 'Record activity', when: isActive, done: 'touched' },
+    revoke: {
+      label: 'End session',
+      when: isActive,
+      confirm: ['The browser is signed out at once, and so are the clients that it signed in to. Offline tokens stay valid.'],
+      danger: true,
+      done: 'revoked',
+    },
+  },
+};

@@ -1,0 +1,116 @@
+import { clientChoices, connectionChoices } from '../../parts/forms/choices.js';
+import { recordPath, type ColumnSpec, type Presentation } from '../../parts/records/presentation.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { relatedId, includedRecord } from '../../parts/records/objects.js';
+import type { Value } from '../../parts/page-parts.js';
+import { code, json, link, nothing, state, tags, text, time, words } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+
+/** The tab of the user that the record belongs to. */
+const tabOf = (tab: string) => (record: ResourceObject) => {
+  const user = relatedId(record, 'user');
+  return user === null ? null : `${recordPath('users', user)}/${tab}`;
+};
+
+/** The record that is linked to, by its name where the reader may see it. */
+function linked(record: ResourceObject, name: string, path: string, attribute: string, included: readonly ResourceObject[]): Value {
+  const id = relatedId(record, name);
+  const found = includedRecord(record, name, included);
+  return found ? link(words(found.attributes[attribute]), recordPath(path, found.id)) : id === null ? nothing : code(id);
+}
+
+const userColumn: ColumnSpec = {
+  label: terms.user,
+  value: (record, _view, { included }) => linked(record, 'user', 'users', 'email', included),
+};
+
+/** Whether the account signs its person in, or the connection has changed since. */
+const linkState = (record: ResourceObject): Value =>
+  record.attributes['proven'] === true ? state('good', 'Signs in') : state('warning', terms.suspended_until_verified_again);
+
+export const identitiesPresentation: Presentation = {
+  path: 'identities',
+  title: terms.connected_accounts,
+  under: 'users',
+  one: 'connected account',
+  lead: 'Accounts at other providers that people sign in with. Created when people sign in through a connection.',
+  empty: { title: 'No connected accounts yet', text: 'One appears when somebody signs in through a connection.' },
+  include: 'user,connection',
+  recordInclude: 'user,connection',
+  columns: [
+    { label: terms.account, value: ({ attributes: a }) => text(a['email'] ?? a['subject']) },
+    {
+      label: terms.connection,
+      value: (record, _view, { included }) => linked(record, 'connection', 'connections', 'display_name', included),
+    },
+    userColumn,
+    { label: 'Link', value: linkState },
+    { label: terms.last_used, value: (record, { now }) => time(record.attributes['last_login_at'], now) },
+    { label: 'Connected', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+  ],
+  filters: [
+    { name: 'connection', label: terms.connection, choices: connectionChoices },
+    {
+      name: 'proven',
+      label: 'Link',
+      choices: async () => [
+        { value: 'true', label: 'Signs in' },
+        { value: 'false', label: 'Suspended' },
+      ],
+    },
+    { name: 'subject', label: terms.subject, kind: 'text' },
+  ],
+  name: ({ attributes: a }) => words(a['email'] ?? a['subject']),
+  summary: (record, { now }, included) => [
+    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
+    { label: terms.connection, value: linked(record, 'connection', 'connections', 'display_name', included) },
+    { label: 'Email at the provider', value: text(record.attributes['email']) },
+    { label: terms.subject, value: code(record.attributes['subject'], true) },
+    { label: 'Link', value: linkState(record) },
+    { label: terms.last_used, value: time(record.attributes['last_login_at'], now) },
+    { label: 'Connected', value: time(record.attributes['created_at'], now) },
+    { label: terms.id, value: code(record.id, true) },
+  ],
+  remove: {
+    label: 'Unlink account',
+    text: 'The person can no longer sign in with it. Sessions stay active. Signing in with the account again can reconnect it, if the connection allows.',
+    leadsTo: tabOf('identities'),
+  },
+};
+
+export const consentsPresentation: Presentation = {
+  path: 'consents',
+  title: terms.consents,
+  under: 'users',
+  one: 'consent',
+  lead: 'The access that people gave to applications.',
+  empty: { title: 'No consents yet', text: 'Consents appear when people allow an application that isn’t first-party.' },
+  include: 'user,client',
+  recordInclude: 'user,client',
+  columns: [
+    {
+      label: terms.client,
+      value: (record, _view, { included }) =>
+        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
+    },
+    userColumn,
+    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
+  ],
+  filters: [{ name: 'client', label: terms.client, choices: clientChoices }],
+  name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
+  summary: (record, { now }, included) => [
+    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
+    { label: terms.client, value: linked(record, 'client', 'clients', 'name', included) },
+    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
+    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+    { label: terms.changed, value: time(record.attributes['updated_at'], now) },
+    { label: terms.id, value: code(record.id, true) },
+  ],
+  remove: {
+    label: 'Withdraw consent',
+    text: 'Everything issued to the client for this person stops working, and the client has to ask again.',
+    leadsTo: tabOf('consents'),
+  },
+};

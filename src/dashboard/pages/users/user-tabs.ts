@@ -1,0 +1,111 @@
+import { roleChoices } from '../../parts/forms/choices.js';
+import { linkForm } from '../../parts/forms/linked-records.js';
+import type { Part, TablePart } from '../../parts/page-parts.js';
+import { recordPath, type ViewContext, type Presentation, type TabSpec } from '../../parts/records/presentation.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { may, relatedOf } from '../../parts/records/objects.js';
+import { readableIncludes } from '../../parts/records/record.js';
+import { activityTab } from './activity-tab.js';
+import { authenticatorsTab } from './authenticators-tab.js';
+import { sessionsPresentation } from './sessions.js';
+import { consentsPresentation, identitiesPresentation } from './user-links.js';
+import { json, text } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+
+const most = 50;
+
+type Plain = Pick<TablePart, 'id' | 'caption' | 'columns' | 'rows'> & { readonly nothing: [title: string, text: string] };
+
+const plain = ({ nothing, ...part }: Plain): TablePart => ({
+  ...part,
+  kind: 'table',
+  heading: false,
+  empty: { title: nothing[0], text: nothing[1], button: null },
+  pager: null,
+});
+
+async function rolesTab(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
+  const { call } = view.req;
+  if (!may(call, 'users', 'write') || !may(call, 'roles', 'write')) {
+    const { records } = await relatedOf(call, 'users', record.id, 'roles', { size: 100, sort: 'name' });
+    const rows = records.map((role) => ({
+      path: recordPath('roles', role.id),
+      cells: [text(role.attributes['name']), text(role.attributes['description'])],
+    }));
+    return [
+      plain({
+        id: 'roles',
+        caption: terms.roles,
+        columns: [{ label: terms.role }, { label: terms.description }],
+        rows,
+        nothing: ['No roles', 'This user holds none.'],
+      }),
+    ];
+  }
+  return [
+    await linkForm(view, 'users', record, {
+      name: 'roles',
+      label: terms.roles,
+      hint: 'You can only assign roles whose Management permissions you have yourself.',
+      button: 'Save roles',
+      choices: await roleChoices(view),
+    }),
+  ];
+}
+
+async function sessionsTab(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
+  const listing = await relatedOf(view.req.call, 'users', record.id, 'sessions', { size: most });
+  const columns = sessionsPresentation.columns.filter(({ label }) => label !== terms.user);
+  const writable = may(view.req.call, 'sessions', 'write');
+  const rows = listing.records.map((one) => ({
+    path: recordPath('sessions', one.id),
+    cells: columns.map((column) => column.value(one, view, listing)),
+  }));
+  const table = plain({
+    id: 'sessions',
+    caption: terms.sessions,
+    columns: columns.map(({ label }) => ({ label })),
+    rows,
+    nothing: ['No sessions', 'This user hasn’t signed in in the last few weeks.'],
+  });
+  const active = listing.records.some((one) => one.attributes['status'] === 'active');
+  const path = `${recordPath('users', record.id)}/end_sessions`;
+  const end = { label: terms.end_all_sessions, path, variant: 'danger' as const, dialog: true };
+  return [table, ...(writable && active ? [{ kind: 'buttons' as const, links: [end], posts: [] }] : [])];
+}
+
+const linkedTab =
+  (presentation: Presentation, nothing: [title: string, text: string]) =>
+  async ({ req, now }: ViewContext, record: ResourceObject): Promise<readonly Part[]> => {
+    const include = readableIncludes(req, { path: presentation.path, recordInclude: presentation.include });
+    const listing = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
+    const columns = presentation.columns.filter(({ label }) => label !== terms.user);
+    const rows = listing.records.map((one) => ({
+      path: recordPath(presentation.path, one.id),
+      cells: columns.map((column) => column.value(one, { req, now }, listing)),
+    }));
+    const shown = columns.map(({ label }) => ({ label }));
+    return [plain({ id: presentation.path, caption: presentation.title, columns: shown, rows, nothing })];
+  };
+
+const rawTab = async (_view: ViewContext, record: ResourceObject): Promise<readonly Part[]> => [
+  { kind: 'summary', title: 'As the Management API shows it', rows: [{ label: `GET /api/users/${record.id}`, value: json(record) }] },
+];
+
+export const userTabs: readonly TabSpec[] = [
+  { name: 'roles', label: terms.roles, needs: 'roles', parts: rolesTab },
+  { name: 'sessions', label: terms.sessions, needs: 'sessions', parts: sessionsTab },
+  { name: 'authenticators', label: terms.sign_in_methods, needs: 'authenticators', parts: authenticatorsTab },
+  {
+    name: 'identities',
+    label: terms.connected_accounts,
+    parts: linkedTab(identitiesPresentation, ['No connected accounts', 'The user signs in with a password only.']),
+  },
+  {
+    name: 'consents',
+    label: terms.consents,
+    parts: linkedTab(consentsPresentation, ['No consents', 'This user hasn’t allowed any applications that ask for consent.']),
+  },
+  { name: 'activity', label: terms.activity, needs: 'audit_logs', parts: activityTab },
+  { name: 'json', label: 'JSON', parts: rawTab },
+];

@@ -1,0 +1,127 @@
+import { countDependents, type Counted, type DependedOn, type DependentOf } from '../../../db/tables/dependents.js';
+import { scopeOf } from '../../../db/scope.js';
+import { sessionBounds } from '../../../domain/sessions/sessions.js';
+import { createFormat } from '../../../lib/languages/messages.js';
+import { named, own } from '../../../lib/named.js';
+import type { Call } from '../../../management/call.js';
+import { memo } from '../../../lib/memo.js';
+
+const fates = {
+  deleted: 'Deleted with it',
+  ended: 'Ends at once',
+  affected: 'Stays, but is affected',
+  first: 'Prevents the deletion',
+} as const;
+
+type Fate = keyof typeof fates;
+
+export type Consequence = { readonly title: string; readonly items: readonly string[] };
+
+type ActsOn<C extends DependedOn> = Readonly<Record<string, { readonly [Name in DependentOf<C>]?: Fate }>>;
+
+/** What each act takes along, by collection and verb. Acts that aren't here take nothing along that could be counted: their sentence says what they do. */
+export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
+  users: {
+    delete: {
+      sessions: 'deleted',
+      refresh_tokens: 'deleted',
+      identities: 'deleted',
+      authenticators: 'deleted',
+      devices: 'deleted',
+      consents: 'deleted',
+      roles: 'deleted',
+    },
+    block: { sessions: 'ended', refresh_tokens: 'ended' },
+    end_sessions: { sessions: 'ended' },
+    forget_devices: { devices: 'ended' },
+    reset_authenticators: { authenticators: 'deleted', sessions: 'ended', refresh_tokens: 'ended', devices: 'ended' },
+  },
+  sessions: { revoke: { session_clients: 'ended' } },
+  consents: { delete: { refresh_tokens: 'ended' } },
+  roles: { delete: { users: 'first', permissions: 'deleted' } },
+  clients: {
+    delete: { client_grants: 'deleted', consents: 'deleted', federated_credentials: 'deleted', refresh_tokens: 'ended' },
+    revoke_tokens: { refresh_tokens: 'ended' },
+  },
+  api_resources: { delete: { permissions: 'deleted', client_grants: 'deleted', roles: 'affected' } },
+  permissions: { delete: { roles: 'affected', client_grants: 'affected' } },
+  connections: { delete: { identities: 'deleted', clients: 'affected' } },
+  trusted_issuers: { delete: { federated_credentials: 'deleted' } },
+  webhooks: { delete: { waiting_deliveries: 'deleted', past_deliveries: 'deleted' } },
+  log_streams: { delete: { log_stream_entries: 'deleted' } },
+  environments: {
+    delete: {
+      users: 'deleted',
+      clients: 'deleted',
+      connections: 'deleted',
+      api_resources: 'deleted',
+      roles: 'deleted',
+      webhooks: 'deleted',
+      log_streams: 'deleted',
+      custom_domains: 'deleted',
+    },
+  },
+};
+
+/** Numbers of things in words, as ICU MessageFormat; what is counted by several of its owners may be called otherwise by one of them. */
+const texts: Readonly<Record<string, string>> = named({
+  api_resources: '{count, plural, one {# API resource} other {# API resources}}',
+  authenticators: '{count, plural, one {# sign-in method} other {# sign-in methods}}',
+  client_grants: '{count, plural, one {# client grant} other {# client grants}}',
+  clients: '{count, plural, one {# client} other {# clients}}',
+  consents: '{count, plural, one {# consent} other {# consents}}',
+  custom_domains: '{count, plural, one {# custom domain} other {# custom domains}}',
+  devices: '{count, plural, one {# remembered device} other {# remembered devices}}',
+  federated_credentials: '{count, plural, one {# federated credential} other {# federated credentials}}',
+  identities: '{count, plural, one {# connected account} other {# connected accounts}}',
+  log_stream_entries: '{count, plural, one {# entry that waits to be sent} other {# entries that wait to be sent}}',
+  log_streams: '{count, plural, one {# log stream} other {# log streams}}',
+  connections: '{count, plural, one {# connection} other {# connections}}',
+  past_deliveries: '{count, plural, one {# delivery that is over} other {# deliveries that are over}}',
+  permissions: '{count, plural, one {# permission} other {# permissions}}',
+  refresh_tokens: '{count, plural, =0 {refresh tokens} one {# refresh token} other {# refresh tokens}}',
+  roles: '{count, plural, one {# role} other {# roles}}',
+  session_clients: '{count, plural, one {sign-in at # client} other {sign-ins at # clients}}',
+  sessions: '{count, plural, one {# live session} other {# live sessions}}',
+  users: '{count, plural, one {# user} other {# users}}',
+  waiting_deliveries: '{count, plural, one {# delivery that waits} other {# deliveries that wait}}',
+  webhooks: '{count, plural, one {# webhook} other {# webhooks}}',
+  'api_resources/roles': '{count, plural, one {# role with its permissions} other {# roles with its permissions}}',
+  'connections/clients': '{count, plural, one {# client that names it} other {# clients that name it}}',
+  'permissions/client_grants': '{count, plural, one {# client grant with it} other {# client grants with it}}',
+  'permissions/roles': '{count, plural, one {# role with it} other {# roles with it}}',
+  'roles/permissions': '{count, plural, one {# permission assignment} other {# permission assignments}}',
+  'roles/users': '{count, plural, one {# user who holds it} other {# users who hold it}}',
+  'users/roles': '{count, plural, one {# role assignment} other {# role assignments}}',
+});
+
+const formatOf = memo((text: string) => createFormat('en', text));
+
+function inWords(collection: DependedOn, name: string, { count, more }: Counted): string {
+  const text = texts[`${collection}/${name}`] ?? texts[name] ?? name;
+  const value = String(formatOf(text).format({ count }));
+  if (!more) return value;
+  return count === 0 ? `${value}, too many of all clients to count these` : `at least ${value}`;
+}
+
+/**
+ * What an act takes along with the record, with numbers (specification 9.2.5); empty for acts of which nothing could be counted, and one line where nothing is there.
+ * Whoever may do it may know what it does: the numbers ask for no permission of their own.
+ * @param verb `delete`, or what the action is called
+ */
+export async function consequencesOf({ ctx }: Call, collection: string, id: string, verb: string): Promise<readonly Consequence[]> {
+  const acts = own(consequences, collection);
+  const fatesOf = acts && own(acts as Readonly<Record<string, Readonly<Record<string, Fate>>>>, verb);
+  if (!fatesOf) return [];
+  const of = collection as DependedOn;
+  // What is in an environment is counted from within it.
+  const scope = of === 'environments' ? scopeOf(ctx.scope, id) : ctx.scope;
+  const counted: Readonly<Record<string, Counted>> = await countDependents(scope, of, id, sessionBounds(ctx));
+  const lists = Object.entries(fates).map(([fate, title]): Consequence => {
+    const names = Object.keys(fatesOf).filter((name) => fatesOf[name] === fate);
+    const some = names.map((name) => [name, counted[name] as Counted] as const).filter(([, { count, more }]) => count > 0 || more);
+    return { title, items: some.map(([name, one]) => inWords(of, name, one)) };
+  });
+  const filled = lists.filter(({ items }) => items.length > 0);
+  return filled.length > 0 ? filled : [{ title: 'Nothing else depends on it at the moment.', items: [] }];
+}

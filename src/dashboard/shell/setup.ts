@@ -1,0 +1,96 @@
+import type { Request, Response } from 'express';
+import { hashNewPassword } from '../../domain/users/new-password.js';
+import { passwordProblems } from '../../domain/passwords/passwords.js';
+import { createFirstAdministrator, mayUseSetup } from '../../domain/users/setup.js';
+import { proofNow } from '../../domain/proofs/proofs.js';
+import { PageError } from '../../errors.js';
+import { csrfToken } from '../../http/auth/csrf.js';
+import { errorTexts } from '../../http/pages/error-texts.js';
+import { queryOf } from '../../http/request/form.js';
+import type { FormPage } from '../../http/pages/page-models.js';
+import { basePage } from '../../http/pages/pages.js';
+import { onwardPath, takeStep } from '../../http/auth/sign-in.js';
+import type { Web } from '../../http/web.js';
+import { normalizeEmail } from '../../lib/email-address.js';
+import { named, own } from '../../lib/named.js';
+import { viewTexts } from '../parts/view-texts.js';
+
+declare module '../../http/pages/page-models.js' {
+  interface PageModels {
+    'dashboard/setup': SetupPage;
+  }
+}
+
+/** `values`: email, first_name, last_name. Posts them with `token` and `password` to /dashboard/setup. */
+export interface SetupPage extends FormPage {
+  texts: typeof viewTexts;
+  token: string;
+  password_min_length: number;
+}
+
+const invalid = () =>
+  new PageError(
+    403,
+    'setup_token_invalid',
+    'This setup link is no longer valid. Restart the service: as long as there is no administrator, its log shows a new one.',
+  );
+
+type Values = { email: string; first_name: string; last_name: string };
+
+function render(web: Web, req: Request, res: Response, token: string, values: Values, errors?: Record<string, string>): void {
+  const base = basePage(req.ctx.environment, {
+    title: 'Create the first administrator',
+    request_id: req.request_id,
+    csrf_token: csrfToken(req, res),
+  });
+  const { password_min_length } = req.ctx.environment;
+  web.renderPage(
+    res,
+    'dashboard/setup',
+    { ...base, texts: viewTexts, token, values, errors, password_min_length },
+    { status: errors ? 422 : 200 },
+  );
+}
+
+/** GET /dashboard/setup?token=: the form for the first administrator, as long as there is none (specification 1.3.2). */
+export function setupPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const token = queryOf(req).get('token') ?? '';
+    if (!(await mayUseSetup(req.ctx, token))) throw invalid();
+    render(web, req, res, token, { email: '', first_name: '', last_name: '' });
+  };
+}
+
+/** POST /dashboard/setup: makes the administrator and signs this browser in. */
+export function setup(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { ctx } = req;
+    const field = (name: string) => {
+      const value = own(req.body as Record<string, unknown>, name);
+      return typeof value === 'string' ? value : '';
+    };
+    const token = field('token');
+    if (!(await mayUseSetup(ctx, token))) throw invalid();
+    const values = { email: field('email').trim(), first_name: field('first_name').trim(), last_name: field('last_name').trim() };
+    const password = field('password');
+    const address = normalizeEmail(values.email);
+    const [problem] = passwordProblems(password, { ...values, min_length: ctx.environment.password_min_length });
+    const errors: Record<string, string> = named();
+    if (!address) errors['email'] = errorTexts.invalid_email;
+    for (const name of ['first_name', 'last_name'] as const) if (values[name] === '') errors[name] = errorTexts.required;
+    if (password === '') errors['password'] = errorTexts.required;
+    else if (problem) errors['password'] = errorTexts[problem];
+    if (!address || Object.keys(errors).length > 0) return render(web, req, res, token, values, errors);
+    const password_hash = await hashNewPassword(ctx, password);
+    if (password_hash === null) return render(web, req, res, token, values, named({ password: errorTexts.password_breached }));
+    const user = await createFirstAdministrator(ctx, {
+      ...address,
+      first_name: values.first_name,
+      last_name: values.last_name,
+      password_hash,
+    });
+    if (!user) throw invalid();
+    const proofs = [proofNow('password', ctx.clock.now())];
+    res.redirect(303, onwardPath(await takeStep(req, res, { method: 'registration', user, proofs }), '/dashboard'));
+  };
+}

@@ -1,0 +1,53 @@
+/** The collections of the Management API; each has the permissions `{collection}:read` and `{collection}:write`. */
+export const managementCollections = [
+  'users',
+  'authenticators',
+  'roles',
+  'permissions',
+  'clients',
+  'client_grants',
+  'registration_tokens',
+  'trusted_issuers',
+  'federated_credentials',
+  'api_resources',
+  'connections',
+  'signing_keys',
+  'sessions',
+  'environments',
+  'custom_domains',
+  'webhooks',
+  'log_streams',
+  'mail_templates',
+  'page_texts',
+  'logos',
+  'event_types',
+  'audit_logs',
+  'security_events',
+  'request_traces',
+] as const;
+
+/** Collections that nobody writes through the API. */
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events', 'request_traces']);
+
+/** Stands for every permission of every API but this one where reach is weighed (`domain/reach`): whoever holds it has power over everybody's APIs. */
+export const credentialsWrite = 'credentials:write';
+
+/** Permissions of what concerns no single collection. */
+const others = ['diagnostics:read', credentialsWrite];
+
+/** Every permission of the built-in Management API resource. */
+export const managementPermissions: readonly string[] = [
+  ...managementCollections.flatMap((collection) =>
+    readOnly.has(collection) ? [`${collection}:read`] : [`${collection}:read`, `${collection}:write`],
+  ),
+  ...others,
+];
+
+export function describePermission(permission: string): string {
+  if (permission === credentialsWrite)
+    return 'Power over everybody’s APIs: stands for every permission of every other API resource when the credentials, guards, grants and roles of clients, people and APIs are changed. It reads and writes no collection by itself.';
+  const [collection = '', verb = ''] = permission.split(':');
+  return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
+}
+
+export const administratorRole = 'administrator';
