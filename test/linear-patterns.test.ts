@@ -17,6 +17,7 @@ const bounded: Readonly<Record<string, string>> = {
 
 /** Patterns that are put together while the program runs, by their file: what they are made of, and why they look at each character once. */
 const made: Readonly<Record<string, readonly string[]>> = {
+  'db/lists/conditions.ts': ['three characters', 'one character'],
   'db/migrations/migration-plan.ts': ['a name of ours at the beginning of a line, fed migrations of ours'],
   'lib/email-address.ts': ['parts of at least one character, with a dot between that is in none of them'],
   'lib/plain-words.ts': ['one class, repeated', 'dots from the first of their run on, with a look at what follows'],

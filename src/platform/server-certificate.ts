@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { isIP, type LookupFunction } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
-import { vettedLookup } from './fetch/connector.js';
 import type { NetworkPolicy } from './fetch/guard.js';
 import type { NameLookup } from './fetch/look-up.js';
+import { vettedLookup } from './fetch/vetted-lookup.js';
 
 export type ServerCertificate = {
   /** Why browsers and clients refuse it: `name` it isn't for the host, `expired`, `chain` nobody trusted vouches for it; null: they don't. */

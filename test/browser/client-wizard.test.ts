@@ -125,7 +125,7 @@ test('a logo is uploaded, replaced and removed, and the sign-in page shows it', 
   await page.getByRole('button', { name: 'Replace' }).nth(1).waitFor();
   const loaded = () =>
     page.evaluate('[...document.images].every((image) => image.complete && image.naturalWidth > 0) && document.images.length');
-  expect(await loaded()).toBe(2);
+  await expect.poll(loaded).toBe(2);
   await look(page, 'logo');
   await page.goto(`${service.url}/dashboard/settings/branding#branding.logo_url`);
   await picture(page, 'settings-logo');

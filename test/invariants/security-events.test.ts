@@ -269,10 +269,12 @@ describe('in the database', () => {
 
   test('what can’t be written now is written later', async () => {
     noteSecurityEvent(ctx, 'login.failed', happening('kept'));
-    const broken = {
-      ...service.deps,
-      db: { knex: { client: { acquireConnection: () => Promise.reject(new Error('away')) } } as unknown as Knex, replica: null },
+    const away = (): never => {
+      throw new Error('away');
     };
+    // Both ways to the database: Knex's, which reads an environment that no cache holds any more, and that of named statements.
+    const client = { acquireConnection: () => Promise.reject(new Error('away')) };
+    const broken = { ...service.deps, db: { knex: Object.assign(away, { client, raw: away }) as unknown as Knex, replica: null } };
     await expect(flushSecurityTrail(broken)).rejects.toThrow('away');
     expect(await rowsOf('login.failed', 'kept')).toHaveLength(1);
   });
