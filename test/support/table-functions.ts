@@ -42,7 +42,7 @@ export async function tableFunctions(): Promise<TableFunction[]> {
     for (const match of source.matchAll(/^export (?:async )?(?:function (\w+)|const (\w+) = (?:async )?)(?:<[^(]*>)?\(/gm)) {
       const start = match.index + match[0].length - 1;
       const parameters = members(source.slice(start + 1, closing(source, start)));
-      const scoped = /^\w+: Scope\b/.test(parameters[0] ?? '');
+      const scoped = /^(?:\w+|\{[^}]*\}): Scope\b/.test(parameters[0] ?? '');
       if (!scoped && !/^\w+: Knex\b/.test(parameters[0] ?? '')) continue;
       if (!scoped && !/^environment_id: string$/.test(parameters[1] ?? '')) continue;
       const name = (match[1] ?? match[2]) as string;
