@@ -134,7 +134,7 @@ export function dashboardRouter(web: Web): Router {
   });
   route(router, '/dashboard/clients/:id/quick_start', {
     get: [...reading, tabPage(render, clientsPresentation, 'quick_start')],
-    post: [...write, saveQuickStart(render)],
+    post: [...write, saveQuickStart(render, clientsPresentation)],
   });
   route(router, '/dashboard/users/:id/end_sessions', {
     get: [...reading, endUserSessionsPage(render)],

@@ -4,11 +4,11 @@ import { perform } from '../../../../management/write-steps.js';
 import { notFound } from '../../../../management/problems.js';
 import type { Render } from '../../../parts/render.js';
 import { recordOf, resourceOf } from '../../../parts/records/objects.js';
+import type { Presentation } from '../../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../../management/documents.js';
 import { addressedId, recordFrame } from '../../../parts/records/record.js';
 import { sentenceOf } from '../../../parts/texts.js';
 import type { ClientGuide } from './guides.js';
-import { clientsPresentation } from '../clients.js';
 import { guidesFor, lackingOf, quickStartPath } from './steps.js';
 
 /** Makes the settings: of the client, and of the API that was chosen. @throws {ApiError} */
@@ -26,11 +26,11 @@ async function makeSettings(req: Request, record: ResourceObject, guide: ClientG
 }
 
 /** POST /dashboard/clients/{id}/quick_start: the settings that the chosen guide asks for. */
-export function saveQuickStart(render: Render) {
+export function saveQuickStart(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record } = await recordOf(req.call, 'clients', addressedId(req));
     const guide = guidesFor(record).find(({ name }) => name === req.form.get('guide'));
-    const tab = clientsPresentation.tabs?.find(({ name }) => name === 'quick_start');
+    const tab = presentation.tabs?.find(({ name }) => name === 'quick_start');
     if (!guide || !tab) throw notFound();
     try {
       await makeSettings(req, record, guide);
@@ -38,7 +38,7 @@ export function saveQuickStart(render: Render) {
       const first = error instanceof ApiError ? error.errors[0] : undefined;
       if (!first || first.code === 'insufficient_scope') throw error;
       const view = { req, now: req.call.ctx.clock.now() };
-      const { dangers: _dangers, ...frame } = recordFrame(view, clientsPresentation, record, [], tab.name);
+      const { dangers: _dangers, ...frame } = recordFrame(view, presentation, record, [], tab.name);
       return render(
         req,
         res,
