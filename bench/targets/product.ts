@@ -16,7 +16,7 @@ import { insertPermission } from '../../src/db/tables/permissions.js';
 import { insertUser } from '../../src/db/tables/users.js';
 import { digest } from '../../src/lib/digest.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { createDeps, prepareDatabase } from '../../src/process/service.js';
+import { closeDeps, createDeps, prepareDatabase } from '../../src/process/service.js';
 import { endProcess, fixtures, freePort, startProcess, type Started, type Target } from './target.js';
 
 const root = new URL('../../', import.meta.url);
@@ -163,8 +163,7 @@ export async function startProduct(options: {
       if (stopped) return;
       stopped = true;
       await Promise.all(processes.map((one) => endProcess(one.process)));
-      await deps.net.fetch.close();
-      await deps.db.knex.destroy();
+      await closeDeps(deps);
     },
   });
   return {

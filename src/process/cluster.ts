@@ -7,7 +7,7 @@ import { createMetrics } from '../platform/metrics/metrics.js';
 import { answerMetricsRequests, createClusterMetrics } from '../platform/metrics/of-cluster.js';
 import { requireFreeAddress } from './listen.js';
 import { announce, openDatabase, type ShutdownHooks } from './startup.js';
-import { createDeps, createTracedDeps, prepareDatabase, startService, type Storage } from './service.js';
+import { closeDeps, createDeps, createTracedDeps, prepareDatabase, startService, type Storage } from './service.js';
 
 /** From a worker: it is there and wants to know where the database is. */
 type Hello = { readonly type: 'hello' };
@@ -118,9 +118,6 @@ export async function startPrimary(config: Config, logger: Logger, stops: Shutdo
     const port = await workers.start(config.webConcurrency);
     await announce(deps, port);
   } finally {
-    await deps.net.mailer?.close();
-    await deps.net.fetch.close();
-    await deps.crypto.breachedPasswords.close();
-    await deps.db.knex.destroy();
+    await closeDeps(deps);
   }
 }

@@ -120,6 +120,16 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   };
 }
 
+/** Closes what `createDeps` has opened: the spans last, which tell of the rest. */
+export async function closeDeps({ net, crypto, db, tracer }: Deps): Promise<void> {
+  await net.mailer?.close();
+  await net.fetch.close();
+  await crypto.breachedPasswords.close();
+  await db.replica?.close();
+  await db.knex.destroy();
+  await tracer?.close();
+}
+
 /** The same for a process that answers requests, whose spans are made and sent as the configuration says. */
 export async function createTracedDeps(config: Config, logger: Logger, storage: Storage, overrides: Overrides = {}): Promise<Deps> {
   const { metrics = createMetrics() } = overrides;
@@ -243,12 +253,7 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
       // Last, so that what the others recorded while ending is written too.
       await securityTrail.stop();
       await service.close();
-      await deps.net.mailer?.close();
-      await deps.net.fetch.close();
-      await deps.crypto.breachedPasswords.close();
-      await deps.db.replica?.close();
-      await deps.db.knex.destroy();
-      await deps.tracer?.close();
+      await closeDeps(deps);
     },
   };
 }

@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.js';
 import { defaultContext } from '../../src/domain/configuration/bootstrap.js';
 import type { Context } from '../../src/domain/context.js';
 import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
-import { createDeps, prepareDatabase } from '../../src/process/service.js';
+import { closeDeps, createDeps, prepareDatabase } from '../../src/process/service.js';
 import { addressOf, administer } from './database.js';
 import { keyPairsInTurn } from './key-pairs.js';
 
@@ -52,9 +52,6 @@ export async function openContext(
   const ctx = await defaultContext(deps);
   return {
     ctx,
-    async close() {
-      await deps.net.fetch.close();
-      await deps.db.knex.destroy();
-    },
+    close: () => closeDeps(deps),
   };
 }

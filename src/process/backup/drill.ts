@@ -20,7 +20,7 @@ import { keyRing } from '../../domain/signing-keys/signing-keys.js';
 import { createServer } from '../../http/server.js';
 import { OutboundError, type GuardedFetch } from '../../platform/fetch/fetch.js';
 import type { Logger } from '../../platform/log/logger.js';
-import { createDeps, prepareDatabase } from '../service.js';
+import { closeDeps, createDeps, prepareDatabase } from '../service.js';
 import type { ShutdownHooks } from '../startup.js';
 import type { Manifest } from './manifest.js';
 import { restoreBackup } from './restore.js';
@@ -157,7 +157,7 @@ export async function drill(given: Drill): Promise<void> {
   const storage = { url, directUrl: url, secretKey };
   const txtLookup = () => Promise.reject(new Error('a drill asks nobody'));
   const deps = createDeps(config, logger, storage, { fetch: nobody, txtLookup, mailer: null });
-  stops.add(() => deps.db.knex.destroy());
+  stops.add(() => closeDeps(deps));
   await restoreBackup(deps, { url, path, manifest, keepSessions: true });
   await compareCounts(deps, manifest);
   say(`restored: ${manifest.tables.length} tables with as many rows as at the backup, of ${manifest.created_at}`);

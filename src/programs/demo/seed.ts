@@ -2,7 +2,7 @@ import { defaultContext } from '../../domain/configuration/bootstrap.js';
 import { describeDemoData, ensureDemoData } from './data.js';
 import { runProgram } from '../../process/run.js';
 import { joinDatabase } from '../../process/startup.js';
-import { createDeps, prepareDatabase } from '../../process/service.js';
+import { closeDeps, createDeps, prepareDatabase } from '../../process/service.js';
 
 /** Adds the demo data to the database of the service, and prints it. */
 export function seed(): void {
@@ -11,8 +11,7 @@ export function seed(): void {
     const database = await joinDatabase(config, logger);
     stops.add(() => database.close());
     const deps = createDeps(config, logger, database);
-    stops.add(() => deps.db.knex.destroy());
-    stops.add(() => deps.net.fetch.close());
+    stops.add(() => closeDeps(deps));
     await prepareDatabase(deps, database.directUrl);
     const ctx = await defaultContext(deps);
     process.stdout.write(describeDemoData(config.baseUrl, await ensureDemoData(ctx)));

@@ -9,7 +9,7 @@ import {
   type SecretKeyStatus,
 } from '../../domain/secret-key/status.js';
 import { secretKeyPass } from '../../jobs/secret-keys.js';
-import { createDeps, prepareDatabase } from '../../process/service.js';
+import { closeDeps, createDeps, prepareDatabase } from '../../process/service.js';
 import { runProgram } from '../../process/run.js';
 import { joinDatabase, joinExistingDatabase } from '../../process/startup.js';
 
@@ -40,11 +40,7 @@ export function rekey(onlyTell: boolean): void {
     const database = await (onlyTell ? joinExistingDatabase : joinDatabase)(config, logger);
     stops.add(() => database.close());
     const deps = createDeps(config, logger, database);
-    stops.add(async () => {
-      await deps.net.mailer?.close();
-      await deps.net.fetch.close();
-      await deps.db.knex.destroy();
-    });
+    stops.add(() => closeDeps(deps));
     if (onlyTell) await requirePrimaryKeys(deps);
     else {
       await prepareDatabase(deps, database.directUrl);

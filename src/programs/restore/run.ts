@@ -9,7 +9,7 @@ import type { Manifest } from '../../process/backup/manifest.js';
 import { restoreBackup } from '../../process/backup/restore.js';
 import { runProgram } from '../../process/run.js';
 import { readSecretKey } from '../../process/secret-key.js';
-import { createDeps } from '../../process/service.js';
+import { closeDeps, createDeps } from '../../process/service.js';
 import { joinDatabase, type ShutdownHooks } from '../../process/startup.js';
 
 type Given = {
@@ -41,12 +41,7 @@ async function restoreInto(
   const database = await joinDatabase(config, logger);
   stops.add(() => database.close());
   const deps = createDeps(config, logger, database);
-  stops.add(async () => {
-    await deps.net.mailer?.close();
-    await deps.net.fetch.close();
-    await deps.crypto.breachedPasswords.close();
-    await deps.db.knex.destroy();
-  });
+  stops.add(() => closeDeps(deps));
   await restoreBackup(deps, { url: database.directUrl, path, manifest, keepSessions });
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const signedIn = keepSessions

@@ -3,7 +3,7 @@ import { createCipheriv, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config.js';
-import { createDeps, prepareDatabase } from '../../../src/process/service.js';
+import { closeDeps, createDeps, prepareDatabase } from '../../../src/process/service.js';
 import { defaultContext } from '../../../src/domain/configuration/bootstrap.js';
 import { transaction, type Context, type Deps } from '../../../src/domain/context.js';
 import { queueMail } from '../../../src/domain/mail/mail.js';
@@ -163,10 +163,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   stopObserving();
-  for (const { deps } of open.splice(0)) {
-    await deps.net.fetch.close();
-    await deps.db.knex.destroy();
-  }
+  for (const { deps } of open.splice(0)) await closeDeps(deps);
   await database.drop();
 });
 
