@@ -1,8 +1,5 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../domain/context.js';
-import { endSessions } from '../domain/sessions/sessions.js';
-import { clearSessionCookie } from '../http/auth/browser-session.js';
-import { endHalfSignIn } from '../http/auth/claimant.js';
+import { signOut } from '../http/auth/claimant.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { basePage } from '../http/pages/pages.js';
@@ -28,10 +25,7 @@ export function logoutPage(web: Web) {
 
 /** POST /logout: ends the session and what was issued in it; also fine for somebody who isn't signed in. */
 export async function logout(req: Request, res: Response): Promise<void> {
-  const { session } = req;
-  if (session) await transaction(req.ctx, (tx) => endSessions(tx, { id: session.id }, 'logout'));
-  clearSessionCookie(req, res);
-  await endHalfSignIn(req, res);
+  await signOut(req, res);
   const body = req.body as Record<string, unknown>;
   const return_to = safeReturnTo(body['return_to']) ?? '/login';
   if (wantsJson(req)) {

@@ -1,8 +1,11 @@
 import type { NextFunction, Request, Response } from 'express';
 import { proofsOf, type SessionProof } from '../../domain/proofs/proofs.js';
+import { transaction } from '../../domain/context.js';
 import { endSignInOf, findHalfSignIn, signInLifetime } from '../../domain/sessions/half-sign-ins.js';
+import { endSessions } from '../../domain/sessions/sessions.js';
 import type { SignInRow } from '../../db/tables/sign_ins.js';
 import { findUser, type UserRow } from '../../db/tables/users.js';
+import { clearSessionCookie } from './browser-session.js';
 import { clearCookie, cookieName, readCookie, setCookie } from '../request/cookies.js';
 import { queryOf } from '../request/form.js';
 
@@ -37,10 +40,13 @@ export function signInTokenOf(req: Request): string | null {
   return readCookie(req, cookieName(req, cookie)) ?? null;
 }
 
-/** Ends the half sign-in of this browser, at logout. */
-export async function endHalfSignIn(req: Request, res: Response): Promise<void> {
+/** Ends the session of this browser, with what was issued in it, and its half sign-in; also fine for somebody who isn't signed in. */
+export async function signOut(req: Request, res: Response): Promise<void> {
+  const { ctx, session } = req;
+  if (session) await transaction(ctx, (tx) => endSessions(tx, { id: session.id }, 'logout'));
+  clearSessionCookie(req, res);
   const token = signInTokenOf(req);
-  if (token !== null) await endSignInOf(req.ctx, token);
+  if (token !== null) await endSignInOf(ctx, token);
   clearSignInCookie(req, res);
 }
 

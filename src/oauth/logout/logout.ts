@@ -1,10 +1,8 @@
 import type { NextFunction, Request, Response } from 'express';
 import { clientOf } from '../../domain/clients/clients.js';
-import { transaction } from '../../domain/context.js';
-import { endSessions, type BrowserSession } from '../../domain/sessions/sessions.js';
+import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { PageError } from '../../errors.js';
-import { clearSessionCookie } from '../../http/auth/browser-session.js';
-import { endHalfSignIn } from '../../http/auth/claimant.js';
+import { signOut } from '../../http/auth/claimant.js';
 import { csrf, csrfToken } from '../../http/auth/csrf.js';
 import { isForeignPost, queryOf } from '../../http/request/form.js';
 import { basePage, formActionSource } from '../../http/pages/pages.js';
@@ -56,13 +54,6 @@ async function answerLoggedOut(
     stays,
     next: { href: '/login', label: wordsOf(req).t('logged_out.again') },
   });
-}
-
-async function signOut(req: Request, res: Response): Promise<void> {
-  const { session } = req;
-  if (session) await transaction(req.ctx, (tx) => endSessions(tx, { id: session.id }, 'logout'));
-  clearSessionCookie(req, res);
-  await endHalfSignIn(req, res);
 }
 
 function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, session: BrowserSession): void {
