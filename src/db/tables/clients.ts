@@ -158,25 +158,20 @@ export async function updateClient(scope: Scope, id: string, changes: Partial<Cl
   return update<ClientRow>(scope, 'clients', { id }, withJsonMappings(changes));
 }
 
-/** The distinct origins from which browsers may call the token endpoint (CORS). */
-export async function listAllowedOrigins(scope: Scope): Promise<string[]> {
+async function listOrigins(scope: Scope, which: Partial<ClientRow>): Promise<string[]> {
   const rows = (await scope
     .knex('clients')
-    .where({ environment_id: scope.environment_id, status: 'enabled' })
+    .where({ ...which, environment_id: scope.environment_id, status: 'enabled' })
     .whereRaw('cardinality(allowed_origins) > 0')
     .select(scope.knex.raw('distinct unnest(allowed_origins) as origin'))) as { origin: string }[];
   return rows.map((row) => row.origin);
 }
 
+/** The distinct origins from which browsers may call the token endpoint (CORS). */
+export const listAllowedOrigins = (scope: Scope): Promise<string[]> => listOrigins(scope, {});
+
 /** The distinct origins of first-party clients, which may bring their own UI for accounts (CORS with the session cookie). */
-export async function listOwnOrigins(scope: Scope): Promise<string[]> {
-  const rows = (await scope
-    .knex('clients')
-    .where({ environment_id: scope.environment_id, status: 'enabled', first_party: true })
-    .whereRaw('cardinality(allowed_origins) > 0')
-    .select(scope.knex.raw('distinct unnest(allowed_origins) as origin'))) as { origin: string }[];
-  return rows.map((row) => row.origin);
-}
+export const listOwnOrigins = (scope: Scope): Promise<string[]> => listOrigins(scope, { first_party: true });
 
 /** What is shown of an application that a person can open. */
 export type OpenableClient = Pick<ClientRow, 'id' | 'name' | 'logo_uri'> & { initiate_login_uri: string };

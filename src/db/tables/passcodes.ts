@@ -174,25 +174,21 @@ export async function renewPasscode(scope: Scope, id: string, resend: Resend): P
   return rows[0] ?? null;
 }
 
-/** The registration that the token goes on with, or null; locked, so that of two uses at once the later one finds it completed. */
-export async function lockByToken(scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> {
-  const row = await table<PasscodeRow>(scope, 'passcodes')
+const openByToken = (scope: Scope, token_digest: Buffer, now: Date) =>
+  table<PasscodeRow>(scope, 'passcodes')
     .where({ token_digest } as never)
     .whereNull('completed_at')
     .where('token_expires_at', '>', now)
-    .forUpdate()
     .first();
-  return (row as PasscodeRow | undefined) ?? null;
+
+/** The registration that the token goes on with, or null; locked, so that of two uses at once the later one finds it completed. */
+export async function lockByToken(scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> {
+  return ((await openByToken(scope, token_digest, now).forUpdate()) as PasscodeRow | undefined) ?? null;
 }
 
 /** The registration that the token goes on with, or null. */
 export async function findByToken(scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> {
-  const row = await table<PasscodeRow>(scope, 'passcodes')
-    .where({ token_digest } as never)
-    .whereNull('completed_at')
-    .where('token_expires_at', '>', now)
-    .first();
-  return (row as PasscodeRow | undefined) ?? null;
+  return ((await openByToken(scope, token_digest, now)) as PasscodeRow | undefined) ?? null;
 }
 
 /** Marks a registration as completed: its token is spent. */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { insert, run, table, type Scope } from '../scope.js';
+import { insert, run, table, type Scope, type Statement } from '../scope.js';
 
 export const deliveryStatuses = ['pending', 'retrying', 'succeeded', 'failed'] as const;
 
@@ -105,15 +105,22 @@ async function wakeOutbox(scope: Scope): Promise<void> {
   await scope.knex.raw(`select pg_notify('outbox', 'webhook')`);
 }
 
+/** Deliveries of a webhook that were made in a period: as many as `limit`, at the time `at`. */
+type Redelivered = { webhook_id: string; since: Date; until: Date; at: Date; limit: number };
+
+/** Runs what queues deliveries anew. @returns how many */
+async function queue(scope: Scope, statement: Statement, { webhook_id, since, until, at, limit }: Redelivered): Promise<number> {
+  const rows = await run<{ id: string }>(scope, statement, [webhook_id, since, until, at, limit]);
+  if (rows.length > 0) await wakeOutbox(scope);
+  return rows.length;
+}
+
 /**
  * One new delivery for each event that failed for good in the period and has neither succeeded nor is under way; the oldest first, up to `limit`.
  * @returns how many
  */
-export async function insertRedeliveries(
-  scope: Scope,
-  which: { webhook_id: string; since: Date; until: Date; at: Date; limit: number },
-): Promise<number> {
-  const rows = await run<{ id: string }>(
+export function insertRedeliveries(scope: Scope, which: Redelivered): Promise<number> {
+  return queue(
     scope,
     {
       name: 'webhook_deliveries.redeliver_failed',
@@ -130,21 +137,16 @@ export async function insertRedeliveries(
                    limit $6) failed
              returning id`,
     },
-    [which.webhook_id, which.since, which.until, which.at, which.limit],
+    which,
   );
-  if (rows.length > 0) await wakeOutbox(scope);
-  return rows.length;
 }
 
 /**
  * Has what waits for another attempt tried at once: deliveries of the period, up to `limit`; one that is being attempted is left alone.
  * @returns how many
  */
-export async function hastenRetries(
-  scope: Scope,
-  which: { webhook_id: string; since: Date; until: Date; at: Date; limit: number },
-): Promise<number> {
-  const rows = await run<{ id: string }>(
+export function hastenRetries(scope: Scope, which: Redelivered): Promise<number> {
+  return queue(
     scope,
     {
       name: 'webhook_deliveries.hasten',
@@ -157,10 +159,8 @@ export async function hastenRetries(
                limit $6 for update of q skip locked))
              returning d.id`,
     },
-    [which.webhook_id, which.since, which.until, which.at, which.limit],
+    which,
   );
-  if (rows.length > 0) await wakeOutbox(scope);
-  return rows.length;
 }
 
 /** What {@link insertRedeliveries} and {@link hastenRetries} would take from each of some times on, counted up to one beyond `limit`. */

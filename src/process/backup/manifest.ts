@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import { sinceBaseline } from '../../db/migrations/baseline.js';
 import { migrationNames } from '../../db/migrations/migrate.js';
-import { packageRoot } from '../../lib/package-root.js';
 import type { Sealer } from '../../lib/seal.js';
 
 /** Of how a backup is laid out; another number is another layout. */
@@ -41,9 +38,6 @@ const manifestSchema = z.object({
 /** What is in a backup, and what proves that it is unaltered. */
 export type Manifest = z.infer<typeof manifestSchema>;
 export type ManifestTable = Manifest['tables'][number];
-
-/** The release of this program. */
-export const release = (): string => (JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version;
 
 /** A manifest's text and what authenticates it: whoever alters a backup can't make that anew without SECRET_KEY. */
 export function sign(manifest: Manifest, sealer: Sealer): { text: string; mac: string } {

@@ -8,11 +8,12 @@ import { migrationNames } from '../../db/migrations/migrate.js';
 import { listEnvironments } from '../../db/tables/environments.js';
 import { countSealedByKey } from '../../db/tables/sealed_columns.js';
 import { listPublishedKids } from '../../db/tables/signing_keys.js';
+import { ownRelease } from '../../domain/diagnostics/own-installation.js';
 import type { Sealer } from '../../lib/seal.js';
 import type { Clock } from '../../platform/clock.js';
 import { writeArchive, type Member } from './archive.js';
 import { memberNames, rowsMember } from './contents.js';
-import { manifestFormat, release, sign, type Manifest, type ManifestTable } from './manifest.js';
+import { manifestFormat, sign, type Manifest, type ManifestTable } from './manifest.js';
 
 type Add = (member: Member) => Promise<void>;
 
@@ -68,7 +69,7 @@ export async function takeBackup(
   return withSnapshot(url, async (snapshot) => {
     const manifest: Manifest = {
       format: manifestFormat,
-      release: release(),
+      release: ownRelease(),
       created_at: clock.now().toISOString(),
       base_url: config.baseUrl,
       key_id: sealer.key_id,
