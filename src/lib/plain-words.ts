@@ -8,7 +8,6 @@ export const holdsInvisible = (text: string): boolean => invisible.test(text.rep
 /** More marks on a character than any language has: they are drawn over the lines around it. */
 const stack = /([\p{Mn}\p{Me}]{6})[\p{Mn}\p{Me}]+/gu;
 
-/** Whether a text has such a stack of marks. */
 export const holdsStack = (text: string): boolean => text.search(stack) !== -1;
 
 /** A name that a stranger chose, as text for a page: one line without invisible characters or stacks of marks, of at most so many. */

@@ -12,7 +12,6 @@ export function formatScope(scopes: Iterable<string>): string {
   return [...scopes].join(' ');
 }
 
-/** Whether every scope of `requested` is among `held`. */
 export function isSubset(requested: readonly string[], held: readonly string[]): boolean {
   return requested.every((scope) => held.includes(scope));
 }

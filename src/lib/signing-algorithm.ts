@@ -32,7 +32,6 @@ export function signatureOf(algorithm: SigningAlgorithm, key: KeyObject, input: 
   });
 }
 
-/** Whether the signature is one of the input by that algorithm and key. */
 export function isSignatureOf(algorithm: SigningAlgorithm, key: KeyObject, input: string, signature: Buffer): boolean {
   const { hash, options } = parameters[algorithm];
   return verify(hash, Buffer.from(input), { key, ...options }, signature);

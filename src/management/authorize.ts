@@ -1,6 +1,6 @@
 import { operationNames, recordDenial } from './audit.js';
 import type { Call } from './call.js';
-import { isStrongEnough } from '../domain/sessions/management-demand.js';
+import { isStrongEnough } from '../domain/sessions/management-requirement.js';
 import { insufficientAuthentication, insufficientScope } from './problems.js';
 import { couldBeId } from './records.js';
 import { permissionFor, type Resource } from './resource.js';

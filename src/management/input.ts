@@ -34,7 +34,6 @@ function readIdentifier(value: unknown, ...path: (string | number)[]): Identifie
   return { type: value['type'] as string, id: value['id'] as string };
 }
 
-/** Resource linkage: null, one identifier, or an array of them. */
 function parseLinkage(value: unknown, ...path: (string | number)[]): Identifier | null | readonly Identifier[] {
   if (value === null) return null;
   if (!Array.isArray(value)) return readIdentifier(value, ...path);

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { Dangling, Duplicate } from '../db/connection/failures.js';
 import type { Environment } from '../domain/environment.js';
 import { Refusal, type Problem } from '../domain/refusal.js';
-import { managementClass } from '../domain/sessions/management-demand.js';
+import { managementClass } from '../domain/sessions/management-requirement.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
 import { named, own } from '../lib/named.js';

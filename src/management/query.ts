@@ -14,7 +14,6 @@ import { named } from '../lib/named.js';
 export type QueryRules = {
   /** The resource whose records the answer bears; null for answers without records. */
   readonly resource: Resource | null;
-  /** A list can be paged, sorted and filtered. */
   readonly list: boolean;
   /** Linkage can be paged, but has no fields and no included records. */
   readonly linkage?: boolean;

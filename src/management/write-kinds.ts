@@ -88,7 +88,6 @@ const updateOf = (one: Operation) => memberOf(one, one.resource.update);
 const removalOf = (one: Operation) => memberOf(one, one.resource.remove);
 const actionOf = (one: Operation) => memberOf(one, one.resource.actions?.[one.name ?? '']);
 
-/** The to-many relationship that an operation changes, if it is of that kind. */
 export function changedBy({ kind, resource, name = '' }: Operation): ToMany | undefined {
   const one = writeKinds[kind] === relationship ? resource.relationships[name] : undefined;
   return one?.kind === 'many' ? one : undefined;

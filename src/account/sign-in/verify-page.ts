@@ -88,7 +88,6 @@ async function verifyPart(req: Request, res: Response, state: VerifyState): Prom
   };
 }
 
-/** The page of the second step. */
 export async function renderSecondStep(web: Web, req: Request, res: Response, state: VerifyState): Promise<void> {
   const { claimant, return_to, refusal } = state;
   const client = await pendingClient(req, return_to);

@@ -101,7 +101,6 @@ export function durationWords(seconds: number): string {
   return `${figure(seconds)} seconds`;
 }
 
-/** A lifetime in words; `none` for null. */
 export const duration = (value: unknown, none = '–'): Value => (typeof value === 'number' ? text(durationWords(value)) : quiet(none));
 
 /** `client_credentials` as "Client credentials". */

@@ -13,7 +13,7 @@ import { named } from '../../lib/named.js';
 import type { Web } from '../../http/web.js';
 import { registry } from '../../management/resources/index.js';
 import type { AuthenticationClass } from '../../domain/proofs/classes.js';
-import { managementClass } from '../../domain/sessions/management-demand.js';
+import { managementClass } from '../../domain/sessions/management-requirement.js';
 import { stepRequiredOfSession } from '../../domain/sign-ins/session-step.js';
 import { provenBy, viewerOf } from '../parts/viewer.js';
 

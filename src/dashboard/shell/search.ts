@@ -49,7 +49,6 @@ async function recordsBy(req: Request, res: Response, presentation: Presentation
   return { title, mistake, more, items: listing.records.map((record) => resultOf(presentation, record, listing.included)) };
 }
 
-/** The record of exactly this id. */
 async function recordById({ call }: Request, presentation: Presentation, id: string): Promise<SearchResults> {
   try {
     const { record } = await recordOf(call, presentation.path, id);

@@ -48,7 +48,6 @@ export async function countPasswordTry(scope: Scope, tried: PasswordTry, lockout
   return counted ?? { browser_locked: null, account_locked: null };
 }
 
-/** What becomes of the count of the browser. */
 const ofBrowser = {
   right: `delete from browser_lockouts`,
   unseen: `update browser_lockouts set failed_login_count = case when $7 then $4 else greatest(failed_login_count - 1, 0) end,

@@ -186,7 +186,6 @@ export async function deleteDeviceCodes(scope: Scope, of: { readonly client_id: 
   await remove<DeviceCodeRow>(scope, 'device_codes', of);
 }
 
-/** Ends codes of the client that a person has answered. */
 export async function deleteAnsweredDeviceCodes(scope: Scope, client_id: string): Promise<void> {
   await table<DeviceCodeRow>(scope, 'device_codes').where({ client_id }).whereNotNull('answered_at').delete();
 }

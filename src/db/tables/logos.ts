@@ -18,7 +18,6 @@ export type LogoImage = Pick<LogoRow, 'content_type'> & { readonly image: Buffer
 
 const columns = 'environment_id, id, content_type, size, created_at, expires_at';
 
-/** The scope's logos without their images. */
 export const logosWithoutImages = (scope: Scope): Knex.QueryBuilder =>
   scope.knex.from(
     scope.knex.raw(`(select ${columns} from logos where environment_id = ?) as logos`, [scope.environment_id]) as unknown as string,
@@ -46,7 +45,6 @@ export async function saveLogo(scope: Scope, { image, ...logo }: Omit<LogoRow, '
 export const hasLogo = async (scope: Scope, id: string): Promise<boolean> =>
   (await table<LogoRow>(scope, 'logos').where({ id }).first('id')) !== undefined;
 
-/** The image of the id; null when the environment has none. */
 export async function findLogoImage(scope: Scope, id: string): Promise<LogoImage | null> {
   const text = 'select content_type, image from logos where environment_id = $1 and id = $2';
   const [row] = await run<LogoImage>(scope, { name: 'logos.image', text }, [id]);

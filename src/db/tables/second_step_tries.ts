@@ -1,6 +1,5 @@
 import { remove, run, table, type Scope } from '../scope.js';
 
-/** A row of `second_step_tries`. */
 export type SecondStepTriesRow = {
   environment_id: string;
   user_id: string;
@@ -11,7 +10,6 @@ export type SecondStepTriesRow = {
   locked_until: Date | null;
 };
 
-/** The limits of second steps. */
 export type SecondStepLimits = {
   /** With this try the second step is locked until `locked_until`. */
   readonly threshold: number;

@@ -11,7 +11,6 @@ export type SecretKeyRow = {
   created_at: Date;
 };
 
-/** What a process seals with and what it can open. */
 export type SecretKeyHolder = { readonly id: string; readonly sealing_key: string; readonly opening_keys: readonly string[] };
 
 /** Seconds after its last heartbeat from which a process counts as gone. */

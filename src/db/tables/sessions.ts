@@ -126,7 +126,6 @@ export function hasSessionStatus(environment_id: string, status: SessionStatus, 
   };
 }
 
-/** The session of the cookie's digest with its user, or null. */
 export async function findSessionByToken(scope: Scope, token_digest: Buffer): Promise<SessionWithUser | null> {
   const rows = await run<SessionWithUser>(
     scope,

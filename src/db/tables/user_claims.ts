@@ -41,7 +41,6 @@ export const userOfRow = (row: UserColumns): UserWithRoles | null => (isUser(row
 export const resourceMapsClaimsSql = (identifier: string): string =>
   `exists (select 1 from api_resources ma where ma.environment_id = $1 and ma.identifier = ${identifier} and ma.claim_mappings <> '[]')`;
 
-/** The user of the JSON, or null. */
 export const userOfJson = (json: UserClaimsJson | null): UserWithRoles | null => json && { ...json, updated_at: new Date(json.updated_at) };
 
 /** The user as every claim shows it, or null. */

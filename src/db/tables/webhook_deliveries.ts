@@ -63,7 +63,6 @@ export type WebhookDeliveryAttemptRow = {
   event_type?: string;
 };
 
-/** The attempts of the environment, with `event_type`. */
 export const visibleAttempts = (scope: Scope): Knex.QueryBuilder =>
   table<WebhookDeliveryAttemptRow>(scope, 'webhook_delivery_attempts').select(
     scope.knex.raw(`(select d.event_type from webhook_deliveries d

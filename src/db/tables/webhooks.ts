@@ -71,7 +71,6 @@ export async function insertWebhook(scope: Scope, row: Partial<WebhookRow>): Pro
   return insert<WebhookRow>(scope, 'webhooks', row);
 }
 
-/** Changes a webhook and returns it as it is then; null when there is none. */
 export async function changeWebhook(scope: Scope, id: string, changes: Partial<WebhookRow>): Promise<WebhookRow | null> {
   return update<WebhookRow>(scope, 'webhooks', { id }, changes);
 }

@@ -9,7 +9,6 @@ export type WorkloadRefusalRow = {
   expires_at: Date;
 };
 
-/** Refusals that are kept for each client. */
 const keptRefusals = 10;
 
 /** Notes a refusal; of the client's earlier ones the latest stay. */

@@ -26,7 +26,6 @@ export type SecurityEventRecord = {
 const partyOf = (row: AuditLogRow, kind: 'user' | 'client'): string | null =>
   row.target_type === kind && row.target_id !== null ? row.target_id : row.actor_kind === kind ? row.actor_id : null;
 
-/** The row, which must be a security event, as one. */
 export function securityEventOf(row: AuditLogRow): SecurityEventRecord {
   const event = row.event ?? row.action;
   const { id, occurred_at, outcome, ip_address, user_agent, request_id, count, actor_kind, actor_id, actor_display, reason } = row;

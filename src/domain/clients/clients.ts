@@ -16,7 +16,6 @@ import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../claims/scopes.js';
 import { takesTokensOf } from './profile.js';
 
-/** A client; its row is its domain type. */
 export type Client = ClientRow;
 
 /** An API resource with the names of its permissions, which are its scopes. */

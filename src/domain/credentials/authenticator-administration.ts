@@ -3,7 +3,7 @@ import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
 import { noOrigin } from '../origin.js';
 import { Refusal } from '../refusal.js';
-import { requireOwnConfirmation } from '../sessions/management-demand.js';
+import { requireOwnConfirmation } from '../sessions/management-requirement.js';
 import { removeAuthenticator } from './authenticator-removal.js';
 
 const gone = () => new Refusal({ status: 404, code: 'not_found', detail: 'There is no such authenticator.' });

@@ -18,7 +18,7 @@ import { noOrigin, type Origin } from '../origin.js';
 import { startPasswordReset } from './password-reset.js';
 import { reachOfUser } from '../reach/reach-of.js';
 import { requireReach } from '../reach/reach.js';
-import { requireOwnConfirmation } from '../sessions/management-demand.js';
+import { requireOwnConfirmation } from '../sessions/management-requirement.js';
 import { endSessions } from '../sessions/sessions.js';
 import { forgetDevices } from '../sessions/remembered-browsers.js';
 import { isFactorDemanded } from '../authenticators/next-step.js';

@@ -28,7 +28,6 @@ export type Installation = {
   readonly fetch: GuardedFetch;
   readonly passwords: Pick<PasswordHasher, 'verify'>;
   readonly database: OpenDatabase | ClosedDatabase;
-  /** The version of the files that this process runs. */
   readonly release: string;
   /** The version of Node that this process runs on. */
   readonly node: string;

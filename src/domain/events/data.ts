@@ -78,7 +78,6 @@ export function connectionData(row: ConnectionRow) {
   };
 }
 
-/** A signing key as `signing_key.generated` shows it. */
 export function signingKeyData(key: SigningKeyRow): EventData<'signing_key.generated'> {
   return {
     id: key.kid,

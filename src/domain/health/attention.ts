@@ -55,7 +55,6 @@ async function lookAtKeys(ctx: Context): Promise<Found[]> {
   });
 }
 
-/** What is looked at, by what it is. */
 const looks = {
   webhooks: async (ctx) => (await listTroubledWebhooks(ctx.scope, since(ctx))).map((row) => ({ ...row, health: webhookHealth(row) })),
   log_streams: async ({ scope }) => (await listTroubledLogStreams(scope)).map((row) => ({ ...row, health: logStreamHealth(row) })),

@@ -86,7 +86,6 @@ export type KeyCondition = {
   readonly expected_at: Date | null;
 };
 
-/** Judges the primary and next keys of one algorithm. */
 export function keyCondition(keys: readonly ActingKey[], now: Date): KeyCondition | null {
   const primary = keys.find(({ status }) => status === 'primary');
   const next = keys.find(({ status }) => status === 'next');

@@ -1,6 +1,5 @@
 import type { AttemptLimits } from '../../db/tables/passcodes.js';
 
-/** Digits of a mailed code. */
 export const codeLength = 6;
 /** Digits of codes that can't be guessed even across many codes. */
 export const longCodeLength = 10;

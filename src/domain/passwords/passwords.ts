@@ -20,7 +20,6 @@ const parameters = { type: argon2id, ...ownCost, parallelism: 1 } as const;
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
 const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
 
-/** The kind of hashes made at a cost. */
 const kindAt = ({ memoryCost, timeCost }: PasswordCost) => `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$`;
 
 /** A syntactically valid hash of the kind that no password matches. */

@@ -45,7 +45,6 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, roles.map(({ id }) => id))); // prettier-ignore
 
-/** A client as its reach is told. */
 type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>;
 
 /** What administrators gave clients: their grants, and what they are told of people. */
@@ -189,6 +188,5 @@ export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Re
 export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach =>
   new Set(permissionsToReadEvent(delivery.event_type));
 
-/** Whether the actor may read what an event of the type tells. */
 export const mayReadEvent = (actor: { readonly permissions: Reach }, event_type: string): boolean =>
   permissionsToReadEvent(event_type).every((name) => actor.permissions.has(name));

@@ -24,7 +24,6 @@ import type { sessionEndReasons } from '../events/named-events.js';
 import { reachedBy } from '../proofs/classes.js';
 import { proofsOf, withProofs, type SessionProof } from '../proofs/proofs.js';
 
-/** The session that a browser presents, with its user. */
 export type BrowserSession = SessionWithUser;
 
 /** The bounds of live sessions: now, and now less each of the environment's lifetimes (specification 4.7.4). */

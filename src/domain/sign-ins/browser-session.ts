@@ -28,11 +28,9 @@ export type WholeSignIn = {
   readonly uses?: SingleUse | null;
 };
 
-/** The browser that somebody signs in with. */
 export type Browser = {
   /** Whoever is signed in there. */
   readonly session: BrowserSession | null;
-  /** What its device cookie says. */
   readonly device: Device | null;
   /** The secret of its cookie, which challenges and mailed codes are bound to; empty without one. */
   readonly secret: string;

@@ -17,7 +17,6 @@ import type { Browser } from './browser-session.js';
 import { isSession, provenIn, type CurrentSignIn } from './current.js';
 import { mayUseEmail, secondStepCodeUse } from './email-codes.js';
 
-/** The means of a second step. */
 export const secondStepMethodNames = ['passkey', 'totp', 'email', 'recovery_code'] as const;
 export type SecondStepMethod = (typeof secondStepMethodNames)[number];
 
@@ -45,7 +44,6 @@ export async function secondStepMethods(ctx: Context, user: UserRow, proofs: rea
   return [...methods].filter((method) => !closed || !isGuessable(method));
 }
 
-/** What is presented as a second step. */
 export type SecondStepAnswer =
   | { readonly method: 'totp' | 'email' | 'recovery_code'; readonly code: string }
   | { readonly method: 'passkey'; readonly credential: unknown };
@@ -63,7 +61,6 @@ export type SecondStepRefusal =
   /** The method isn't the user's, or is closed after too many tries without success. */
   | { readonly outcome: 'method_unavailable' };
 
-/** A right second step. */
 type RightSecondStep = { readonly outcome: 'proven'; readonly proof: SessionProof; readonly uses: SingleUse<SecondStepRefusal> };
 
 /** The result of a second step. */

@@ -91,7 +91,6 @@ export type FindClient = (req: Request, client_id: string) => Promise<Client | n
 
 const storedClient: FindClient = ({ ctx }, client_id) => enabledClient(ctx, client_id);
 
-/** What an endpoint takes of clients. */
 export type ClientProof = {
   /** Finds one that is stored, unless the endpoint takes others too. */
   readonly find?: FindClient;

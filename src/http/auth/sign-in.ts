@@ -37,7 +37,6 @@ const browserOf = (req: Request, remember: boolean): Browser => ({
   remember,
 });
 
-/** What a step leads to. */
 export type TakenStep<C extends CurrentSignIn | null = CurrentSignIn | null> = Exclude<SignInResult<C>, { outcome: 'ended' }>;
 
 /** Whether a step was taken, and leads on. */

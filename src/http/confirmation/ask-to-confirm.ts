@@ -207,19 +207,12 @@ function refusalOf({ failed }: ConfirmationNeeded, code: string): PageError {
 /**
  * Lets a change pass while the session is confirmed for the class that it takes, or with a proof beside it: others get a page that asks for one and
  * holds their form, JSON 403 with the code, or the refusal of the proof. Needs the session, a parsed body and `csrf` before.
- * @param demand a class beyond the person's own
  * @throws {PageError} 403 with the code, or as the proof is refused
  */
-export function confirmed(
-  web: Web,
-  {
-    demand: demandedBy,
-    code = 'confirmation_required',
-  }: { demand?: (req: Request) => AuthenticationClass | Promise<AuthenticationClass>; code?: string } = {},
-): RequestHandler[] {
+export function confirmed(web: Web, { code = 'confirmation_required' }: { code?: string } = {}): RequestHandler[] {
   const require: RequestHandler = async (req, res, next) => {
     if (req.session === null) return next();
-    const demanded = demandedOf(req, await demandedBy?.(req));
+    const demanded = demandedOf(req);
     // Confirmed meanwhile or not: what is held isn't done by choosing a language.
     if (req.form.get(heldField) !== undefined && isLanguageSwitch(req, res))
       return holdForm(web, req, res, new ConfirmationNeeded(demanded, null), { status: 200, switches: true });

@@ -30,7 +30,6 @@ function openRedisStore(options: { readonly url: string; readonly onError: (erro
   };
 }
 
-/** The keys of an address. */
 type AddressKeys = { readonly address: string; readonly network: string | null };
 
 /**
@@ -45,7 +44,6 @@ export const networkKey = (ip: string | undefined): string | null => keysOf(ip).
 /** How many times what one address may a whole network may. */
 const networkFactor = 10;
 
-/** The limit of a network, where an address has this one. */
 const networkLimit = ({ limit, windowSeconds }: RateLimit): RateLimit => ({ limit: limit * networkFactor, windowSeconds });
 
 /** The windows of a caller's address, the narrow one first: by {@link addressKey} and, wider, by {@link networkKey}. */

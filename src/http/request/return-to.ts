@@ -43,7 +43,6 @@ export const devicePath = '/device';
 export const leadsToDevice = (return_to: string | null): boolean =>
   return_to === devicePath || return_to?.startsWith(`${devicePath}?`) === true;
 
-/** Path at which a pending authorization request is resumed. */
 export const resumePath = '/oauth/authorize/resume';
 const aad = 'authorization-request';
 const lifetimeMs = 3_600_000;

@@ -22,7 +22,6 @@ export const languages = {
 
 export type Language = keyof typeof languages;
 
-/** Languages in which the family name comes first. */
 const familyFirst: ReadonlySet<Language> = new Set(['ja', 'ko', 'zh-CN']);
 
 type NameMember = 'first_name' | 'last_name';

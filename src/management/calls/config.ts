@@ -84,7 +84,6 @@ const planning = {
   refusals: [409],
 } as const;
 
-/** GET /api/config */
 export const getConfig = endpoint({
   name: 'get_config',
   method: 'GET',
@@ -132,7 +131,6 @@ export const applyConfig = endpoint({
   },
 });
 
-/** GET /api/config/drift */
 export const getConfigDrift = endpoint({
   name: 'get_config_drift',
   method: 'GET',

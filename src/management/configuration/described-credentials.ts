@@ -4,7 +4,6 @@ import { permissionFor } from '../resource.js';
 import type { DescribedCredential } from './document.js';
 import { documentKinds } from './kinds.js';
 
-/** A federated credential of a client as it is, with what a document says of it. */
 export type LiveCredential = { readonly id: string; readonly described: DescribedCredential };
 
 /** What it takes to see which federated credentials a client has. */

@@ -28,11 +28,9 @@ export type Item = {
   readonly key: string;
   /** Where it stands in the document. */
   readonly path: Path;
-  /** Its attributes, as far as the document has them. */
   readonly attributes: ResourceRow;
   /** References to its secrets, as far as the document has them; null takes one away. */
   readonly secrets: Readonly<Record<string, SecretReference | null>>;
-  /** Of a role: its permissions. */
   readonly permissions?: readonly RolePermissions[];
   /** Of a client: names of connections. */
   readonly connections?: readonly string[];
@@ -166,7 +164,6 @@ function errorsOf(issue: z.core.$ZodIssue, document: unknown, left: number): Api
   return fromIssue(issue.code === 'unrecognized_keys' ? { ...issue, keys: issue.keys.slice(0, left) } : issue, document, base);
 }
 
-/** What is wrong with a document by its schema: where, and as errors. */
 async function schemaProblems(document: unknown, turn: Turn): Promise<{ paths: Path[]; errors: ApiErrorObject[] }> {
   const issues = await findIssues(documentSchema, document, turn);
   const errors: ApiErrorObject[] = [];

@@ -134,7 +134,6 @@ export function refuseSecretless(client: Pick<ClientRow, 'token_endpoint_auth_me
   throw refuse(422, 'public_client', detail, pointerTo('data', 'attributes', 'client_secret'));
 }
 
-/** How the change of a secret is shown. */
 export const shownSecret = (had: boolean, value: string | null): readonly [string | null, string | null] => [
   had ? secretMark : null,
   value === null ? null : secretMark,

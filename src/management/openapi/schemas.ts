@@ -18,7 +18,6 @@ const pageLinks = z.looseObject({
 
 export const idSchema = ({ source }: Resource) => (source.keyType === 'uuid' ? z.uuid() : z.string().min(1).max(255));
 
-/** `{type, id}` of a record. */
 const identifierOf = (resource: Resource) => z.looseObject({ type: z.literal(resource.type), id: idSchema(resource) });
 
 /** Attributes with what they mean, but for those whose schemas say it; what can be set means what it does where it is shown. */
@@ -178,7 +177,6 @@ export function metaResponse(id: string, answer: z.ZodObject): z.ZodObject {
   return z.looseObject({ jsonapi, links: documentLinks, meta: answer.meta({ id: `${id}_meta` }) }).meta({ id: `${id}_document` });
 }
 
-/** Linkage of a relationship URL. */
 export function linkageDocument(registry: ResourceRegistry, relationship: Relationship): z.ZodObject {
   return z.looseObject({ jsonapi, links: documentLinks, data: linkageOf(registry, relationship) });
 }

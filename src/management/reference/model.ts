@@ -28,7 +28,6 @@ function typeOf(schema: Schema): string {
   return type === 'array' && schema['items'] ? `array of ${typeOf(schema['items'] as Schema)}` : type;
 }
 
-/** The reference as the page shows it, from the published document. */
 export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'> {
   const components = (document.components?.schemas ?? {}) as Record<string, Schema>;
   const base_url = document.servers?.[0]?.url ?? '';

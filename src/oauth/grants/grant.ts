@@ -38,7 +38,6 @@ export type GrantedTokens = {
   readonly dropped?: readonly ScopeRuling[] | undefined;
 };
 
-/** A grant type, as the token endpoint uses it. */
 export type Grant<P extends Params = Params> = {
   /** Whether a client without a secret may use it, on the strength of PKCE or of a refresh token bound to it. */
   readonly public_clients: boolean;

@@ -13,7 +13,6 @@ const failedEventsToDisable = 100;
 /** A disabled webhook's deliveries are ended up to so many at once; the rest ends as it falls due. */
 const atOnce = 1000;
 
-/** A claimed delivery as a job of the queue. */
 export type WebhookJob = Job & { readonly delivery: ClaimedDelivery };
 
 function resultRow({ job, result }: { job: WebhookJob; result: Attempt }): AttemptResult {

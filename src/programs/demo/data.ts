@@ -30,7 +30,6 @@ const permissions = [
   { name: 'write', description: 'Write your notes.' },
 ];
 
-/** What is stored of a client's secret. */
 const secretColumns = ({ client_secret }: { readonly client_secret: string }) => ({
   secret_digest: digest(client_secret),
   secret_hint: client_secret.slice(-4),

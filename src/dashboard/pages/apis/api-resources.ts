@@ -1,7 +1,7 @@
 import { acrLabel, signingAlgorithmChoices } from '../../parts/forms/choices.js';
 import { claimMappingLine } from './claim-mapping-lines.js';
 import type { Part } from '../../parts/page-parts.js';
-import { demandFields } from './demand-fields.js';
+import { requirementFields } from './requirement-fields.js';
 import { recordPath, type FormSubject, type ViewContext, type Presentation } from '../../parts/records/presentation.js';
 import { may, relatedOf } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
@@ -141,7 +141,7 @@ const subjects: readonly FormSubject[] = [
         hint: 'One permission per line. MCP clients request these. Leave empty for none; the metadata then lists all.',
         attributes: { spellcheck: false, autocapitalize: 'none' },
       },
-      ...demandFields('tokens for it'),
+      ...requirementFields('tokens for it'),
     ],
   },
 ];

@@ -1,6 +1,6 @@
 import { brandingFields } from '../branding/branding-fields.js';
 import { apiIdentifierChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
-import { demandFields } from '../apis/demand-fields.js';
+import { requirementFields } from '../apis/requirement-fields.js';
 import { claimMappingLine } from '../apis/claim-mapping-lines.js';
 import { recordPath, type FieldSpec, type FormSubject, type SectionSpec } from '../../parts/records/presentation.js';
 import { profileChoices } from './client-profile.js';
@@ -58,7 +58,7 @@ const sectionedFields: readonly FieldSpec[] = [
     section: uriSection,
     attributes: uris,
   },
-  ...demandFields('a sign-in to it', authenticationSection),
+  ...requirementFields('a sign-in to it', authenticationSection),
   {
     name: 'profile',
     label: terms.security_profile,

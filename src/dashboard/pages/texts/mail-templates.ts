@@ -62,7 +62,6 @@ const known = (name: string | null | undefined): MailName => mailNames.find((one
 const sent = (req: Request, name: string): string | null =>
   (req.method === 'POST' ? req.form.get(name) : new URL(req.originalUrl, 'http://own.invalid').searchParams.get(name)) ?? null;
 
-/** The mail that a new template is for. */
 const chosen = (req: Request): MailName => known(sent(req, 'name'));
 
 /** The language whose built-in text a new template starts from: the one asked for, else the environment's. */

@@ -42,7 +42,6 @@ const common = (a: Attributes) => ({
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** An entry of the audit log. */
 export function entryOfLog({ attributes: a }: ResourceObject): ActivityEntry {
   const detail = Object.fromEntries(
     Object.entries(a['changes'] as Record<string, [unknown, unknown]>).map(([name, [, now]]) => [name, now]),

@@ -4,7 +4,6 @@ import type { Call } from '../../../management/call.js';
 import { may } from '../records/objects.js';
 import type { ActivityEntry, Party } from './entry.js';
 
-/** Where records of a type are read. */
 const paths = { user: 'users', client: 'clients', connection: 'connections', webhook: 'webhooks' } as const satisfies Record<
   NamedType,
   string

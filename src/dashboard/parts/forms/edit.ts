@@ -27,7 +27,6 @@ type Editing = {
   /** Those of all pages. */
   readonly all: readonly BoundField[];
   readonly resource: Resource;
-  /** Of a form by subject. */
   readonly subject: FormSubject | undefined;
 };
 

@@ -36,7 +36,6 @@ function parameterOf(value: unknown): string | Buffer | null {
 export class StatementBatch implements Submittable {
   /** Called once, with what went wrong or null; `pg` puts its timer around it. */
   callback: ((error: Error | null) => void) | undefined;
-  /** The rows of each query. */
   readonly rows: QueryResultRow[][];
   readonly queries: readonly NamedQuery[];
   readonly #prepared: PreparedStatements;

@@ -21,7 +21,6 @@ export type IsolationOptions = {
   pool(query: NamedQuery, deadline: Deadline): Knex;
   /** A statement that takes longer is slow. */
   readonly slowMs: number;
-  /** Whether the statements lock rows, and change them. */
   readonly locking: boolean;
   /** Told when the statements of a name are isolated, and when they are among the others again. */
   onChange(name: string, isolated: boolean): void;

@@ -5,7 +5,6 @@ import { Ambiguous, Outdated, Unavailable } from '../failures.js';
 import type { SuspectConnections } from '../suspect-connections.js';
 import { endsSession, databaseFailureOf } from '../sqlstate.js';
 
-/** An open connection and what it has prepared. */
 export type Session = { readonly client: Client; readonly prepared: PreparedStatements };
 
 /** A connection of a statement batcher: opened when it is needed, and again after it was lost. */

@@ -4,7 +4,7 @@ import type { FieldSpec } from '../../parts/records/presentation.js';
 import { terms } from '../../parts/words.js';
 
 /** What people have to prove for a client or an API resource. @param what they get for it, in words */
-export const demandFields = (what: string, section?: string): FieldSpec[] =>
+export const requirementFields = (what: string, section?: string): FieldSpec[] =>
   [
     {
       name: 'required_acr',
