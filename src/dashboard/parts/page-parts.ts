@@ -45,8 +45,6 @@ export type RowAction = { readonly label: string; readonly about: string; readon
 export type TableRow = {
   readonly path: string | null;
   readonly cells: readonly Value[];
-  readonly action?: RowAction | null;
-  /** Where there are several. */
   readonly actions?: readonly RowAction[];
   readonly mark?: string | null;
 };

@@ -5,7 +5,7 @@ import { named } from '../../lib/named.js';
 import { packageRoot } from '../../lib/package-root.js';
 import type { Guide } from './page-models.js';
 
-const defaultDocsDir = join(packageRoot, 'docs');
+const docsDir = join(packageRoot, 'docs');
 
 /** Addresses of an environment, which replace the example addresses of the files. */
 export type Addresses = { readonly issuer: string; readonly base_url: string };
@@ -23,7 +23,7 @@ const folders: Readonly<Record<string, string>> = named({
 });
 
 /** The Markdown files of a folder, as paths from `docs`. */
-function filesIn(docsDir: string, folder: string): string[] {
+function filesIn(folder: string): string[] {
   const directory = join(docsDir, folder);
   const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.md')) : [];
   return names.sort().map((name) => posix.join(folder, name));
@@ -64,7 +64,7 @@ const languages: Readonly<Record<string, string>> = named({
 });
 
 /** The Markdown with the examples that it shows below their names. An installation without `examples` has the links. */
-const withExamples = (markdown: string, docsDir: string): string =>
+const withExamples = (markdown: string): string =>
   markdown.replaceAll(exampleLink, (link: string, name: string, path: string) => {
     const file = join(docsDir, '..', path);
     if (!existsSync(file)) return link;
@@ -73,19 +73,19 @@ const withExamples = (markdown: string, docsDir: string): string =>
   });
 
 /** The Markdown of a page. @param file as a path from `docs` */
-const readPage = (file: string, docsDir: string): string => withExamples(readFileSync(join(docsDir, file), 'utf8'), docsDir);
+const readPage = (file: string): string => withExamples(readFileSync(join(docsDir, file), 'utf8'));
 
 /** @param addresses left out: the examples stay as they stand in the files */
-export function readGuides(addresses: Addresses | null = null, docsDir = defaultDocsDir): Guides {
+export function readGuides(addresses: Addresses | null = null): Guides {
   const read = (file: string): ReadGuide => {
-    const markdown = readPage(file, docsDir);
+    const markdown = readPage(file);
     const tokens = lexer(addresses ? localized(markdown, addresses) : markdown);
     const heading = tokens.find((token) => token.type === 'heading');
     const name = nameOf(file);
     const blocks = tokens.filter((token) => token !== heading && token.type !== 'html' && token.type !== 'space');
     return { guide: { name, file, title: (heading as { text?: string } | undefined)?.text ?? name }, blocks };
   };
-  const inFolders = Object.entries(folders).map(([folder, title]) => ({ title, guides: filesIn(docsDir, folder).map(read) }));
+  const inFolders = Object.entries(folders).map(([folder, title]) => ({ title, guides: filesIn(folder).map(read) }));
   const guides = inFolders.flatMap((folder) => folder.guides);
   const under = (title: string) =>
     inFolders
@@ -101,9 +101,9 @@ export function readGuides(addresses: Addresses | null = null, docsDir = default
 }
 
 /** The Markdown of the guides of a folder, by name, with the examples that they show; without the folder's README.md. */
-export function readGuideFiles(folder: string, docsDir = defaultDocsDir): Readonly<Record<string, string>> {
-  const files = filesIn(docsDir, folder).filter((file) => posix.basename(file) !== 'README.md');
-  return Object.fromEntries(files.map((file) => [posix.basename(file, '.md'), readPage(file, docsDir)]));
+export function readGuideFiles(folder: string): Readonly<Record<string, string>> {
+  const files = filesIn(folder).filter((file) => posix.basename(file) !== 'README.md');
+  return Object.fromEntries(files.map((file) => [posix.basename(file, '.md'), readPage(file)]));
 }
 
 /** The id of a heading, as the links of the files expect it. */

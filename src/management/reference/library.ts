@@ -119,11 +119,11 @@ function missingEvents(found: readonly Entry[]): Entry[] {
 }
 
 /** Answers the documentation as an environment shows it; read once for each. */
-export function createLibrary(registry: ResourceRegistry, docsDir?: string): (environment: Environment) => Library {
+export function createLibrary(registry: ResourceRegistry): (environment: Environment) => Library {
   const openApi = createOpenApi(registry);
   return onceForEach((environment: Environment): Library => {
     const { issuer, base_url } = environment;
-    const guides = readGuides({ issuer, base_url }, docsDir);
+    const guides = readGuides({ issuer, base_url });
     const reference = referenceModel(openApi(environment));
     const entries = [...guides.all.flatMap(sectionsOf), ...referenceEntries(reference)];
     const all = [...entries, ...missingEvents(entries)];

@@ -7,9 +7,8 @@ import { rememberList } from '../list-address.js';
 import type { Render } from '../render.js';
 import { managedIds } from '../records/managed-notice.js';
 import { readableIncludes } from '../records/record.js';
-import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePart } from '../page-parts.js';
+import type { Choice, Column, FilterField, LinkButton, Part, TablePart } from '../page-parts.js';
 import { recordPath, type ColumnSpec, type FilterSpec, type ViewContext, type Presentation } from '../records/presentation.js';
-import type { ResourceObject } from '../../../management/documents.js';
 import { listingOf } from './listing.js';
 import { may, resourceOf, type Listing } from '../records/objects.js';
 import { inWords } from '../values.js';
@@ -90,20 +89,6 @@ function columnsOf(specs: readonly ColumnSpec[], path: string, state: ListState,
   });
 }
 
-/** The buttons that rows have: actions without further questions. */
-function rowActionOf(view: ViewContext, presentation: Presentation, record: ResourceObject, name: string): RowAction | null {
-  if (!may(view.req.call, presentation.path, 'write')) return null;
-  const found = Object.entries(presentation.actions ?? {}).find(([, action]) => action.inList && (action.when?.(record) ?? true));
-  if (!found) return null;
-  const [verb, action] = found;
-  return {
-    label: action.label,
-    about: name,
-    action: `${recordPath(presentation.path, record.id)}/${verb}`,
-    ...(action.danger ? { variant: 'danger' as const } : {}),
-  };
-}
-
 export type TableSpec = {
   readonly id: string;
   readonly caption: string;
@@ -129,7 +114,6 @@ export function tableOf(view: ViewContext, presentation: Presentation, listing: 
       path: readable ? recordPath(presentation.path, record.id) : null,
       cells: spec.columns.map((column) => column.value(record, view, listing)),
       mark: listing.managed?.has(record.id) ? 'managed' : null,
-      action: rowActionOf(view, presentation, record, presentation.name(record, listing.included)),
     })),
     empty: spec.empty,
     pager: {

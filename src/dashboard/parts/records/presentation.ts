@@ -104,8 +104,6 @@ export type ActionSpec = {
   readonly done: string;
   /** What is waited for before the page that it leads to is shown, by the id of the record that the action answered with. */
   readonly settle?: (ctx: Context, id: string) => Promise<void>;
-  /** Shown as a button in the rows of the list too. */
-  readonly inList?: boolean;
   /** Where to go afterwards; the record unless given. `answer` is the record that the action answered with. */
   readonly leadsTo?: (record: { readonly id: string }, answer: { readonly id: string }) => string;
 };
