@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { connectionStrategies } from '../../domain/connections/strategies.js';
+import { connectionStrategies, type StrategyName } from '../../domain/connections/strategies.js';
 import { mailNames, mailSpec } from '../../domain/mail/mails.js';
 import { requirePermissions } from '../../management/authorize.js';
 import { newDeviceClientPath, kinds } from './clients/client-kinds.js';
@@ -100,7 +100,7 @@ const about: Readonly<Record<string, string>> = named({
   apple: 'Sign in with Apple.',
   github: 'GitHub accounts.',
   oauth2: 'A provider without OpenID Connect: you enter its endpoints.',
-});
+} satisfies Record<StrategyName, string>);
 
 /** GET /dashboard/connections/new without a strategy. */
 export const connectionChooser = (render: Render) =>

@@ -1,3 +1,4 @@
+import type { StrategyName } from '../../domain/connections/strategies.js';
 import type { Brand } from '../../domain/environments/branding.js';
 
 /** What every page needs; `basePage` in pages.ts builds it. */
@@ -33,7 +34,7 @@ export type PageClient = { name: string };
 export type PageConnection = {
   id: string;
   display_name: string;
-  strategy: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple' | 'oauth2';
+  strategy: StrategyName;
   /** Set on the one this browser used last, which the handler puts first. */
   last_used?: boolean | undefined;
 };
