@@ -83,6 +83,8 @@ export default defineConfig({
     maxWorkers: Math.min(4, availableParallelism() + 2),
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
+    // What is awaited comes late where something else keeps the processors busy.
+    expect: { poll: { timeout: 30_000 } },
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
     // A shared machine may stall for seconds; what fails twice more is broken.
