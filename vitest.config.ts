@@ -82,8 +82,10 @@ export default defineConfig({
     // Two more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
     maxWorkers: Math.min(4, availableParallelism() + 2),
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // What is awaited comes late where something else keeps the processors busy: these end what hangs, and tell nothing of speed.
+    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     teardownTimeout: 30_000,
     // A shared machine may stall for seconds; what fails twice more is broken.
     retry: process.env['CI'] ? 2 : 0,

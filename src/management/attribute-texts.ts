@@ -1,5 +1,6 @@
 import { named, own } from '../lib/named.js';
 import { logAttributeTexts } from './log-attribute-texts.js';
+import { personAttributeTexts } from './person-attribute-texts.js';
 
 /**
  * What attributes mean, for the OpenAPI document and the reference: by type, under `*` those that mean the same everywhere. What takes more than a
@@ -12,49 +13,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     updated_at: 'When it last changed; at first the same as created_at.',
     is_system: 'Whether it came with the service: then it can not be deleted, and not everything of it be changed.',
   },
-  user: {
-    email: 'The address, as it was written; no other user of the environment has it, whatever its case.',
-    first_name: 'The first name (`given_name`); null = none.',
-    last_name: 'The last name (`family_name`); null = none.',
-    middle_name: 'The middle name; null = none.',
-    nickname: 'What the person is called casually; null = none.',
-    preferred_username: 'What the person wants to be called in applications; not unique. null = none.',
-    profile: 'The address of a page about the person; null = none.',
-    picture: 'The address of a picture of the person; null = none.',
-    website: 'The address of the person’s own page; null = none.',
-    gender: 'As the person puts it; null = not told.',
-    birthdate: '`YYYY-MM-DD`, or `YYYY` alone; null = not told.',
-    zoneinfo: 'A time zone of the IANA database, such as `Europe/Paris`; null = not told.',
-    locale: 'A language tag (BCP 47), such as `en-GB`; null = not told.',
-    phone_number: 'A phone number, best in E.164 form; null = none.',
-    phone_number_verified: 'Whether the number was proven, as an administrator says; a new number is unproven.',
-    address: 'The postal address (OIDC Core 5.1.1); null = none.',
-    external_id: 'The id in another system, unique where it is set; null = none.',
-    status: '`blocked`: can not sign in, and every session and token of the user has ended.',
-    metadata: 'Any JSON object of at most 16 KiB; replaced as a whole.',
-    has_password: 'false: signs in through a connection only.',
-    password_changed_at: 'When the password was last set; null = there is none.',
-    last_login_at: 'When the user last signed in; null = never.',
-    login_count: 'How often the user has signed in.',
-    two_step_enabled: 'Whether one factor is not enough to sign in.',
-    authenticator_kinds: 'What the user has to sign in with beside a password and connections.',
-    recovery_codes_left: 'How many recovery codes are not used; 0 also without any.',
-  },
-  authenticator: {
-    kind: 'What it is. Recovery codes are one set; they are no factor by themselves.',
-    name: 'What the owner, or an administrator, calls it.',
-    status: '`pending`: an authenticator app whose first code has not come; it goes after ten minutes.',
-    rp_id: 'The domain of a passkey (WebAuthn L3 5.1.2); null for other kinds.',
-    aaguid: 'The model of the authenticator that holds a passkey, as it says itself; null = not told, or another kind.',
-    transports: 'How browsers reach the authenticator of a passkey; null for other kinds.',
-    backup_eligible: 'Whether a passkey can be synced; null for other kinds.',
-    backed_up: 'Whether it was, when it was last used; null for other kinds.',
-    codes_left: 'How many recovery codes are not used; null for other kinds.',
-    last_used_at: 'When it last signed the user in, or confirmed something; null = never.',
-    expires_at: 'When a pending one goes; null = it is active.',
-  },
-  identity: { last_login_at: 'When it last signed the user in; null = never since it was connected.' },
-  consent: { granted_at: 'When the person first allowed the client something.' },
+  ...personAttributeTexts,
   role: {
     name: 'Unique in the environment; `roles` of a token holds it.',
     description: 'For administrators; null = none.',

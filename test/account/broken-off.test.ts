@@ -1,5 +1,5 @@
 // The last step of a registration and of a recovery, cut off in the middle: all of it or nothing, and a retry gets a clean answer.
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
@@ -35,16 +35,14 @@ async function cutOff<T>(send: () => Promise<T>): Promise<T> {
   const blocking = await knex.transaction();
   await blocking.raw('lock table events in access exclusive mode');
   const answer = send();
-  await vi.waitFor(
-    async () => {
-      const { rows } = await knex.raw<{ rows: unknown[] }>(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and query like '%store_event%' and pid <> pg_backend_pid()`,
-      );
-      expect(rows).toHaveLength(1);
-    },
-    { timeout: 4000 },
-  );
+  const ended = async () => {
+    const { rows } = await knex.raw<{ rows: unknown[] }>(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%store_event%' and pid <> pg_backend_pid()`,
+    );
+    return rows.length;
+  };
+  await expect.poll(ended).toBe(1);
   await blocking.rollback();
   return answer;
 }

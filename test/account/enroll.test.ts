@@ -1,6 +1,6 @@
 // Enrolment at sign-in: while the policy demands a factor, nobody without one gets in, save in the grace time.
 import { connect } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { findUser } from '../../src/db/tables/users.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -291,19 +291,20 @@ test('an enrolment that the browser breaks off is no error in the log, and nothi
   const leaving = new AbortController();
   const headers = { 'content-type': 'application/json' };
   const answer = browser.request('/login/enroll/totp', { method: 'POST', body: '{}', headers, signal: leaving.signal }).catch(() => 'gone');
-  await vi.waitFor(async () => {
+  const waiting = async () => {
     const { rows } = await knex.raw<{ rows: unknown[] }>(
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
     );
-    expect(rows).toHaveLength(1);
-  });
+    return rows.length;
+  };
+  await expect.poll(waiting).toBe(1);
   leaving.abort();
   expect(await answer).toBe('gone');
   const told = () =>
     lines()
       .slice(before)
       .filter(({ path }) => path === '/login/enroll/totp');
-  await vi.waitFor(() => expect(told()).toContainEqual(expect.objectContaining({ aborted: true })));
+  await expect.poll(told).toContainEqual(expect.objectContaining({ aborted: true }));
   await blocking.rollback();
   expect((await startTotp(browser)).secret).toBeTruthy();
   expect(
@@ -328,7 +329,7 @@ test('a passkey that is half sent when the browser leaves is no error in the log
     `POST /login/enroll/passkey HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nOrigin: ${new URL(service.url).origin}\r\nContent-Type: application/json\r\nCookie: ${cookie}\r\nContent-Length: ${text.length}\r\n\r\n`,
   );
   socket.write(text.subarray(0, text.length >> 1), () => socket.resetAndDestroy());
-  await vi.waitFor(() => expect(told()).toContainEqual(expect.objectContaining({ aborted: true })));
+  await expect.poll(told).toContainEqual(expect.objectContaining({ aborted: true }));
   expect(
     lines()
       .slice(before)

@@ -262,7 +262,7 @@ describe('a sign-in at a provider that is under way while the address is proven'
       await proveAddress(tx, await reload(user), { administrator: null, origin: noOrigin });
       answer = browser.get(back.pathname + back.search);
       const waiting = ctx.db.knex('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'");
-      await expect.poll(async () => (await waiting.clone()).length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(async () => (await waiting.clone()).length).toBe(1);
     });
     return [(await answer) as Response, browser];
   }

@@ -20,7 +20,7 @@ const client = shared(() => addClient(ctx));
 /** The newest mail to the address. */
 async function mailTo(email: string) {
   await drainMails(service.deps);
-  await expect.poll(() => smtp.received.some(({ to }) => to[0] === email), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => smtp.received.some(({ to }) => to[0] === email)).toBe(true);
   const { mail } = smtp.received.findLast(({ to }) => to[0] === email) as (typeof smtp.received)[0];
   const header = mail.headers.find(({ key }) => key === 'content-language')?.value;
   return { subject: mail.subject ?? '', text: mail.text ?? '', html: mail.html ?? '', language: header };

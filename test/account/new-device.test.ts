@@ -40,13 +40,10 @@ const signIn = (browser: Browser, { email }: { email: string }, secret = passwor
 /** The mails about new devices that the address has got so far, once nothing waits any more. */
 async function noticesTo(email: string) {
   await expect
-    .poll(
-      async () => {
-        await drainMails(service.deps);
-        return Number((await service.deps.db.knex('mails').where({ status: 'pending' }).count('* as count'))[0]?.['count']);
-      },
-      { timeout: 10_000 },
-    )
+    .poll(async () => {
+      await drainMails(service.deps);
+      return Number((await service.deps.db.knex('mails').where({ status: 'pending' }).count('* as count'))[0]?.['count']);
+    })
     .toBe(0);
   return smtp.received.filter(({ to, mail }) => to[0] === email && mail.subject?.startsWith('New sign-in'));
 }

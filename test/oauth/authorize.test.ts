@@ -10,6 +10,7 @@ import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
 import { startRelyingParty } from '../support/relying-party.js';
 import { sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
+import { processorMs } from '../support/processor-time.js';
 
 const service = sharedService();
 let client: TestClient;
@@ -124,14 +125,15 @@ describe('bad requests', () => {
   test('a scope of 100 kB or of ten thousand words is refused at once (attack 1.15)', async () => {
     const words = Array.from({ length: 10_000 }, (_, index) => index.toString(36)).join(' ');
     for (const scope of ['a'.repeat(100_000), words]) {
-      const started = performance.now();
-      const answers = [
-        await ask({ scope }).then((response) => response.status),
-        (await browser.post('/oauth/authorize', Object.fromEntries(new URLSearchParams(authorizeQuery(client, { scope }))))).status,
-        (await authorizeGet(new Browser(service.url), authorizeQuery(client, { scope }))).status,
-      ];
-      for (const status of answers) expect([303, 400, 413, 414, 431]).toContain(status);
-      expect(performance.now() - started).toBeLessThan(3_000);
+      const ms = await processorMs(async () => {
+        const answers = [
+          await ask({ scope }).then((response) => response.status),
+          (await browser.post('/oauth/authorize', Object.fromEntries(new URLSearchParams(authorizeQuery(client, { scope }))))).status,
+          (await authorizeGet(new Browser(service.url), authorizeQuery(client, { scope }))).status,
+        ];
+        for (const status of answers) expect([303, 400, 413, 414, 431]).toContain(status);
+      });
+      expect(ms).toBeLessThan(3_000);
     }
     await refused('invalid_request', { scope: words.slice(0, 6_000) });
   });

@@ -10,6 +10,7 @@ import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
+import { processorMs } from '../support/processor-time.js';
 
 const service = sharedService();
 let ctx: Context;
@@ -145,21 +146,22 @@ describe('forgeries', () => {
   });
 
   test('dots without end, huge headers, duplicate claims are refused quickly (attack 8.108)', async () => {
-    const started = performance.now();
     const monsters = [
       '.'.repeat(10_000),
       `${encode({ ...header(), pad: 'x'.repeat(12_000) })}.e30.x`,
       withKey(header({ zip: 'DEF' }), claims()),
       withKey(header({ p2c: 1e9 }), claims()),
     ];
-    for (const token of monsters) {
-      const response = await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
-      expect(response.status).toBe(401);
-    }
-    const big = await oauthPost(service.url, '/oauth/introspect', client, { token: '.'.repeat(60_000) });
-    expect(big.body).toEqual({ active: false });
-    expect((await oauthPost(service.url, '/oauth/introspect', client, { token: '.'.repeat(1_000_000) })).status).toBe(413);
-    expect(performance.now() - started).toBeLessThan(5000);
+    const ms = await processorMs(async () => {
+      for (const token of monsters) {
+        const response = await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+        expect(response.status).toBe(401);
+      }
+      const big = await oauthPost(service.url, '/oauth/introspect', client, { token: '.'.repeat(60_000) });
+      expect(big.body).toEqual({ active: false });
+      expect((await oauthPost(service.url, '/oauth/introspect', client, { token: '.'.repeat(1_000_000) })).status).toBe(413);
+    });
+    expect(ms).toBeLessThan(5000);
   });
 
   test('another spelling of the same bytes gets one verdict everywhere (attack 8.109)', async () => {

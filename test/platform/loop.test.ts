@@ -17,7 +17,7 @@ function loopOf(...ends: (PassEnd | Error)[]) {
   return { loop, passes: () => passes };
 }
 
-const isResting = { timeout: 5_000, interval: 5 };
+const isResting = { interval: 5 };
 
 test('the next pass begins at once after `more`, and after `done` with the pause', async () => {
   const { loop, passes } = loopOf('more', 'more', 'done');

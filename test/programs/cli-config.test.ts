@@ -11,6 +11,7 @@ import { shopDocument, shopSecrets } from '../support/configuration.js';
 import { manage, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import type {} from '../support/service.js';
+import { processorMs } from '../support/processor-time.js';
 
 const service = sharedManagedService();
 let folder: string;
@@ -203,10 +204,11 @@ test('aliases unfold within bounds; bombs, cycles, tags, repeated members and wh
     ['broken.yaml', 'version: 1\nroles: [\n', /broken\.yaml:\d+: /],
   ];
   for (const [name, text, told] of bombs) {
-    const started = performance.now();
-    const { out, code } = await cli(['validate', '-f', await put(name, text)], {}, false);
-    expect([name, code, out]).toEqual([name, 1, expect.stringMatching(told)]);
-    expect(performance.now() - started).toBeLessThan(5000);
+    const ms = await processorMs(async () => {
+      const { out, code } = await cli(['validate', '-f', await put(name, text)], {}, false);
+      expect([name, code, out]).toEqual([name, 1, expect.stringMatching(told)]);
+    });
+    expect(ms).toBeLessThan(5000);
   }
   const proto = await put('proto.yaml', 'version: 1\nroles:\n  - name: x\n    __proto__: {is_default: true}\n');
   expect(await cli(['validate', '-f', proto], {}, false)).toMatchObject({

@@ -594,8 +594,8 @@ describe('a provider that misbehaves', () => {
       new Browser(service.url).get('/login'),
     ]);
     expect([dripping.status, other.status]).toEqual([502, 502]);
-    expect(performance.now() - started).toBeLessThan(10_000);
-  }, 20_000);
+    expect(performance.now() - started).toBeLessThan(30_000);
+  });
 
   test('error=<script> and other errors get a plain page, the code of the refusal, nothing echoed (attack 14.165)', async () => {
     for (const [error, status, code] of [

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Document, Exchange } from './management.js';
+import { eventually } from './webhooks.js';
 
 const jsonApi = 'application/vnd.api+json';
 
@@ -73,7 +74,11 @@ const published = new Map<string, OpenApi>();
 
 /** The document that a service publishes. */
 export async function publishedDocument(origin: string): Promise<OpenApi> {
-  const text = (await (await fetch(`${origin}/api/openapi.json`)).text()).replaceAll(origin, 'http://x');
+  const answered = await eventually(async () => {
+    const answer = await fetch(`${origin}/api/openapi.json`);
+    return answer.ok && (await answer.text());
+  });
+  const text = answered.replaceAll(origin, 'http://x');
   const found = published.get(text) ?? new OpenApi(JSON.parse(text) as Document);
   published.set(text, found);
   return found;

@@ -58,7 +58,7 @@ export async function startReceiver(reply: Reply = 200, host = '127.0.0.1'): Pro
   });
   server.listen(0, host);
   await once(server, 'listening');
-  const until = (condition: (posts: readonly ReceivedPost[]) => boolean, withinMs = 10_000) =>
+  const until = (condition: (posts: readonly ReceivedPost[]) => boolean, withinMs = 30_000) =>
     new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         waiting.delete(look);

@@ -29,7 +29,7 @@ export const emitRoles = (ctx: Context, count = 1): Promise<void> =>
   });
 
 /** Waits for a condition that a query tells. */
-export async function eventually<T>(look: () => Promise<T | null | undefined | false>, withinMs = 10_000, pauseMs = 10): Promise<T> {
+export async function eventually<T>(look: () => Promise<T | null | undefined | false>, withinMs = 30_000, pauseMs = 10): Promise<T> {
   for (const started = performance.now(); ; await delay(pauseMs)) {
     const found = await look();
     if (found) return found;
@@ -38,7 +38,7 @@ export async function eventually<T>(look: () => Promise<T | null | undefined | f
 }
 
 /** All deliveries of a webhook once none of them is under way any more, oldest first. */
-export async function settledDeliveries(ctx: Context, webhook_id: string, count = 1, withinMs = 10_000): Promise<WebhookDeliveryRow[]> {
+export async function settledDeliveries(ctx: Context, webhook_id: string, count = 1, withinMs = 30_000): Promise<WebhookDeliveryRow[]> {
   return eventually(async () => {
     const rows = await listDeliveries(ctx.scope, { webhook_id }, { limit: 20_000 });
     return rows.length >= count && rows.every((row) => row.completed_at !== null) && rows.reverse();

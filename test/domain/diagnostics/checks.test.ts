@@ -450,10 +450,8 @@ describe('the look itself', () => {
         subject: null,
       },
     ]);
-    const began = performance.now();
     const hanging = await says('administrators', { config, passwords: { verify: () => new Promise<boolean>(() => {}) } });
     expect(hanging[0]?.finding).toBe('The look at "Administrators" took longer than 5.0 s.');
-    expect(performance.now() - began).toBeLessThan(10_000);
   });
 
   test('all of it together ends in time and says something of every check', async () => {

@@ -5,6 +5,7 @@ import { mailNames, mailSpec, variablesOf } from '../../../src/domain/mail/mails
 import { renderSample } from '../../../src/domain/mail/sample.js';
 import { languageTags } from '../../../src/lib/languages/languages.js';
 import { templateLimits, templateProblems } from '../../../src/domain/mail/template-problems.js';
+import { processorMs } from '../../support/processor-time.js';
 
 const htmlOfText = (text: string, variables: Parameters<typeof htmlOf>[1]) =>
   htmlOf(text, variables, { color: '#2b5fc7', label: () => 'Go on' });
@@ -180,10 +181,11 @@ test('what stands beside a code without a space is looked at once, however long 
   const sections = ['device', 'ip_address', 'details', 'support_email'].map((name) => `{{#${name}}}x{{/${name}}}`).join('');
   const codes = '{{code}} '.repeat(490);
   const word = (length: number) => `${sections} ${'a'.repeat(length - codes.length - sections.length - 2)} ${codes}`;
-  const began = performance.now();
-  expect(await problems('text', word(templateLimits.text), 'register_code')).toEqual([]);
-  expect(await problems('html', word(templateLimits.html), 'register_code')).toEqual([]);
-  expect(performance.now() - began).toBeLessThan(5_000);
+  const ms = await processorMs(async () => {
+    expect(await problems('text', word(templateLimits.text), 'register_code')).toEqual([]);
+    expect(await problems('html', word(templateLimits.html), 'register_code')).toEqual([]);
+  });
+  expect(ms).toBeLessThan(10_000);
 });
 
 test('codes and links stand where languages put them', async () => {
@@ -292,9 +294,10 @@ test('braces as character references are no tags', async () => {
 test('all forms of the longest template are looked at in no time', async () => {
   const sections = ['administrator', 'device', 'ip_address', 'support_email'].map((name) => `{{#${name}}}<p>x</p>{{/${name}}}`).join('');
   const html = `<p>{{code}}</p>${sections}`.repeat(20);
-  const began = performance.now();
-  expect(await problems('html', html + '<p>a b</p>'.repeat(Math.floor((templateLimits.html - html.length) / 10)))).toEqual([]);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  const ms = await processorMs(async () =>
+    expect(await problems('html', html + '<p>a b</p>'.repeat(Math.floor((templateLimits.html - html.length) / 10)))).toEqual([]),
+  );
+  expect(ms).toBeLessThan(5_000);
 });
 
 test('tags that are too many are counted before they are read', async () => {
@@ -339,26 +342,27 @@ test('times and lifetimes are words of the template’s language', () => {
 });
 
 test('what would be read as deep as it is, or again from each of its characters, is refused at once (attack 38.978)', async () => {
-  const before = performance.now();
   const code = '{{code}} ';
   const problemOf = async (html: string) => (await templateProblems('register_code', { html }))[0]?.detail;
-  expect(await problemOf(code + '<!--[if a]>'.repeat(9_000))).toMatch(/nested-comment|well-formed/);
-  expect(await problemOf(`${code}${'<!--[if a]>'.repeat(4_000)}<![endif]-->`)).toMatch(/nested-comment/);
-  expect(
-    await problemOf(
-      `${code}<p ${Array.from({ length: 20_000 }, (_, at) => `a${at.toString(36)}`)
-        .join(' ')
-        .slice(0, 90_000)}>x</p>`,
-    ),
-  ).toMatch(/has the attribute|more than 100 attributes/);
-  expect(
-    await problemOf(
-      `${code}<p ${Array.from({ length: 101 }, (_, at) => `data-${String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26))}`).join(' ')}${' '.repeat(3_000)}>x</p>`,
-    ),
-  ).toMatch(/more than 100 attributes/);
-  expect(await problemOf(`${code}{{${' '.repeat(90_000)}code}}`)).toMatch(/does not end within 100 characters/);
-  expect(await problemOf(`${code}{{=x y=}}${'x  '.repeat(20_000)}`)).toMatch(/delimiters/);
-  expect(performance.now() - before).toBeLessThan(3_000);
+  const ms = await processorMs(async () => {
+    expect(await problemOf(code + '<!--[if a]>'.repeat(9_000))).toMatch(/nested-comment|well-formed/);
+    expect(await problemOf(`${code}${'<!--[if a]>'.repeat(4_000)}<![endif]-->`)).toMatch(/nested-comment/);
+    expect(
+      await problemOf(
+        `${code}<p ${Array.from({ length: 20_000 }, (_, at) => `a${at.toString(36)}`)
+          .join(' ')
+          .slice(0, 90_000)}>x</p>`,
+      ),
+    ).toMatch(/has the attribute|more than 100 attributes/);
+    expect(
+      await problemOf(
+        `${code}<p ${Array.from({ length: 101 }, (_, at) => `data-${String.fromCharCode(97 + (at % 26), 97 + Math.floor(at / 26))}`).join(' ')}${' '.repeat(3_000)}>x</p>`,
+      ),
+    ).toMatch(/more than 100 attributes/);
+    expect(await problemOf(`${code}{{${' '.repeat(90_000)}code}}`)).toMatch(/does not end within 100 characters/);
+    expect(await problemOf(`${code}{{=x y=}}${'x  '.repeat(20_000)}`)).toMatch(/delimiters/);
+  });
+  expect(ms).toBeLessThan(6_000);
 });
 
 test('sections beside long words are not read in each of their forms: more than can be read in a moment is refused (attack 38.1043)', async () => {

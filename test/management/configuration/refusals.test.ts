@@ -7,6 +7,7 @@ import { publishedDocument } from '../../support/openapi.js';
 import { contextOf, sharedManagedService } from '../../support/shared-service.js';
 import { stateOf } from '../../support/stored-state.js';
 import type {} from '../../support/service.js';
+import { processorMs } from '../../support/processor-time.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
@@ -330,10 +331,11 @@ test('a document that is wrong in ten thousand places is answered like any other
   const many = (make: (index: number) => unknown) => Array.from({ length: 3_000 }, (_, index) => make(index));
   const roles = many((index) => (index < 2000 ? { name: index } : { nmae: 'x' }));
   const environment = Object.fromEntries(many((index) => [`session_lifetime_${index}`, 1]) as [string, number][]);
-  const started = performance.now();
-  const answer = await apply(api, { version: 1, roles, environment });
-  expect([answer.status, answer.body['errors'].length]).toEqual([422, 20]);
-  expect(performance.now() - started).toBeLessThan(15_000);
+  const ms = await processorMs(async () => {
+    const answer = await apply(api, { version: 1, roles, environment });
+    expect([answer.status, answer.body['errors'].length]).toEqual([422, 20]);
+  });
+  expect(ms).toBeLessThan(15_000);
 });
 
 test('answers are what the OpenAPI document says', async () => {

@@ -65,7 +65,7 @@ describe('a receiver', () => {
     const began = performance.now();
     for (let index = 0; index < 5; index++) await record(`in order ${index}`);
     await arrived(made, 5);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(25_000);
     expect(targetsIn(postsTo(made))).toEqual([0, 1, 2, 3, 4].map((index) => `in order ${index}`));
     await expect
       .poll(async () => (await ctx.db.knex('log_stream_entries').where({ log_stream_id: made.stream.id })).length, patience)

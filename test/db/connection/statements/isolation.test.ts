@@ -86,7 +86,7 @@ describe('one table is locked', () => {
 
     await holder.rollback();
     for (const one of stuck) expect(await one).toHaveLength(1);
-    await expect.poll(async () => (await lookUp(read('locked'))) && lines.look_up.state().isolated, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(async () => (await lookUp(read('locked'))) && lines.look_up.state().isolated).toEqual([]);
   });
 
   test('look-ups of many names are all answered, though they came with one that waits (fault F10)', async () => {
@@ -168,7 +168,7 @@ test('a statement that the server refuses at once is quick: its name is no longe
   const stuck = write(divide('row-1', 2));
   await expect.poll(() => lines.write.state().isolated).toEqual(['test.divide_locked']);
   const refused = () => write(divide('row-2', 0)).catch(({ code }: { code: string }) => code);
-  await expect.poll(async () => [await refused(), lines.write.state().isolated], { timeout: 10_000 }).toEqual(['22012', []]);
+  await expect.poll(async () => [await refused(), lines.write.state().isolated]).toEqual(['22012', []]);
   await holder.rollback();
   expect(await stuck).toEqual([{ value: 5 }]);
 });
@@ -179,7 +179,7 @@ test('a statement that was slow twice in a row is isolated for another second, t
   await expect.poll(() => lines.write.state().isolated).toEqual(['test.count_locked']);
   const isolated = async () => (await write(count('locked', 'row-2'))) && lines.write.state().isolated;
   const quickAgain = async () => {
-    await expect.poll(isolated, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(isolated).toEqual([]);
   };
   await quickAgain();
   const began = performance.now();
