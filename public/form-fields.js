@@ -100,21 +100,25 @@ for (const area of document.querySelectorAll('textarea[data-rows]')) {
   }
 }
 
-// The preview of branding follows what is typed, a moment later.
-for (const frame of document.querySelectorAll('iframe[data-preview]')) {
-  const form = frame.closest('form');
-  const address = new URL(frame.src);
+// The preview of branding follows what is typed, a moment later: the page that is looked at, and another one when it is chosen.
+for (const figure of document.querySelectorAll('figure.looks')) {
+  const form = figure.closest('form');
   let waiting;
-  frame.closest('figure').querySelector('[data-preview-live]').hidden = false;
+  const follow = () => {
+    const entries = new FormData(form);
+    for (const frame of figure.querySelectorAll('iframe[data-preview]')) {
+      if (frame.offsetParent === null) continue;
+      const address = new URL(frame.src);
+      for (const name of [...address.searchParams.keys()])
+        if (!['client', 'page', 'scheme'].includes(name)) address.searchParams.set(name, entries.get(`branding.${name}`) ?? '');
+      if (frame.src !== address.href) frame.src = address.href;
+    }
+  };
+  figure.querySelector('[data-preview-live]').hidden = false;
+  figure.addEventListener('change', follow);
   form.addEventListener('input', () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      const entries = new FormData(form);
-      for (const name of [...address.searchParams.keys()]) {
-        if (name !== 'client') address.searchParams.set(name, entries.get(`branding.${name}`) ?? '');
-      }
-      if (frame.src !== address.href) frame.src = address.href;
-    }, 300);
+    waiting = setTimeout(follow, 300);
   });
 }
 

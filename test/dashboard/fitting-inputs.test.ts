@@ -73,17 +73,33 @@ describe('the preview of branding', () => {
     const answer = await browser.get(`${path}?name=Acme+Corp&primary_color=%23b3261e&logo_url=https://acme.example/logo.svg`);
     const page = await answer.text();
     expect(page).toContain('alt="Acme Corp"');
-    expect(page).toContain('/assets/accent/b3261e.css');
+    expect(page).toContain('/assets/accent/b3261e.scheme-light.css');
     expect(page).not.toContain('<script');
     expect(answer.headers.get('x-frame-options')).toBe('SAMEORIGIN');
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'self'");
+  });
+
+  test('is a mail or the error page too, in the scheme that is asked for', async () => {
+    const looks =
+      'name=Acme&background_color=%23dbeafe&dark_background_color=%23312e81&corner_radius=3&font=serif&dark_logo_url=https://acme.example/d.png';
+    const dark = await html(`${path}?${looks}&page=error&scheme=dark`);
+    expect(dark).toContain('Something went wrong');
+    expect(dark).toContain('.ground-dbeafe.night-312e81.radius-3.font-serif.scheme-dark.css');
+    expect(dark).toContain('<img class="brand-logo" src="https://acme.example/d.png"');
+    const light = await html(`${path}?${looks}&page=error`);
+    expect(light).not.toContain('https://acme.example/d.png');
+    const mail = await browser.get(`${path}?${looks}&page=mail&scheme=dark`);
+    expect(mail.headers.get('content-security-policy')).toContain('sandbox');
+    expect(await mail.text()).toMatch(/@media all \{\s*body \{ background: #312e81/);
+    expect(await html(`${path}?${looks}&page=mail&client=Notes`)).toContain('@media not all {');
+    expect(await html(`${path}?name=Acme&corner_radius=999&font=comic&page=none`)).toContain('/assets/accent/2b5fc7.scheme-light.css');
   });
 
   test('leaves out what isn’t valid, and shows markup as text', async () => {
     const page = await html(`${path}?name=${encodeURIComponent('<b>Acme</b>')}&primary_color=red&logo_url=javascript:alert(1)&client=<i>`);
     expect(page).toContain('&lt;b&gt;Acme&lt;/b&gt;');
     expect(page).not.toMatch(/<b>|<i>|javascript:/);
-    expect(page).toContain('/assets/accent/2b5fc7.css');
+    expect(page).toContain('/assets/accent/2b5fc7.scheme-light.css');
   });
 
   test('is for those who are signed in to the dashboard', async () => {

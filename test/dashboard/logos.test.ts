@@ -1,5 +1,6 @@
 // A logo is uploaded in the dashboard by a form with a file, with or without scripts.
 import { describe, expect, test } from 'vitest';
+import { isLogoNamed } from '../../src/db/tables/logos.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient } from '../support/data.js';
@@ -33,9 +34,10 @@ describe('the logo', () => {
       .knex('environments')
       .where({ id })
       .update({ branding: { primary_color: '#b3261e' } });
-    expect(await pageOf('/dashboard/settings/branding')).toContain(`href="${settings}"`);
+    expect(await pageOf('/dashboard/settings/branding')).toMatch(/href="#image-light"[\s\S]*action="\/dashboard\/settings\/logo"/);
     const answer = await send(settings, { slot: 'light' }, png());
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${settings}?done=updated`]);
+    const branding = '/dashboard/settings/branding?done=updated';
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${branding}#image-light-title`]);
     const { logo_url, ...rest } = await brandingOf('environments', id);
     expect(rest).toEqual({ primary_color: '#b3261e' });
     const shown = await fetch(logo_url);
@@ -55,13 +57,23 @@ describe('the logo', () => {
     expect(await brandingOf('environments', id)).toMatchObject({ logo_url: null, dark_logo_url });
   });
 
+  test('in the tab of the browser is an image of its own, and stays as long as the branding names it', async () => {
+    const { id } = ctx.environment;
+    expect((await send(settings, { slot: 'favicon' }, png(32, 32))).headers.get('location')).toContain('#image-favicon-title');
+    const { favicon_url } = await brandingOf('environments', id);
+    expect(await (await new Browser(service.url).get('/login')).text()).toContain(`<link rel="icon" href="${favicon_url}">`);
+    const named = /\/logos\/([0-9a-f]{64})/.exec(favicon_url)?.[1] ?? '';
+    expect(await isLogoNamed(ctx.scope, named)).toBe(true);
+  });
+
   test('of a client is uploaded from its form', async () => {
     const client = await addClient(ctx, { name: 'Notes', first_party: false, branding: { name: 'Acme Notes' } });
     const path = `/dashboard/clients/${client.id}/logo`;
-    expect(await pageOf(`/dashboard/clients/${client.id}/edit/branding`)).toContain(`href="${path}"`);
+    expect(await pageOf(`/dashboard/clients/${client.id}/edit/branding`)).toContain(`action="${path}"`);
+    expect(await pageOf(`/dashboard/clients/${client.id}/edit`)).not.toContain(`action="${path}"`);
     expect(await pageOf('/dashboard/clients/new?application_type=web')).not.toContain('/logo"');
     const answer = await send(path, { slot: 'light' }, png());
-    expect(answer.headers.get('location')).toBe(`${path}?done=updated`);
+    expect(answer.headers.get('location')).toBe(`/dashboard/clients/${client.id}/edit/branding?done=updated#image-light-title`);
     expect(await brandingOf('clients', client.id)).toMatchObject({ name: 'Acme Notes', logo_url: expect.stringContaining('/logos/') });
     expect((await admin.made.get(`/dashboard/clients/${client.id}x/logo`)).status).toBe(404);
   });

@@ -308,7 +308,14 @@ test('environments: settings are flat, a change tells what was, and works at onc
   await patch({ registration_enabled: true });
   expect((await patch({ slug: 'other' })).status).toBe(403);
   expect((await patch({ password_min_length: 4 })).status).toBe(422);
-  expect((await patch({ branding: { primary_color: 'red' } })).status).toBe(422);
+  for (const branding of [
+    { primary_color: 'red' },
+    { background_color: '#fff' },
+    { corner_radius: 25 },
+    { corner_radius: -1 },
+    { font: 'Comic Sans' },
+  ])
+    expect((await patch({ branding })).status).toBe(422);
 });
 
 test('API resources and grants: identifiers are URIs, scopes are permissions, a deletion takes along what hangs on it', async () => {

@@ -110,6 +110,7 @@ export const terms = {
   last_sign_in: 'Last sign-in',
   last_used: 'Last used',
   log_stream: 'Log stream',
+  favicon: 'Favicon',
   logo: 'Logo',
   logo_in_dark_mode: 'Logo in dark mode',
   mail_template_required: 'required',

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { csrfToken } from '../../http/auth/csrf.js';
 import { queryOf } from '../../http/request/form.js';
 import type { PageNotice } from '../../http/pages/page-models.js';
-import { basePage } from '../../http/pages/pages.js';
+import { basePage, operatorTheme } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { dateTimeWords } from '../../lib/date-words.js';
 import { viewerOf } from '../parts/viewer.js';
@@ -26,6 +26,7 @@ export function createRender(web: Web): Render {
     const around = wayAround(req);
     const model: DashboardPage = {
       ...basePage(req.ctx.environment, { title: page.title, request_id: req.request_id }),
+      theme_path: operatorTheme(req.ctx.environment),
       texts: viewTexts,
       csrf_token,
       navigation: navigationFor(req),

@@ -1,3 +1,4 @@
+import type { Font } from '../../lib/fonts.js';
 import type { Language } from '../../lib/languages/languages.js';
 import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
@@ -26,8 +27,19 @@ export const breachedPasswordRules = ['refuse', 'off'] as const;
 /** Whether a DPoP proof without a nonce will do (RFC 9449 8). */
 export const dpopNonceRules = ['optional', 'required'] as const;
 
-/** How pages and mails look; `primary_color` as `#1a2b3c`, `dark_logo_url` for dark schemes. What is absent or null is the default. */
-export type Branding = { name?: string | null; logo_url?: string | null; dark_logo_url?: string | null; primary_color?: string | null };
+/** How pages and mails look; colours as `#1a2b3c`, `dark_` for dark schemes, the radius in pixels. What is absent or null is the default. */
+export type Branding = {
+  name?: string | null;
+  logo_url?: string | null;
+  dark_logo_url?: string | null;
+  favicon_url?: string | null;
+  primary_color?: string | null;
+  dark_primary_color?: string | null;
+  background_color?: string | null;
+  dark_background_color?: string | null;
+  corner_radius?: number | null;
+  font?: Font | null;
+};
 
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {

@@ -55,8 +55,8 @@ export const removeLogo = async (scope: Scope, id: string): Promise<void> => voi
 
 /** The ids that addresses of logos name, and which environment does, of all of them: what was uploaded to one may be shown by another. */
 const named = `select distinct environment_id, (regexp_match(address, '/logos/([0-9a-f]{64})[.]'))[1] as id from (
-    select id as environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url']) as address from environments
-    union all select environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', logo_uri]) from clients
+    select id as environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', branding ->> 'favicon_url']) as address from environments
+    union all select environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', branding ->> 'favicon_url', logo_uri]) from clients
   ) as shown where address like '%/logos/%'`;
 
 /** Whether a branding of the environment itself names the logo. */

@@ -1,5 +1,16 @@
 import type { ClientRow } from '../../db/tables/clients.js';
-import type { EnvironmentRow } from '../../db/tables/environments.js';
+import type { Branding, EnvironmentRow } from '../../db/tables/environments.js';
+import type { Font } from '../../lib/fonts.js';
+
+/** Colours as `#1a2b3c`, of light and of dark schemes, the radius of corners in pixels; null: the default. */
+export type Theme = {
+  readonly primary_color: string | null;
+  readonly dark_primary_color: string | null;
+  readonly background_color: string | null;
+  readonly dark_background_color: string | null;
+  readonly corner_radius: number | null;
+  readonly font: Font | null;
+};
 
 /** How pages and mails look that people see who sign in; null: nothing of the kind is shown. */
 export type Brand = {
@@ -8,8 +19,8 @@ export type Brand = {
   readonly logo_url: string | null;
   /** For dark schemes; null: `logo_url` serves both. */
   readonly dark_logo_url: string | null;
-  /** `#1a2b3c`; null: the default. */
-  readonly primary_color: string | null;
+  readonly favicon_url: string | null;
+  readonly theme: Theme;
   readonly support_email: string | null;
   /** The environment's privacy policy and terms of service; a client's own stand on its consent page. */
   readonly policy_uri: string | null;
@@ -34,9 +45,24 @@ export function brandOf(environment: BrandedEnvironment, client: BrandedClient |
     name: theirs.name || ours.name || environment.name,
     logo_url: shown.logo_url || null,
     dark_logo_url: shown.dark_logo_url || null,
-    primary_color: theirs.primary_color || ours.primary_color || null,
+    favicon_url: shown.favicon_url || null,
+    theme: themeOf(theirs, ours),
     support_email: theirs.support_email || environment.support_email,
     policy_uri: vouched?.policy_uri || ours.policy_uri || null,
     tos_uri: vouched?.tos_uri || ours.tos_uri || null,
+  };
+}
+
+/** A colour and its dark variant come from one of them: half a pair beside the other's half is nobody's design. */
+function themeOf(theirs: Branding, ours: Branding): Theme {
+  const accents = theirs.primary_color || theirs.dark_primary_color ? theirs : ours;
+  const backgrounds = theirs.background_color || theirs.dark_background_color ? theirs : ours;
+  return {
+    primary_color: accents.primary_color || null,
+    dark_primary_color: accents.dark_primary_color || null,
+    background_color: backgrounds.background_color || null,
+    dark_background_color: backgrounds.dark_background_color || null,
+    corner_radius: theirs.corner_radius ?? ours.corner_radius ?? null,
+    font: theirs.font || ours.font || null,
   };
 }

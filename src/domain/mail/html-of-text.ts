@@ -12,21 +12,21 @@ const onlyVariable = /^\{\{\s*(?<name>\w+)\s*\}\}$/;
 const onlyAddress = /^https:\/\/[^\s<>"'{}]+$/;
 
 const listStyle = 'margin:0 0 16px;padding:12px 16px;background:#f3f4f7;border-radius:8px;font-size:14px';
-const buttonStyle = 'display:inline-block;padding:12px 20px;border-radius:8px;color:#ffffff;font-weight:600;text-decoration:none';
+const buttonStyle = 'display:inline-block;padding:12px 20px;color:#ffffff;font-weight:600;text-decoration:none';
 const addressStyle = 'margin:0 0 16px;font-size:13px;color:#5a606e;word-break:break-all';
 const codeStyle =
   'margin:0 0 16px;padding:16px;background:#f3f4f7;border-radius:8px;font:600 28px/1.25 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:0.15em;text-align:center';
 
 /** How the buttons look and what they say. */
-export type Buttons = { readonly color: string; readonly label: (key: MessageKey) => string };
+export type Buttons = { readonly color: string; readonly radius: number; readonly label: (key: MessageKey) => string };
 
 /** A link that is the only thing of its line: a button, and below it where that leads, for programs that show none. */
-function buttonOf(line: string, variables: Variables, { color, label }: Buttons): string | null {
+function buttonOf(line: string, variables: Variables, { color, radius, label }: Buttons): string | null {
   const name = nameIn(line) ?? '';
   const key = variables[name]?.button;
   if (!key) return null;
   return [
-    `<p style="margin:0 0 8px"><a class="button" href="{{${name}}}" style="${buttonStyle};background:${color}">${escaped(label(key))}</a></p>`,
+    `<p style="margin:0 0 8px"><a class="button" href="{{${name}}}" style="${buttonStyle};border-radius:${radius}px;background:${color}">${escaped(label(key))}</a></p>`,
     `<p class="quiet" style="${addressStyle}"><a dir="ltr" href="{{${name}}}" style="color:inherit">{{${name}}}</a></p>`,
   ].join('\n');
 }

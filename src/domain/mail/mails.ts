@@ -1,3 +1,4 @@
+import type { Theme } from '../environments/branding.js';
 import { message } from '../../lib/languages/messages.js';
 import {
   address,
@@ -244,8 +245,8 @@ export type MailBase = {
   environment: {
     name: string;
     support_email: string | null;
-    /** `branding.primary_color`, of which links and buttons are; absent or null for ours. */
-    primary_color?: string | null | undefined;
+    /** Of links, buttons and what is around; absent or null for ours. */
+    theme?: Partial<Theme> | null | undefined;
     /** On top of the HTML, beside the name; absent or null for none. */
     logo_url?: string | null | undefined;
     dark_logo_url?: string | null | undefined;

@@ -5,13 +5,19 @@ import { renderMail, type RenderedMail } from './templates.js';
 type Branded = Pick<BrandedEnvironment, 'name' | 'kind' | 'support_email' | 'branding'>;
 
 /**
- * A mail with sample values, at the environment's own name and colour, as previews and tests show it.
+ * A mail with sample values, with the looks of the environment or of the client, as previews and tests show it.
  * @param language of the template, a BCP 47 tag
  */
-export function renderSample(environment: Branded, name: MailName, template: MailText, language: string): RenderedMail {
+export function renderSample(
+  environment: Branded,
+  name: MailName,
+  template: MailText,
+  language: string,
+  client: BrandedClient | null = null,
+): RenderedMail {
   const samples = Object.entries(mailSpec(name).variables).map(([each, { sample }]) => [each, sample]);
   const base: MailBase = {
-    environment: mailEnvironment(environment),
+    environment: mailEnvironment(environment, client),
     request: {
       ip_address: commonVariables.ip_address.sample,
       device: { name: 'Chrome', system: 'macOS' },
@@ -23,6 +29,6 @@ export function renderSample(environment: Branded, name: MailName, template: Mai
 
 /** The environment as mails show it, or the client whose sign-in is under way where that has looks of its own. */
 export function mailEnvironment(environment: Branded, client: BrandedClient | null = null): MailBase['environment'] {
-  const { name, support_email, primary_color, logo_url, dark_logo_url } = brandOf(environment, client);
-  return { name, support_email, primary_color, logo_url, dark_logo_url };
+  const { name, support_email, theme, logo_url, dark_logo_url } = brandOf(environment, client);
+  return { name, support_email, theme, logo_url, dark_logo_url };
 }

@@ -1,10 +1,10 @@
 import ejs from 'ejs';
-import { parseHex, readable } from '../../lib/contrast.js';
 import { lookUp } from '../../lib/languages/languages.js';
 import { format, type MessageKey } from '../../lib/languages/messages.js';
 import { plainWords } from '../../lib/plain-words.js';
 import { createTemplates } from '../../lib/templates.js';
 import { htmlOfText } from './html-of-text.js';
+import { mailTheme } from './mail-theme.js';
 import { variablesOf, type MailModels, type MailName, type MailText } from './mails.js';
 import { filledIn } from './mustache.js';
 import { valuesOf } from './values.js';
@@ -39,13 +39,17 @@ export function renderMail<Name extends MailName>(name: Name, model: MailModels[
   const subject = oneLine(filledIn(template.subject, values, String));
   const footer = { ...model.environment, name: plainWords(model.environment.name) };
   const text = `${filledIn(template.text, values, String).trimEnd()}\n${footerOf(model.environment)}`;
-  const accent = accentOf(model.environment.primary_color);
-  const buttons = { color: accent.light, label: (key: MessageKey) => format(lookUp([language]) ?? 'en', key, {}) };
+  const theme = mailTheme(model.environment.theme);
+  const buttons = {
+    color: theme.accent.light,
+    radius: theme.radius,
+    label: (key: MessageKey) => format(lookUp([language]) ?? 'en', key, {}),
+  };
   const html = filledIn(template.html ?? htmlOfText(template.text, variablesOf(name), buttons), values, ejs.escapeXML);
   if (isWholeDocument(html)) return { subject, text, html, language };
   const { logo_url, dark_logo_url } = model.environment;
   const [logo, dark_logo] = [logo_url, dark_logo_url].map(fetched);
-  const page = { subject, environment: footer, logo, dark_logo, accent, ...directionOf(language) };
+  const page = { subject, environment: footer, logo, dark_logo, theme, ...directionOf(language) };
   return {
     subject,
     text,
@@ -58,13 +62,6 @@ export function renderMail<Name extends MailName>(name: Name, model: MailModels[
 const fetched = (address: string | null | undefined) => (/^https?:/i.test(address ?? '') ? address : null);
 
 const directionOf = (lang: string) => ({ lang, dir: rightToLeft.has(new Intl.Locale(lang).language) ? 'rtl' : 'ltr' });
-
-/** The colour of links on the light and on the dark background of views/mail/top.html.ejs, readable on both. */
-function accentOf(primary_color: string | null | undefined): { light: string; dark: string } {
-  const chosen = parseHex(primary_color ?? '');
-  if (chosen === null) return { light: '#2b5fc7', dark: '#8fb8ff' };
-  return { light: `#${readable(chosen, ['ffffff'], 4.5, 'black')}`, dark: `#${readable(chosen, ['1b1d22'], 4.5, 'white')}` };
-}
 
 function oneLine(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is removed

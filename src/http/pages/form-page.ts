@@ -5,9 +5,9 @@ import type { Brand } from '../../domain/environments/branding.js';
 export interface BasePage {
   /** The h1 and, with the environment's name, the document's title. */
   title: string;
-  environment: Omit<Brand, 'primary_color'> & { kind: 'production' | 'staging' | 'development' };
-  /** `accentPath(branding.primary_color)` */
-  accent_path: string;
+  environment: Omit<Brand, 'theme'> & { kind: 'production' | 'staging' | 'development' };
+  /** Of its stylesheet with the colours, corners and font of the branding: `stylesheetPath` in brand-stylesheet.ts. */
+  theme_path: string;
   request_id: string;
   /** A picture of the page: nothing on it works. */
   still?: true;

@@ -3,7 +3,8 @@ import { brandOf, type BrandedClient, type BrandedEnvironment } from '../../doma
 import { createTemplates } from '../../lib/templates.js';
 import { isInSignIn } from '../request/return-to.js';
 import type { BasePage, PageModels } from './page-models.js';
-import { accentPath, type Assets } from './static.js';
+import { stylesheetPath, type ColorScheme } from './brand-stylesheet.js';
+import type { Assets } from './static.js';
 import { viewHelpers } from './view-functions.js';
 import type { Language } from '../../lib/languages/languages.js';
 import { switchOf } from './language-switch.js';
@@ -70,24 +71,30 @@ function brandingFor({ ctx, branded_for }: Request, view: string): Partial<BaseP
   return brandingOf(ctx.environment, branded_for);
 }
 
-function brandingOf(environment: BrandedEnvironment, client: BrandedClient | null): Pick<BasePage, 'environment' | 'accent_path'> {
-  const { name, logo_url, dark_logo_url, primary_color, support_email, policy_uri, tos_uri } = brandOf(environment, client);
-  const { kind } = environment;
-  return {
-    environment: { name, logo_url, dark_logo_url, support_email, policy_uri, tos_uri, kind },
-    accent_path: accentPath(primary_color),
-  };
+function brandingOf(
+  environment: BrandedEnvironment,
+  client: BrandedClient | null,
+  scheme?: ColorScheme,
+): Pick<BasePage, 'environment' | 'theme_path'> {
+  const { theme, ...brand } = brandOf(environment, client);
+  return { environment: { ...brand, kind: environment.kind }, theme_path: stylesheetPath(theme, scheme) };
 }
+
+/** What pages for administrators have of the branding: the colour of the environment, but neither its corners nor its font. */
+export const operatorTheme = ({ branding }: BrandedEnvironment): string => {
+  const { primary_color = null, dark_primary_color = null } = branding ?? {};
+  return stylesheetPath({ primary_color, dark_primary_color });
+};
 
 /**
  * The part of the model that all pages share. With the client whose sign-in is under way the page looks as that client's branding says.
  */
 export function basePage(
   environment: BrandedEnvironment,
-  page: { title: string; request_id: string; csrf_token?: string | undefined; client?: BrandedClient | null },
+  page: { title: string; request_id: string; csrf_token?: string | undefined; client?: BrandedClient | null; scheme?: ColorScheme },
 ): BasePage {
-  const { title, request_id, csrf_token, client = null } = page;
-  return { title, request_id, csrf_token, ...brandingOf(environment, client) };
+  const { title, request_id, csrf_token, client = null, scheme } = page;
+  return { title, request_id, csrf_token, ...brandingOf(environment, client, scheme) };
 }
 
 /**

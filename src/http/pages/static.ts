@@ -3,18 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import type { Request, RequestHandler, Response } from 'express';
-import { contrast, parseHex, readable, shade, textOn } from '../../lib/contrast.js';
 import { named } from '../../lib/named.js';
 import { packageRoot } from '../../lib/package-root.js';
+import { brandStylesheet } from './brand-stylesheet.js';
 import { codedTag, codingFor, createCoded, type Coded } from '../content-coding.js';
 
 const defaultPublicDir = join(packageRoot, 'public');
-
-/** The accent of environments without `branding.primary_color`: six hex digits. */
-export const defaultAccent = '2b5fc7';
-
-/** The surfaces that accents are checked against: `--surface` and `--ground` of `public/tokens.css`, light and dark. */
-const surfaces = { light: ['ffffff', 'f5f6f8'], dark: ['1b1d22', '131519'] } as const;
 
 const types: Record<string, string> = named({
   '.css': 'text/css; charset=utf-8',
@@ -77,40 +71,14 @@ export function createAssets(options: { publicDir?: string } = {}): Assets {
     handler(req, res, next) {
       if (!req.path.startsWith('/assets/') || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
       const path = req.path.slice('/assets/'.length);
-      const accent = /^accent\/([0-9a-f]{6})\.css$/.exec(path)?.[1];
-      if (accent) return void sendAccent(res, accent);
+      const branded = brandStylesheet(path);
+      if (branded !== null) return void sendStylesheet(res, branded);
       const [, base = '', hash, extension = ''] = /^([\w.-]+?)(?:-([0-9a-f]{12}))?(\.\w+)$/.exec(path) ?? [];
       const asset = assets.get(`${base}${extension}`);
       if (!asset) return next();
       return sendAsset(req, res, asset, hash === asset.hash);
     },
   };
-}
-
-/** The stylesheet that carries an environment's colour, since the pages' policy allows no inline style. */
-export function accentPath(primaryColor: string | null | undefined): string {
-  return `/assets/accent/${(primaryColor && parseHex(primaryColor)) || defaultAccent}.css`;
-}
-
-/**
- * The accent tokens for a colour of six hex digits. Fills keep the colour in light mode and are lightened in dark mode, text and
- * links are moved to at least 4.5:1 against every surface (WCAG 2.2, 1.4.3; in dark mode to 6:1, as hues look dimmer there), and text
- * on the fill is black or white by contrast.
- */
-export function accentCss(hex: string): string {
-  const text = { light: readable(hex, surfaces.light, 4.5, 'black'), dark: readable(hex, surfaces.dark, 6, 'white') };
-  const fill = { light: hex, dark: text.dark };
-  const on = { light: textOn(fill.light), dark: textOn(fill.dark) };
-  const hover = { light: away(fill.light, on.light), dark: away(fill.dark, on.dark) };
-  const lines = Object.entries({ accent: fill, 'accent-hover': hover, 'on-accent': on, 'accent-text': text });
-  return `@layer tokens{:root{${lines.map(([name, value]) => `--${name}:light-dark(#${value.light},#${value.dark})`).join(';')}}}\n`;
-}
-
-/** The hover colour of a fill (six hex digits): lightness moved away from that of the text on it, else towards it; still 4.5:1 to the text. */
-function away(fill: string, on: string): string {
-  const direction = on === 'ffffff' ? -1 : 1;
-  const steps = [0.06, -0.06, -0.12, -0.18, -0.24].map((step) => shade(fill, step * direction));
-  return steps.find((step) => contrast(step, fill) >= 1.08 && contrast(step, on) >= 4.5) ?? fill;
 }
 
 function load(name: string, bytes: Buffer): Asset {
@@ -133,7 +101,7 @@ async function sendAsset(req: Request, res: Response, asset: Asset, current: boo
   res.send(body);
 }
 
-function sendAccent(res: Response, hex: string): void {
+function sendStylesheet(res: Response, css: string): void {
   res.set('X-Content-Type-Options', 'nosniff').set('Content-Type', 'text/css; charset=utf-8').set('Cache-Control', immutable);
-  res.send(accentCss(hex));
+  res.send(css);
 }

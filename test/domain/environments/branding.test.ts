@@ -13,6 +13,14 @@ const environment: BrandedEnvironment = {
     policy_uri: 'https://acme.example/privacy',
   },
 };
+const noTheme = {
+  primary_color: null,
+  dark_primary_color: null,
+  background_color: null,
+  dark_background_color: null,
+  corner_radius: null,
+  font: null,
+};
 const client = (more: Partial<BrandedClient>): BrandedClient => ({
   branding: {},
   policy_uri: null,
@@ -26,7 +34,8 @@ test('without a client, and with one that says nothing, it is the environment’
     name: 'Acme',
     logo_url: 'https://acme.example/logo.svg',
     dark_logo_url: 'https://acme.example/dark.svg',
-    primary_color: '#112233',
+    favicon_url: null,
+    theme: { ...noTheme, primary_color: '#112233' },
     support_email: 'help@acme.example',
     policy_uri: 'https://acme.example/privacy',
     tos_uri: null,
@@ -36,7 +45,7 @@ test('without a client, and with one that says nothing, it is the environment’
   expect(brandOf({ ...environment, branding: null, support_email: null })).toMatchObject({
     name: 'Default',
     logo_url: null,
-    primary_color: null,
+    theme: noTheme,
   });
 });
 
@@ -46,7 +55,7 @@ test('a client’s colour, support address and links stand beside the environmen
   expect(brandOf(environment, client({ branding, tos_uri }))).toMatchObject({
     name: 'Acme',
     logo_url: 'https://acme.example/logo.svg',
-    primary_color: '#445566',
+    theme: { ...noTheme, primary_color: '#445566' },
     support_email: 'notes@acme.example',
     policy_uri: 'https://acme.example/privacy',
     tos_uri,
@@ -61,6 +70,24 @@ test('a client’s name never stands beside the environment’s logos, nor its l
   });
   const logo_url = 'https://notes.example/logo.svg';
   expect(brandOf(environment, client({ branding: { logo_url } }))).toMatchObject({ name: 'Acme', logo_url, dark_logo_url: null });
+});
+
+test('a client’s corners and font are its own, also square ones; a colour and its dark variant come from one of them', () => {
+  const theme = {
+    ...environment,
+    branding: { primary_color: '#112233', dark_primary_color: '#aabbcc', corner_radius: 12, font: 'serif' },
+  } as const;
+  expect(brandOf(theme, client({ branding: { primary_color: '#445566', corner_radius: 0 } })).theme).toEqual({
+    ...noTheme,
+    primary_color: '#445566',
+    corner_radius: 0,
+    font: 'serif',
+  });
+  expect(brandOf(theme, client({ branding: { background_color: '#ffffff' } })).theme).toMatchObject({
+    primary_color: '#112233',
+    dark_primary_color: '#aabbcc',
+    background_color: '#ffffff',
+  });
 });
 
 test('a client that nobody vouches for looks like the environment, whatever it says (attack 30.768)', () => {

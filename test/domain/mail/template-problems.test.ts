@@ -8,7 +8,7 @@ import { templateLimits, templateProblems } from '../../../src/domain/mail/templ
 import { processorMs } from '../../support/processor-time.js';
 
 const htmlOfText = (text: string, variables: Parameters<typeof htmlOf>[1]) =>
-  htmlOf(text, variables, { color: '#2b5fc7', label: () => 'Go on' });
+  htmlOf(text, variables, { radius: 8, color: '#2b5fc7', label: () => 'Go on' });
 
 const problems = async (part: 'subject' | 'text' | 'html', template: string, name: (typeof mailNames)[number] = 'password_reset_code') =>
   (await templateProblems(name, { [part]: template })).map(({ code, detail, attribute }) => [attribute, code, detail].join(': '));

@@ -1,5 +1,6 @@
 import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
+import type { Theme } from '../../../src/domain/environments/branding.js';
 import { builtInText } from '../../../src/domain/mail/built-in.js';
 import { renderMail, type MailModels, type RenderedMail } from '../../../src/domain/mail/templates.js';
 import { languages, languageTags, type Language } from '../../../src/lib/languages/languages.js';
@@ -199,17 +200,35 @@ test('the link of the reset mail survives as HTML', async () => {
 });
 
 test('links are of the environment’s colour, as far as it can be read', () => {
-  const html = (primary_color: string | null) => render('password_changed', { environment: { ...environment, primary_color } }).html;
+  const html = (primary_color: string | null) =>
+    render('password_changed', { environment: { ...environment, theme: { primary_color } } }).html;
   expect(html('#0f6b4f')).toContain('a { color: #0f6b4f; }');
   expect(html('#f2c230')).not.toContain('a { color: #f2c230; }\n.quiet');
   for (const none of [null, 'red; } body { display: none', '']) expect(html(none)).toContain('a { color: #2b5fc7; }');
+});
+
+test('what is around the text, corners and font are the environment’s; what is no colour is ours', () => {
+  const html = (theme: Partial<Theme>) => render('password_changed', { environment: { ...environment, theme } }).html;
+  const branded = html({
+    background_color: '#dbeafe',
+    dark_background_color: '#312e81',
+    dark_primary_color: '#ffd166',
+    corner_radius: 0,
+    font: 'serif',
+  });
+  expect(branded).toContain('<body style="margin:0;padding:0;background:#dbeafe;');
+  expect(branded).toContain('body { background: #312e81 !important; }');
+  expect(branded).toContain('a { color: #ffd166; }');
+  expect(branded).toContain('border-radius:0px;background:#2b5fc7');
+  expect(branded).toContain('font:16px/1.5 Charter, ');
+  expect(html({ background_color: 'red"><script>' })).toBe(html({}));
 });
 
 test('links of ours are buttons of the environment’s colour, with the address below; the logo is on top, for dark schemes too', () => {
   const { html } = render('password_changed', {
     environment: {
       ...environment,
-      primary_color: '#0f6b4f',
+      theme: { primary_color: '#0f6b4f' },
       logo_url: 'https://acme.example/logo.png',
       dark_logo_url: 'https://acme.example/dark.png',
     },

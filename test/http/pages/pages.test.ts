@@ -2,7 +2,8 @@ import express from 'express';
 import supertest from 'supertest';
 import { describe, expect, test } from 'vitest';
 import { basePage, createPageRenderer, formActionSource, type RenderOptions } from '../../../src/http/pages/pages.js';
-import { createAssets, defaultAccent } from '../../../src/http/pages/static.js';
+import { defaultAccent } from '../../../src/http/pages/brand-stylesheet.js';
+import { createAssets } from '../../../src/http/pages/static.js';
 import { samplePages, type SamplePage } from '../../support/sample-pages.js';
 
 const { renderPage } = createPageRenderer({ assets: createAssets() });
@@ -194,16 +195,17 @@ test('basePage shows the branding, and the name and default colour where there i
       name: 'Default',
       logo_url: null,
       dark_logo_url: null,
+      favicon_url: null,
       policy_uri: null,
       tos_uri: null,
       support_email: null,
       kind: 'production',
     },
-    accent_path: `/assets/accent/${defaultAccent}.css`,
+    theme_path: `/assets/accent/${defaultAccent}.css`,
   });
   const branding = { name: 'Acme', logo_url: 'https://acme.example/logo.svg', primary_color: '#F2C230' };
   expect(basePage({ ...environment, branding }, page)).toMatchObject({
     environment: { name: 'Acme', logo_url: branding.logo_url },
-    accent_path: '/assets/accent/f2c230.css',
+    theme_path: '/assets/accent/f2c230.css',
   });
 });

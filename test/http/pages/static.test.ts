@@ -1,7 +1,9 @@
 import express from 'express';
 import supertest from 'supertest';
 import { describe, expect, test } from 'vitest';
-import { accentCss, accentPath, createAssets, defaultAccent } from '../../../src/http/pages/static.js';
+import { brandStylesheet, defaultAccent, stylesheetPath } from '../../../src/http/pages/brand-stylesheet.js';
+import { fontNames } from '../../../src/lib/fonts.js';
+import { createAssets } from '../../../src/http/pages/static.js';
 import { contrast } from '../../../src/lib/contrast.js';
 
 const assets = createAssets();
@@ -65,12 +67,14 @@ describe('files of public/', () => {
   });
 });
 
-describe('the accent stylesheet', () => {
+const accentCss = (hex: string) => brandStylesheet(`accent/${hex}.css`) ?? '';
+
+describe('the stylesheet of a branding', () => {
   test('is named by the colour, or by the default one', () => {
-    expect(accentPath('#F2C230')).toBe('/assets/accent/f2c230.css');
-    expect([null, undefined, '', 'red', '#fff', '#000000}body{display:none'].map((colour) => accentPath(colour))).toEqual(
-      Array.from({ length: 6 }, () => `/assets/accent/${defaultAccent}.css`),
-    );
+    expect(stylesheetPath({ primary_color: '#F2C230' })).toBe('/assets/accent/f2c230.css');
+    expect(
+      [null, undefined, '', 'red', '#fff', '#000000}body{display:none'].map((colour) => stylesheetPath({ primary_color: colour ?? null })),
+    ).toEqual(Array.from({ length: 6 }, () => `/assets/accent/${defaultAccent}.css`));
   });
 
   test('is cached for ever and holds nothing but tokens', async () => {
@@ -82,7 +86,44 @@ describe('the accent stylesheet', () => {
     expect(answer.text).toMatch(/^@layer tokens\{:root\{(--[a-z-]+:light-dark\(#[0-9a-f]{6},#[0-9a-f]{6}\);?)+\}\}\n$/);
   });
 
-  test.each(['red', 'fff', 'F2C230', 'f2c230f', 'f2c23g', 'f2c230;'])('refuses %s', async (colour) => {
+  test('has the dark colour, what is around, corners, font and the scheme of its address, and text that can be read there', async () => {
+    const path = stylesheetPath(
+      {
+        primary_color: '#0f6b4f',
+        dark_primary_color: '#ffd166',
+        background_color: '#312E81',
+        dark_background_color: '#fde68a',
+        corner_radius: 0,
+        font: 'serif',
+      },
+      'dark',
+    );
+    expect(path).toBe('/assets/accent/0f6b4f.dark-ffd166.ground-312e81.night-fde68a.radius-0.font-serif.scheme-dark.css');
+    const { text } = await client.get(path).expect(200);
+    expect(text).toContain('--accent:light-dark(#0f6b4f,#ffd166);');
+    expect(text).toContain('--backdrop:light-dark(#312e81,#fde68a);--on-backdrop:light-dark(#ffffff,#000000)');
+    expect(text).toContain('--radius-control:0px;--radius-card:0px;--font:Charter, ');
+    expect(text).toContain(';color-scheme:dark}');
+  });
+
+  test('knows every font; a scheme without a background keeps its own', () => {
+    for (const font of fontNames) expect(brandStylesheet(stylesheetPath({ font }).slice('/assets/'.length))).toContain('--font:');
+    expect(brandStylesheet('accent/0f6b4f.night-000000.css')).toContain('--backdrop:light-dark(#f5f6f8,#000000)');
+  });
+
+  test.each([
+    '0f6b4f.radius-25',
+    '0f6b4f.font-comic',
+    '0f6b4f.font-serif.dark-ffd166',
+    '0f6b4f.scheme-red',
+    '0f6b4f.',
+    'red',
+    'fff',
+    'F2C230',
+    'f2c230f',
+    'f2c23g',
+    'f2c230;',
+  ])('refuses %s', async (colour) => {
     await client.get(`/assets/accent/${colour}.css`).expect(404);
   });
 

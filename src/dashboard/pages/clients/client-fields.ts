@@ -1,8 +1,8 @@
-import { brandingFields } from '../branding/branding-fields.js';
+import { brandingSections } from '../branding/branding-fields.js';
 import { apiIdentifierChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
 import { requirementFields } from '../apis/requirement-fields.js';
 import { claimMappingLine } from '../apis/claim-mapping-lines.js';
-import { recordPath, type FieldSpec, type FormSubject, type SectionSpec } from '../../parts/records/presentation.js';
+import { recordPath, type FieldSpec, type FormSubject, type SectionSpec, subjectOf } from '../../parts/records/presentation.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, methodChoices } from './client-kinds.js';
 import { terms } from '../../parts/words.js';
@@ -204,10 +204,16 @@ const sectionedFields: readonly FieldSpec[] = [
   { name: 'tos_uri', label: 'Terms of service URI', kind: 'url', section: consentSection },
 ];
 
-const clientBrandingFields: readonly FieldSpec[] = [
-  ...brandingFields('On its sign-in pages and emails, instead of the environment’s.', 'clients'),
-  { name: 'branding.support_email', label: 'Support email', kind: 'email', attributes: { maxlength: 254 } },
-];
+const clientBranding = subjectOf(
+  {
+    name: 'branding',
+    title: terms.branding,
+    text: 'How sign-in pages and emails look for this application. Empty fields use the environment’s branding.',
+  },
+  brandingSections('On its sign-in pages and emails, instead of the environment’s.', 'clients', [
+    { name: 'branding.support_email', label: 'Support email', kind: 'email', attributes: { maxlength: 254 } },
+  ]),
+);
 
 /** A page of the form: the fields of these sections; undefined stands for what comes before any. */
 function clientSubject(name: string, title: string, sections: readonly (SectionSpec | undefined)[]): FormSubject {
@@ -229,15 +235,10 @@ export const clientSubjects: readonly FormSubject[] = [
     { title: tokenSection },
     { title: claimSection, text: 'See the result for a real user on the Token preview tab.' },
   ]),
-  {
-    name: 'branding',
-    title: terms.branding,
-    text: 'How sign-in pages and emails look for this application. Empty fields use the environment’s branding.',
-    fields: clientBrandingFields,
-  },
+  clientBranding,
 ];
 
-export const clientFields: readonly FieldSpec[] = [...sectionedFields, ...clientBrandingFields];
+export const clientFields: readonly FieldSpec[] = [...sectionedFields, ...clientBranding.fields];
 
 /** Where a client's form has the field. */
 export function clientFieldPath(id: string, field: string): string {

@@ -13,6 +13,7 @@ import { clientDefaults, clientSummary, signsIn } from './client-summary.js';
 import { clientFields, clientSubjects } from './client-fields.js';
 import { quickStartTab } from './quick-start/snippets.js';
 import { takesWorkloads } from '../../parts/forms/choices.js';
+import { uploadParts } from '../branding/upload-parts.js';
 import { brandingPreview } from '../branding/branding-preview.js';
 import { isPreviewable, tokenPreviewTab } from '../apis/token-preview-tab.js';
 import { workloadsTab } from '../workloads/workloads-tab.js';
@@ -90,6 +91,10 @@ export const clientsPresentation: Presentation = {
   fields: clientFields,
   subjects: clientSubjects,
   createFields: clientCreateFields,
+  formParts: (req, record) => {
+    const isBranding = record !== null && req.params['subject'] === 'branding';
+    return { above: [], below: isBranding ? uploadParts({ req, now: req.call.ctx.clock.now() }, 'clients', record) : [] };
+  },
   create: {
     label: terms.create_client,
     title: terms.create_a_client,

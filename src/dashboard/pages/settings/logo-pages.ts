@@ -1,14 +1,13 @@
 import type { Request, Response } from 'express';
 import { logoUrl } from '../../../domain/logos/logos.js';
 import type { LogoRow } from '../../../db/tables/logos.js';
-import { imageTypes, maxImageBytes } from '../../../lib/images/image.js';
+import { maxImageBytes } from '../../../lib/images/image.js';
 import { requirePermissions } from '../../../management/authorize.js';
-import type { ResourceObject } from '../../../management/documents.js';
 import { perform } from '../../../management/write-steps.js';
 import { notFound } from '../../../management/problems.js';
 import { listAddress } from '../../parts/list-address.js';
-import { logosPath, type LogoOwner } from '../branding/logo-link.js';
-import type { Part, UploadPart } from '../../parts/page-parts.js';
+import { brandingPath, imageFieldOf, imageSlots, logosPath, type ImageSlot, type LogoOwner } from '../branding/logo-link.js';
+import { brandingOf, imageLabels, uploadFormsOf, type Owner } from '../branding/upload-parts.js';
 import { clientsPresentation } from '../clients/clients.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import type { Render } from '../../parts/render.js';
@@ -16,43 +15,6 @@ import { attempt } from '../../parts/forms/create.js';
 import { recordOf, recordVersion, resourceOf } from '../../parts/records/objects.js';
 import { addressedId, recordFrame } from '../../parts/records/record.js';
 import { terms } from '../../parts/words.js';
-
-type Owner = { readonly collection: LogoOwner; readonly record: ResourceObject; readonly path: string };
-
-type Branding = Readonly<Record<string, string | null>>;
-
-const slots = { light: 'logo_url', dark: 'dark_logo_url' } as const;
-type Slot = keyof typeof slots;
-
-const brandingOf = ({ record }: Owner): Branding => (record.attributes['branding'] ?? {}) as Branding;
-const fieldOf = (slot: Slot) => `image-${slot}`;
-const labels = { [fieldOf('light')]: terms.logo, [fieldOf('dark')]: terms.logo_in_dark_mode };
-
-function uploadPart(owner: Owner, slot: Slot, errors: Readonly<Record<string, string>>): UploadPart {
-  const branding = brandingOf(owner);
-  const own = branding[slots[slot]] ?? null;
-  const image = own ?? branding['logo_url'] ?? null;
-  return {
-    kind: 'upload',
-    id: fieldOf(slot),
-    title: labels[fieldOf(slot)] ?? '',
-    ground: slot,
-    image,
-    text: own !== null ? null : image === null ? 'None yet: the name is shown.' : 'None: the light logo is shown.',
-    accept: imageTypes.join(','),
-    hint: 'PNG, JPEG or WebP, at most 512 KiB and 4,096 pixels a side. It is shown 32 pixels high.',
-    action: owner.path,
-    hidden: { slot },
-    button: own === null ? 'Upload' : 'Replace',
-    isRemovable: own !== null,
-    error: errors[fieldOf(slot)] ?? null,
-  };
-}
-
-const partsOf = (owner: Owner, errors: Readonly<Record<string, string>>): Part[] => [
-  uploadPart(owner, 'light', errors),
-  uploadPart(owner, 'dark', errors),
-];
 
 /** The owner that the address names: the client, or else the environment. @throws {ApiError} 403, 404 */
 async function ownerOf(req: Request, collection: LogoOwner): Promise<Owner> {
@@ -65,10 +27,10 @@ async function ownerOf(req: Request, collection: LogoOwner): Promise<Owner> {
 function show(render: Render, req: Request, res: Response, owner: Owner, errors: Readonly<Record<string, string>>, status: number): void {
   const view: ViewContext = { req, now: req.call.ctx.clock.now() };
   const shared = {
-    lead: 'Shown at the top of the sign-in pages, in light and dark mode. Images are saved when you upload them.',
+    lead: 'Shown on the sign-in pages and in emails. Images are saved when you upload them.',
     errors,
-    labels,
-    parts: partsOf(owner, errors),
+    labels: imageLabels,
+    parts: uploadFormsOf(owner, errors),
   };
   if (owner.collection === 'environments') {
     const crumbs = [{ label: terms.settings, path: '/dashboard/settings/branding' }];
@@ -97,8 +59,9 @@ async function keep({ call, ctx }: Request, bytes: Buffer): Promise<string> {
 }
 
 /** Puts the address into the branding as it is now; null takes it out. @throws {ApiError} */
-async function brand(req: Request, { collection, record }: Owner, slot: Slot, url: string | null): Promise<void> {
-  const branding = { ...(record.attributes['branding'] as Branding | null), [slots[slot]]: url };
+async function brand(req: Request, owner: Owner, slot: ImageSlot, url: string | null): Promise<void> {
+  const { collection, record } = owner;
+  const branding = { ...brandingOf(owner), [imageSlots[slot]]: url };
   const { id, type } = record;
   const document = { data: { type, id, attributes: { branding } } };
   const resource = resourceOf(req.call, collection);
@@ -109,12 +72,13 @@ export function postLogo(render: Render, collection: LogoOwner) {
   return async (req: Request, res: Response): Promise<void> => {
     const owner = await ownerOf(req, collection);
     const slot = req.form.get('slot');
-    if (slot !== 'light' && slot !== 'dark') throw notFound();
+    if (slot !== 'light' && slot !== 'dark' && slot !== 'favicon') throw notFound();
+    const back = `${brandingPath(collection, owner.record.id)}?done=updated#${imageFieldOf(slot)}-title`;
     const { upload } = req;
-    const refuse = (text: string, status = 422) => show(render, req, res, owner, { [fieldOf(slot)]: text }, status);
+    const refuse = (text: string, status = 422) => show(render, req, res, owner, { [imageFieldOf(slot)]: text }, status);
     if (req.form.get('remove') !== undefined) {
       await brand(req, owner, slot, null);
-      return res.redirect(303, `${owner.path}?done=updated`);
+      return res.redirect(303, back);
     }
     if (upload === null) return refuse('Choose an image first.');
     if (upload.isTooLarge) return refuse(`The image is larger than ${maxImageBytes / 1024} KiB.`);
@@ -128,6 +92,6 @@ export function postLogo(render: Render, collection: LogoOwner) {
           : (result.errors['form'] ?? ''),
         result.status === 412 ? 409 : result.status,
       );
-    res.redirect(303, `${owner.path}?done=updated`);
+    res.redirect(303, back);
   };
 }

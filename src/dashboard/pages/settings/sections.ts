@@ -8,7 +8,7 @@ import {
 import { formSection, subjectOf, type FormSubject } from '../../parts/records/presentation.js';
 import { terms } from '../../parts/words.js';
 import { selfRegistrationSections } from '../clients/self-registration-sections.js';
-import { brandingFields } from '../branding/branding-fields.js';
+import { brandingSections } from '../branding/branding-fields.js';
 import { secondFactorSection, signInMethodsSection } from './strong-sign-in-sections.js';
 
 /** The settings of an environment by subject: a page each, saved by itself. */
@@ -29,7 +29,7 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
         name: 'support_email',
         label: 'Support address',
         kind: 'email',
-        hint: 'Shown below the sign-in pages and in mail.',
+        hint: 'Shown below the sign-in pages and in emails.',
         attributes: { maxlength: 254 },
       },
       {
@@ -40,16 +40,13 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
       },
     ],
   },
-  {
-    name: 'branding',
-    title: terms.branding,
-    text: 'How the sign-in pages and mail look.',
-    fields: [
-      ...brandingFields('Instead of the environment’s name.', 'environments'),
+  subjectOf(
+    { name: 'branding', title: terms.branding, text: 'How the sign-in pages and emails look.' },
+    brandingSections('Instead of the environment’s name.', 'environments', [
       { name: 'branding.policy_uri', label: 'Privacy policy', kind: 'url', hint: 'Linked below the sign-in pages.' },
       { name: 'branding.tos_uri', label: 'Terms of service', kind: 'url', hint: 'Linked below the sign-in pages.' },
-    ],
-  },
+    ]),
+  ),
   subjectOf({ name: 'sign_in', title: 'Sign-in', text: 'Who can create an account, and what people sign in with.' }, [
     formSection({ title: 'Registration' }, [
       { name: 'registration_enabled', label: terms.self_service_registration, hint: 'People can create an account by themselves.' },
@@ -65,7 +62,7 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
       },
     ]),
     signInMethodsSection,
-    formSection({ title: 'One-time codes', text: 'The codes that are sent by mail.' }, [
+    formSection({ title: 'One-time codes', text: 'The codes that are sent by email.' }, [
       { name: 'otp_lifetime', label: 'Code lifetime' },
       { name: 'otp_max_attempts', label: 'Maximum attempts per code', hint: '1 to 20.' },
     ]),

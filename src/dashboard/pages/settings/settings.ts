@@ -3,6 +3,7 @@ import { holdsEverything } from '../../../domain/reach/reach.js';
 import { perform } from '../../../management/write-steps.js';
 import { notFound } from '../../../management/problems.js';
 import { brandingPreview } from '../branding/branding-preview.js';
+import { uploadParts } from '../branding/upload-parts.js';
 import { exposureNotice } from '../overview/exposure-notice.js';
 import { factorNotice } from '../overview/factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from '../../parts/forms/fields.js';
@@ -92,6 +93,7 @@ async function show(
         ...(await managedNotice(call, 'environment', req.ctx.environment.id)),
         ...(isFirst ? [...(await factorNotice(call)), factsOf(record)] : []),
         ...(may(call, 'environments', 'write') ? [await form()] : await summaries(view, subject, fields, entries)),
+        ...(subject.name === 'branding' ? uploadParts(view, 'environments', record) : []),
         ...(isFirst ? await secretKeyPart(req.ctx) : []),
       ],
     },
