@@ -122,6 +122,17 @@ for (const figure of document.querySelectorAll('figure.looks')) {
   });
 }
 
+// A preview of texts follows them, a moment later, by the button that asks for it.
+for (const button of document.querySelectorAll('button[data-draft]')) {
+  let waiting;
+  button.hidden = true;
+  button.closest('figure').querySelector('[data-preview-live]').hidden = false;
+  button.form.addEventListener('input', () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => button.form.requestSubmit(button), 600);
+  });
+}
+
 // Changes that aren't saved: the bar says so, and leaving takes a confirmation. What a refusal has sent back isn't saved either.
 for (const form of document.querySelectorAll('form[data-unsaved]')) {
   const entries = () => new URLSearchParams(new FormData(form)).toString();
@@ -133,7 +144,7 @@ for (const form of document.querySelectorAll('form[data-unsaved]')) {
   show();
   form.addEventListener('input', show);
   form.addEventListener('click', () => setTimeout(show));
-  form.addEventListener('submit', () => (leaves = true));
+  form.addEventListener('submit', ({ submitter }) => (leaves = !submitter?.formTarget));
   form.querySelector('[data-cancel]')?.addEventListener('click', () => (leaves = true));
   addEventListener('pageshow', () => ((leaves = false), show()));
   addEventListener('beforeunload', (event) => {

@@ -1,7 +1,7 @@
 // One submission per click: a second one would spend a code or a decision twice. Forms in dialogs are covered too.
 document.addEventListener('submit', (event) => {
   const form = event.target;
-  if (form.getAttribute('method') !== 'post') return;
+  if (form.getAttribute('method') !== 'post' || event.submitter?.formTarget) return;
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = 'true';
   event.submitter?.setAttribute('aria-busy', 'true');

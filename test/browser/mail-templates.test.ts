@@ -34,20 +34,24 @@ test('a mail gets words of its own from the built-in ones on, is previewed and s
   await page.getByRole('button', { name: 'Start from it' }).click();
   await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('{{environment_name}} のパスワードの再設定');
   await look(page, 'new');
-  await page.getByLabel('Language').fill('de');
+  const draft = page.frameLocator('iframe[name=draft]');
+  await draft.getByText('104285').waitFor();
+  await page.getByLabel('Language').selectOption('de');
   await page.getByLabel('Subject').fill('Passwort zurücksetzen bei {{environment_nam}}');
   await page.getByLabel('Text', { exact: true }).fill('Ihr Code:\n\n{{code}}\n\nOder öffnen Sie diese Seite:\n{{reset_url}}\n');
+  await draft.getByText('This text can’t be shown yet.').waitFor();
   if (await page.getByLabel('password', { exact: false }).count())
     await page
       .getByLabel(/password/i)
       .last()
       .fill(password);
-  await page.locator('#create button[type=submit]').click();
+  await page.locator('#create .form-actions button').click();
   await expect.poll(() => page.locator('main').textContent()).toContain('did you mean {{environment_name}}?');
   await look(page, 'refused');
   await page.getByLabel('Subject').fill('Passwort zurücksetzen bei {{environment_name}}');
+  await draft.getByText('Ihr Code:').waitFor();
   if (await page.locator('#create input[type=password]').count()) await page.locator('#create input[type=password]').fill(password);
-  await page.locator('#create button[type=submit]').click();
+  await page.locator('#create .form-actions button').click();
   await page.waitForURL(/mail_templates\/[0-9a-f-]{36}/);
   await look(page, 'record');
   await page.getByRole('link', { name: 'Preview' }).click();

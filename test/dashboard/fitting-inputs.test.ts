@@ -79,7 +79,7 @@ describe('the preview of branding', () => {
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'self'");
   });
 
-  test('is a mail or the error page too, in the scheme that is asked for', async () => {
+  test('is a mail or the error page too, in the scheme that is asked for (specification 9.2.10)', async () => {
     const looks =
       'name=Acme&background_color=%23dbeafe&dark_background_color=%23312e81&corner_radius=3&font=serif&dark_logo_url=https://acme.example/d.png';
     const dark = await html(`${path}?${looks}&page=error&scheme=dark`);

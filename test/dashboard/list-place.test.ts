@@ -34,7 +34,7 @@ test('the way back from a record, after an edit and a deletion, leads to where o
   expect(back(await html(saved.headers.get('location') ?? `/dashboard/clients/${client.id}`))).toBe(place);
   const path = `/dashboard/clients/${client.id}/delete`;
   const question = await html(path);
-  const deleted = await browser.post(path, { _csrf: csrfOf(question), confirmation: /Type (.+?) to go on/.exec(question)?.[1] ?? '' });
+  const deleted = await browser.post(path, { _csrf: csrfOf(question), confirmation: /Type (.+?) to confirm/.exec(question)?.[1] ?? '' });
   expect([deleted.status, deleted.headers.get('location')]).toEqual([303, `${place}&done=deleted`]);
 });
 

@@ -39,7 +39,7 @@ test('every step of the checklist can be done, and it stands in the place of cha
     'Create a client': false,
     'Copy the configuration': false,
     'Add an API resource': false,
-    'Sign somebody in': false,
+    'Sign in your first user': false,
     'Set a mail server': false,
   };
   expect(await steps()).toEqual(none);

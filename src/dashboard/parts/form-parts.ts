@@ -66,6 +66,8 @@ export type FormPart = {
   readonly bar?: boolean;
   /** A page of ours that shows what the form would make, beside it. */
   readonly preview?: string | null;
+  /** The same for texts that are too long for an address: `source` shows what is stored, and `action` takes the form and answers for the frame. */
+  readonly draft?: { readonly source: string; readonly action: string } | null;
 };
 
 /** A form with a file input of its own: an image as it is, and what puts another one in its place. */

@@ -44,6 +44,7 @@ export const viewTexts = {
   preview_page: 'Page',
   preview_phone: 'Phone',
   preview_scheme: 'Color scheme',
+  preview_update: 'Update preview',
   previous: terms.previous,
   production: 'Production',
   remove: terms.remove,

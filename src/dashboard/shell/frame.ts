@@ -47,7 +47,7 @@ export function createRender(web: Web): Render {
       labels: page.labels ?? {},
       parts: page.parts,
     };
-    const holds = page.parts.some((part) => part.kind === 'preview' || (part.kind === 'form' && part.preview));
+    const holds = page.parts.some((part) => part.kind === 'preview' || (part.kind === 'form' && (part.preview || part.draft)));
     web.renderPage(res, 'dashboard/page', model, { status, ...(holds && { frames: 'holds' }) });
   };
 }

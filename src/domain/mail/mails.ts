@@ -17,13 +17,13 @@ import {
 /** What every mail can name: whose it is, and where the request came from that made the service write. */
 export const commonVariables = {
   environment_name: textVariable(
-    'The name of the environment, or that of its branding, or of the client’s whose sign-in is under way.',
+    'The name of the environment, of its branding, or of the application that the person is signing in to.',
     'Acme',
   ),
-  support_email: mailbox('Whom people are told to write to.', 'help@acme.example'),
-  time: textVariable('When it was asked for or happened, in UTC and in the language of the template.', '2026-11-21T09:05:00.000Z'),
-  device: optionalText('The browser and system that it came from, in the language of the template.', 'Chrome on macOS'),
-  ip_address: optionalText('The address that it came from.', '203.0.113.5'),
+  support_email: mailbox('The support address.', 'help@acme.example'),
+  time: textVariable('When it was requested or happened, in UTC and in the language of the template.', '2026-11-21T09:05:00.000Z'),
+  device: optionalText('The browser and system of the request, in the language of the template.', 'Chrome on macOS'),
+  ip_address: optionalText('The IP address of the request.', '203.0.113.5'),
   origin: textVariable(
     'Time, device and address in one line; in English as a part of a sentence: “on 21 November 2026 at 09:05 UTC, from Chrome on macOS at …”.',
     '',
@@ -55,19 +55,19 @@ const happened = (what: string, sample = false) => flag(what, sample);
 export const mails = {
   register_code: {
     title: 'Registration code',
-    sent: 'To an address that somebody registers with and that has no account.',
+    sent: 'When someone registers with an address that has no account yet.',
     variables: { code: codeOf, expires_in },
     needed: ['code'],
   },
   account_exists: {
     title: 'Account exists',
-    sent: 'To an address that somebody registers with and that has an account, in the place of the code.',
+    sent: 'When someone registers with an address that already has an account. Replaces the code.',
     variables: { login_url, reset_url },
     needed: ['login_url', 'reset_url'],
   },
   password_reset_code: {
     title: 'Password reset',
-    sent: 'To somebody who forgot the password, or whom an administrator asks to choose one.',
+    sent: 'When someone forgot their password, or an administrator asks them to set one.',
     variables: {
       code: codeOf,
       expires_in,
@@ -82,13 +82,13 @@ export const mails = {
   },
   sign_in_code: {
     title: 'Sign-in code',
-    sent: 'To somebody who signs in with a code by mail, or takes it as the second step.',
-    variables: { code: codeOf, expires_in, second: flag('It is the second step: somebody has typed the right password.', false) },
+    sent: 'When someone signs in with a code by email, or uses one as their second step.',
+    variables: { code: codeOf, expires_in, second: flag('Whether this is the second step: the right password was entered.', false) },
     needed: ['code'],
   },
   sign_in_elsewhere: {
     title: 'Sign in elsewhere',
-    sent: 'To an address that signs in through one connection alone, in the place of a code to register or to reset the password.',
+    sent: 'When someone registers or resets the password of an address that only signs in through a connection. Replaces the code.',
     variables: {
       provider,
       login_url: address('Where the person signs in with the provider.', 'https://id.example/auth/sso/1', 'common.sign_in'),
@@ -97,13 +97,13 @@ export const mails = {
   },
   password_changed: {
     title: 'Password changed',
-    sent: 'To somebody whose password was changed.',
+    sent: 'When someone’s password was changed.',
     variables: { reset_url, administrator: flag('An administrator set the new password, not the person.', false) },
     needed: ['reset_url'],
   },
   password_reset_done: {
     title: 'Password was reset',
-    sent: 'To somebody whose password was set with a code from a mail.',
+    sent: 'When someone’s password was reset with a code from an email.',
     variables: {
       reset_url,
       account_url,
@@ -114,13 +114,13 @@ export const mails = {
   },
   email_changed: {
     title: 'Email address changed',
-    sent: 'To somebody whose address an administrator changed: to the address of before, and to the new one.',
-    variables: { old: flag('It goes to the address of before.', true) },
+    sent: 'When an administrator changed someone’s address. Goes to the old and the new address.',
+    variables: { old: flag('Whether this is the email to the old address.', true) },
     needed: [],
   },
   address_proven: {
     title: 'Address confirmed',
-    sent: 'To somebody whose address was proven for the first time, when something went of what was set up before.',
+    sent: 'When someone’s address was confirmed for the first time, and something set up before that was removed.',
     variables: {
       administrator: flag('An administrator marked the address as verified; the person did not prove it.', false),
       password_removed: happened('The password was removed.', true),
@@ -138,7 +138,7 @@ export const mails = {
   },
   account_linked: {
     title: 'Account connected',
-    sent: 'To somebody whose account is signed in to by an account at a provider from now on.',
+    sent: 'When an account at a provider was connected and can now sign in.',
     variables: {
       provider,
       provider_email: optionalText('The address of the account at the provider.', 'ada at gmail dot example'),
@@ -148,13 +148,13 @@ export const mails = {
   },
   new_sign_in: {
     title: 'New sign-in',
-    sent: 'To somebody who signed in in a browser that is new to the account, or let a device sign in.',
+    sent: 'When someone signed in from a new browser, or allowed a device to sign in.',
     variables: { account_url, application: optionalText('The application that a device was let in with; absent for a browser.', null) },
     needed: ['account_url'],
   },
   sign_in_methods: {
     title: 'Sign-in methods changed',
-    sent: 'To somebody whose passkeys, authenticator apps, recovery codes or second step changed.',
+    sent: 'When someone’s passkeys, authenticator apps, recovery codes or second step changed.',
     variables: {
       headline: sentence('What happened where, in a few words in the language of the template.', message('mail.passkey_removed_headline')),
       happening: sentence(
@@ -182,7 +182,7 @@ export const mails = {
   },
   primary_domain: {
     title: 'Primary domain changed',
-    sent: 'To everybody who may do everything, when sign-ins and the links of mails lead to another address from now on.',
+    sent: 'To everyone with all permissions, when sign-ins and links in emails move to another address.',
     variables: {
       address: textVariable('The new address.', 'login dot example dot com'),
       by: textVariable('Who changed it.', 'root at example dot com'),
@@ -196,7 +196,7 @@ export const mails = {
   },
   domain_verified: {
     title: 'Domain verified',
-    sent: 'To everybody who may do everything, when people can sign in at another domain from now on.',
+    sent: 'To everyone with all permissions, when people can sign in at another domain.',
     variables: {
       address: textVariable('The domain.', 'login dot example dot com'),
       by: textVariable('Who verified it.', 'root at example dot com'),
@@ -217,7 +217,7 @@ export const mails = {
         'https://id.example/dashboard/custom_domains/1',
         'mail.button_domains',
       ),
-      failed: flag('The environment answers there no longer.', false),
+      failed: flag('Whether the environment no longer answers there.', false),
       time_left: durationVariable('After how long it no longer answers there: “7 days”.', 604_800),
     },
     needed: ['domain_url'],

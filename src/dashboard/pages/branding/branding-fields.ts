@@ -39,9 +39,9 @@ export function brandingSections(nameHint: string, collection: LogoOwner, more: 
     ]),
     formSection({ title: 'Colors', text: 'Text is adjusted to stay readable on every color.' }, [
       color('primary_color', 'Primary color', 'Buttons and links, such as #2b5fc7.'),
-      color('dark_primary_color', 'Primary color in dark mode', 'Leave empty for a lighter shade of the primary color.'),
+      color('dark_primary_color', 'Dark primary color', 'Leave empty for a lighter shade of the primary color.'),
       color('background_color', 'Background color', 'Around the form and around the text of emails.'),
-      color('dark_background_color', 'Background color in dark mode', ''),
+      color('dark_background_color', 'Dark background color', 'In dark mode.'),
     ]),
     formSection({ title: 'Shape and font' }, [
       {

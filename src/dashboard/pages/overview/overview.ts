@@ -47,7 +47,7 @@ function applicationSteps({ req }: ViewContext, counts: OverviewCounts, client_i
     },
     ...(may(req.call, 'api_resources', 'write') ? [api] : []),
     {
-      title: 'Sign somebody in',
+      title: 'Sign in your first user',
       text: 'Start the sign-in in your application. People can register there, or you create them here.',
       done: counts.signed_in,
       link: may(req.call, 'users', 'write') ? { label: terms.create_user, path: '/dashboard/users/new' } : null,

@@ -6,9 +6,10 @@ import { templateLimits } from '../../../domain/mail/template-problems.js';
 import type { VariableKind } from '../../../domain/mail/variables.js';
 import { languageTags, type Language } from '../../../lib/languages/languages.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import type { Part, Value } from '../../parts/page-parts.js';
+import { languageChoices } from '../../parts/forms/choices.js';
+import type { Choice, Part, Value } from '../../parts/page-parts.js';
 import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
-import { sampleOf } from './rendered-mail.js';
+import { draftPath, sampleOf } from './rendered-mail.js';
 import { code, quiet, stack, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
@@ -16,7 +17,7 @@ const titleOf = (name: unknown): string => mailSpec(name as MailName).title;
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
 const language = (locale: unknown): Value =>
-  typeof locale === 'string' ? stack(text(languageNames.of(locale) ?? locale), quiet(locale)) : quiet('all others');
+  typeof locale === 'string' ? stack(text(languageNames.of(locale) ?? locale), quiet(locale)) : quiet('All other languages');
 
 const uses: Readonly<Record<VariableKind, string>> = {
   text: '',
@@ -84,14 +85,18 @@ const languageChoice = (req: Request): Part => ({
   button: 'Start from it',
 });
 
+const localeChoices = async (): Promise<Choice[]> => [...(await languageChoices()), { value: '', label: 'All other languages' }];
+
 const fieldsFor = (name: MailName, start: Language): readonly FieldSpec[] => [
   { name: 'name', label: 'Mail', kind: 'hidden', on: 'create', initial: name },
   {
     name: 'locale',
     label: terms.language,
-    hint: 'A language tag such as de or pt-BR. Leave empty for all languages without their own template.',
+    kind: 'select',
+    choices: localeChoices,
+    hint: '“All other languages” replaces the built-in translations: everyone without a template in their own language gets this text.',
     on: 'create',
-    attributes: { maxlength: 64, autocapitalize: 'none', spellcheck: 'false' },
+    initial: start,
   },
   {
     name: 'subject',
@@ -162,6 +167,13 @@ export const mailTemplatesPresentation: Presentation = {
   ],
   fields: fieldsFor('register_code', 'en'),
   createFields: (req) => fieldsFor(chosen(req), chosenLanguage(req)),
+  draft: (req, record) => {
+    const [name, locale] = record
+      ? [record.attributes['name'] as MailName, record.attributes['locale'] as string | null]
+      : [chosen(req), chosenLanguage(req)];
+    const action = draftPath(name, locale);
+    return { source: record ? `${recordPath('mail_templates', record.id)}/rendered` : action, action };
+  },
   formParts: (req, record) => {
     const name = record ? (record.attributes['name'] as MailName) : chosen(req);
     return { above: [about(name), ...(record ? [] : [languageChoice(req)])], below: [variablesPart(name)] };

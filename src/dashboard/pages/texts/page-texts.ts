@@ -64,7 +64,7 @@ const about = (key: MessageKey, tag: Language): Part => ({
   title: null,
   rows: [
     { label: 'Page', value: text(areaOf(key).title) },
-    { label: terms.key, value: code(key) },
+    { label: 'Key', value: code(key) },
     { label: `Built-in text in ${nameOf(tag)}`, value: builtIn(key, tag) },
   ],
 });
@@ -77,7 +77,7 @@ function chosen(req: Request): { readonly key: MessageKey; readonly tag: Languag
 }
 
 const fieldsFor = (key: MessageKey, tag: Language): readonly FieldSpec[] => [
-  { name: 'key', label: terms.key, kind: 'hidden', on: 'create', initial: key },
+  { name: 'key', label: 'Key', kind: 'hidden', on: 'create', initial: key },
   {
     name: 'locale',
     label: terms.language,
@@ -104,17 +104,17 @@ export const pageTextsPresentation: Presentation = {
   one: 'page text',
   lead: 'Your own texts for the sign-in, registration, account and consent pages, in each language.',
   empty: {
-    title: terms.no_page_texts_yet,
+    title: 'No page texts yet',
     text: 'All pages use the built-in texts, in fifteen languages. Change one to use your own words.',
   },
   columns: [
     { label: terms.text, value: ({ attributes: a }) => spoken(words(a['text']), a['locale'] as Language) },
-    { label: terms.key, sort: 'key', value: (record) => stack(code(keyOf(record)), quiet(areaOf(keyOf(record)).title)) },
+    { label: 'Key', sort: 'key', value: (record) => stack(code(keyOf(record)), quiet(areaOf(keyOf(record)).title)) },
     { label: terms.language, value: ({ attributes: a }) => language(a['locale']) },
     { label: terms.changed, sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },
   ],
   filters: [
-    { name: 'key', label: terms.key, kind: 'search' },
+    { name: 'key', label: 'Key', kind: 'search' },
     { name: 'locale', label: terms.language, kind: 'select', choices: languageChoices },
   ],
   name: ({ attributes: a }) => `${words(a['key'])} (${words(a['locale'])})`,
@@ -123,7 +123,7 @@ export const pageTextsPresentation: Presentation = {
     { label: terms.built_in_text, value: builtIn(keyOf(record), localeOf(record)) },
     { label: terms.language, value: language(localeOf(record)) },
     { label: 'Page', value: text(areaOf(keyOf(record)).title) },
-    { label: terms.key, value: code(keyOf(record), true) },
+    { label: 'Key', value: code(keyOf(record), true) },
     { label: terms.changed, value: time(record.attributes['updated_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
     { label: terms.id, value: code(record.id, true) },
@@ -148,7 +148,7 @@ export const pageTextsPresentation: Presentation = {
       ],
     },
   ],
-  create: { label: terms.change_a_text, title: terms.change_a_text, button: 'Save text', guarded: true },
+  create: { label: terms.change_texts, title: terms.change_texts, button: 'Save text', guarded: true },
   edit: { guarded: true },
   remove: { label: 'Restore the built-in text', text: 'The page shows the built-in text again.' },
 };

@@ -30,7 +30,7 @@ export const sessionsPresentation: Presentation = {
   under: 'users',
   one: 'session',
   lead: 'Where people are, or were, signed in. Ending a session revokes what was issued in it.',
-  empty: { title: 'No sessions yet', text: 'A session begins when somebody signs in.' },
+  empty: { title: 'No sessions yet', text: 'A session starts when someone signs in.' },
   include: 'user',
   recordInclude: 'user,clients',
   columns: [

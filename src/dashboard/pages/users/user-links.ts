@@ -34,7 +34,7 @@ export const identitiesPresentation: Presentation = {
   under: 'users',
   one: 'connected account',
   lead: 'Accounts at other providers that people sign in with. Created when people sign in through a connection.',
-  empty: { title: 'No connected accounts yet', text: 'One appears when somebody signs in through a connection.' },
+  empty: { title: 'No connected accounts yet', text: 'One appears when someone signs in through a connection.' },
   include: 'user,connection',
   recordInclude: 'user,connection',
   columns: [

@@ -73,7 +73,7 @@ const reasons: Readonly<Record<SecurityEventReason, Template>> = {
   code_expired: ['Code expired', 'warning', ask],
   budget_used_up: ['Code not checked: too many wrong ones in this environment', 'bad', 'Codes are checked again within the hour.'],
   account_blocked: ['Refused: the account is blocked', 'bad', 'Unblock the user to let them sign in.'],
-  account_locked: ['Password not checked: the account is locked', 'bad', 'The lock ends by itself. A password reset ends it at once.'],
+  account_locked: ['Password not checked: the account is locked', 'bad', 'The lock ends automatically. A password reset ends it at once.'],
   account_changed: ['Refused: the account was changed during the sign-in', 'warning', ask],
   sign_in_expired: ['Refused: the sign-in took too long', 'warning', ask],
   connection_required: [
@@ -118,7 +118,7 @@ const reasons: Readonly<Record<SecurityEventReason, Template>> = {
     'bad',
     'Have them sign in again with a second factor.',
   ],
-  scope_escalation: ['It reaches further than whoever tried it', 'bad', 'Somebody who holds the permissions in question has to do it.'],
+  scope_escalation: ['It reaches further than the person who tried it', 'bad', 'Someone with those permissions has to do it.'],
   operators_only: ['Only operators of the service may do this', 'bad', 'Do it in the default environment.'],
   system_record: ['It comes with the service and stays as it is', 'bad'],
   blocked_address: ['Delivery not sent: the address is blocked', 'bad', 'Give the webhook an address on the public internet.'],
@@ -168,7 +168,7 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
         ? `Second factor locked ${until(happening, 'wrong codes')}`
         : `Locked ${until(happening, 'wrong passwords')}`,
     'bad',
-    'The lock ends by itself. After wrong passwords, a password reset ends it at once.',
+    'The lock ends automatically. After wrong passwords, a password reset ends it at once.',
   ],
   'password.changed': ['Password changed', 'quiet'],
   'passcode.budget_half_used': [

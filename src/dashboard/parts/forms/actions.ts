@@ -42,7 +42,7 @@ function typedField(typed: string, errors: Readonly<Record<string, string>>): Fi
   return {
     kind: 'text',
     name: typedName,
-    label: `Type ${typed} to go on`,
+    label: `Type ${typed} to confirm`,
     hint: null,
     optional: false,
     value: '',

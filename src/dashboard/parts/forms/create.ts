@@ -80,6 +80,7 @@ async function renderCreate(
     sections: proof && proof.fields.length > 0 ? [...sections, { title: null, text: null, fields: proof.fields }] : sections,
     button: { label: create.button ?? create.label, variant: 'primary' },
     cancel: path,
+    draft: presentation.draft?.(req, null) ?? null,
   };
   const crumbs = [{ label: presentation.title, path }];
   const around = presentation.formParts?.(req, null);

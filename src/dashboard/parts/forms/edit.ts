@@ -106,6 +106,7 @@ async function renderEdit(
     cancel: path,
     bar: true,
     preview: presentation.preview?.(entries.texts, record) ?? null,
+    draft: presentation.draft?.(req, record) ?? null,
   };
   const crumbs = [
     { label: presentation.title, path: listAddress(req, presentation.path) },

@@ -214,6 +214,8 @@ export type FormSpec = {
   ) => { readonly above: readonly Part[]; readonly below: readonly Part[] };
   /** The address of a page that shows what the form's entries, by field name, would make of it. */
   readonly preview?: (entries: Readonly<Record<string, string>>, record: ResourceObject) => string | null;
+  /** What shows a form's texts as they would be: of a new record (null), and of one that is there. */
+  readonly draft?: (req: Request, record: ResourceObject | null) => { readonly source: string; readonly action: string };
   /** The pages on which a record that is there is edited; together they have all `fields`. Left out: it is one page. */
   readonly subjects?: readonly FormSubject[];
   readonly create?: CreateSpec;

@@ -112,7 +112,7 @@ export async function guideParts(view: ViewContext, record: ResourceObject): Pro
   const example: Part = {
     kind: 'notice',
     tone: 'info',
-    text: `As it stands below the redirect URI is ${guide.redirect_uris.join(' ')}, which this client doesn’t have: edit one or the other.`,
+    text: `The code below uses the redirect URI ${guide.redirect_uris.join(' ')}, which this client doesn’t have. Change one of them.`,
   };
   return [
     { kind: 'filters', action: quickStartPath(record.id), fields: [field], hidden: {}, clear: null, button: 'Show' },
