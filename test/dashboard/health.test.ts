@@ -67,6 +67,19 @@ describe('a webhook whose last attempts failed', () => {
     expect(overview).not.toMatch(/Everything|100 %/);
   });
 
+  test('has retries that are due, and wait for their turn, counted too', async () => {
+    const undone = new Error('undone');
+    const due = transaction(ctx, async (tx) => {
+      await tx.scope
+        .knex('webhook_deliveries')
+        .where({ webhook_id: id, status: 'retrying' })
+        .update({ next_attempt_at: new Date(0) });
+      expect(await listAttention(tx, ['webhooks'])).toMatchObject([{ id, retrying: 1 }]);
+      throw undone;
+    });
+    await expect(due).rejects.toBe(undone);
+  });
+
   test('is nothing to whoever may not read webhooks, nor to another environment', async () => {
     expect(await pageOf('/dashboard', 'users:read')).not.toContain('Billing');
     const other = await addEnvironment(service.deps, 'elsewhere');

@@ -25,7 +25,7 @@ export async function listTroubledWebhooks(scope: Scope, since: Date): Promise<T
     scope,
     {
       name: 'attention.webhooks',
-      // What is due in the future has been tried before. Each webhook costs two reads of an index, of so many entries at most.
+      // What is due in the future has been tried before; what is due may have been, and waits for its turn. Each webhook costs three reads of an index, of so many entries at most.
       text: `select w.*, waiting.retrying, failed.lost
              from (select id, name, status, disabled_reason, failing_since, failed_attempt_count, last_response_status, last_failure_reason
                    from webhooks where environment_id = $1 and (status = 'enabled' or disabled_reason is not null)
@@ -33,7 +33,12 @@ export async function listTroubledWebhooks(scope: Scope, since: Date): Promise<T
                    order by failed_attempt_count = 0 and disabled_reason is null, last_delivery_at desc limit ${most}) w
              cross join lateral (
                select count(*)::int as retrying
-               from (select from webhook_queue q where q.environment_id = $1 and q.webhook_id = w.id and q.next_attempt_at > now()
+               from ((select from webhook_queue q where q.environment_id = $1 and q.webhook_id = w.id and q.next_attempt_at > now()
+                      limit ${maxTroubledCounted + 1})
+                     union all
+                     (select from (select delivery_id from webhook_queue q where q.environment_id = $1 and q.webhook_id = w.id
+                                     and q.next_attempt_at <= now() order by q.next_attempt_at limit ${maxTroubledCounted + 1}) q
+                      join webhook_deliveries d on d.environment_id = $1 and d.id = q.delivery_id and d.status = 'retrying')
                      limit ${maxTroubledCounted + 1}) q) waiting
              cross join lateral (
                select count(distinct d.event_id)::int as lost
