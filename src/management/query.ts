@@ -40,7 +40,7 @@ export type Query = {
   readonly parameters: readonly (readonly [string, string])[];
 };
 
-const defaultSize = 25;
+export const defaultSize = 25;
 const maxSize = 100;
 export const maxSorts = 4;
 export const maxIncludePaths = 20;

@@ -6,7 +6,7 @@ import { compound, documentOf, identifier, selfLink, type Composed, type Identif
 import { requireSortable } from './list-order.js';
 import { notFound } from './problems.js';
 import { readQuery, type Query, type QueryParameters } from './query.js';
-import { findRecord, findRecords, listRecords } from './records.js';
+import { countRecords, findRecord, findRecords, listRecords } from './records.js';
 import { relatedTo } from './related.js';
 import { permissionFor, targetOf, versionOf, type Relationship, type Resource, type ResourceRow, type ToOne } from './resource.js';
 import type { Condition } from '../db/lists/list-source.js';
@@ -72,6 +72,12 @@ export async function readList(call: Call, resource: Resource, request: ReadRequ
   const { path } = resource;
   const list: List = { target: resource, address: `${apiRoot(call)}/${path}`, name: path, conditions: [] };
   return composeList(call, list, listQuery(call, resource, path, request), request.sent);
+}
+
+/** How many records `GET /api/{path}` has under the same filters, counted up to `most`; null where that can't be told in time. @throws {ApiError} 400, 403 */
+export async function countList(call: Call, resource: Resource, request: ReadRequest, most: number): Promise<number | null> {
+  await authorizeRead(call, resource, null);
+  return countRecords(call.ctx, resource, listQuery(call, resource, resource.path, request), most);
 }
 
 /** One record as a document, also after a write, with what only that answer shows. */

@@ -83,6 +83,8 @@ export type TablePart = {
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   readonly empty: Empty;
+  /** Which of how many rows these are. */
+  readonly shown?: string | null;
   readonly pager: { readonly previous: string | null; readonly next: string | null } | null;
 };
 

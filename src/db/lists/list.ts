@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
 import { visibleRows, type Condition, type ListedRow, type SortKey, type Source } from './list-source.js';
+import { readOnly } from '../connection/read-only.js';
+import { tookTooLong } from '../connection/sqlstate.js';
 import { table, type Scope } from '../scope.js';
 
 /** Where a page ends: the sort values of its last row as text, and its id. */
@@ -55,6 +57,27 @@ async function narrowed(scope: Scope, source: Source, conditions: readonly Condi
 export async function areMoreThan(scope: Scope, source: Source, conditions: readonly Condition[], most: number): Promise<boolean> {
   const { query } = await narrowed(scope, source, conditions);
   return (await query.offset(most).limit(1).select(`${source.table}.${source.key}`)).length > 0;
+}
+
+/** How many rows the scope may see and the conditions leave, counted up to `most`; null where PostgreSQL can't tell within `timeoutMs`. */
+export async function countUpTo(
+  { environment_id, touched, deadline, knex }: Scope,
+  source: Source,
+  conditions: readonly Condition[],
+  most: number,
+  timeoutMs: number,
+): Promise<number | null> {
+  try {
+    return await readOnly(knex, timeoutMs, async (trx) => {
+      const { query } = await narrowed({ environment_id, touched, deadline, knex: trx }, source, conditions);
+      const found = query.limit(most).select(`${source.table}.${source.key}`).as('found');
+      const [row] = (await trx.from(found).count({ count: '*' })) as { count: string }[];
+      return Number(row?.count ?? 0);
+    });
+  } catch (error) {
+    if (tookTooLong(error)) return null;
+    throw error;
+  }
 }
 
 /**

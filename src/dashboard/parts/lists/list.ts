@@ -10,6 +10,8 @@ import { readableIncludes } from '../records/record.js';
 import type { Choice, Column, FilterField, LinkButton, Part, TablePart } from '../page-parts.js';
 import { recordPath, type ColumnSpec, type FilterSpec, type ViewContext, type Presentation } from '../records/presentation.js';
 import { listingOf } from './listing.js';
+import { shownRowsOf, firstRowsAround, shownRowsWords, type ShownRows } from './shown-rows.js';
+import { defaultSize } from '../../../management/query.js';
 import { may, resourceOf, type Listing } from '../records/objects.js';
 import { inWords } from '../values.js';
 import { named } from '../../../lib/named.js';
@@ -99,10 +101,12 @@ export type TableSpec = {
   readonly empty: TablePart['empty'];
   readonly columns: readonly ColumnSpec[];
   readonly orders?: Orders;
+  readonly shownRows?: ShownRows;
 };
 
 export function tableOf(view: ViewContext, presentation: Presentation, listing: Listing, spec: TableSpec): TablePart {
-  const { path, state, defaultSort } = spec;
+  const { path, state, defaultSort, shownRows } = spec;
+  const around = shownRows ? firstRowsAround(shownRows, listing.records.length, defaultSize) : {};
   const readable = may(view.req.call, presentation.path, 'read');
   return {
     kind: 'table',
@@ -116,9 +120,10 @@ export function tableOf(view: ViewContext, presentation: Presentation, listing: 
       mark: listing.managed?.has(record.id) ? 'managed' : null,
     })),
     empty: spec.empty,
+    shown: shownRows ? shownRowsWords(shownRows, listing.records.length) : null,
     pager: {
-      previous: listing.previous && address(path, state, { before: listing.previous }, defaultSort),
-      next: listing.next && address(path, state, { after: listing.next }, defaultSort),
+      previous: listing.previous && address(path, state, { before: listing.previous, from: around.previous }, defaultSort),
+      next: listing.next && address(path, state, { after: listing.next, from: around.next }, defaultSort),
     },
   };
 }
@@ -194,6 +199,7 @@ export function listPage(render: Render, presentation: Presentation) {
       before: state.before,
     };
     const { listing, mistake, status } = await listingOf(req, res, presentation.path, listQuery);
+    const shownRows = status === 200 ? await shownRowsOf(req, presentation.path, listQuery, listing) : undefined;
     const extras = await presentation.extras?.(view, listing.records);
     const managed = await managedIds(
       call,
@@ -217,6 +223,7 @@ export function listPage(render: Render, presentation: Presentation) {
       defaultSort,
       columns: presentation.columns,
       orders,
+      ...(shownRows && { shownRows }),
     };
     const table = tableOf(view, presentation, shown, {
       ...spec,

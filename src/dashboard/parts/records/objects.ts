@@ -4,7 +4,7 @@ import { named } from '../../../lib/named.js';
 import type { Call } from '../../../management/call.js';
 import type { Identifier, ResourceObject } from '../../../management/documents.js';
 import { notFound } from '../../../management/problems.js';
-import { readList, readOne, readRelatedList, type ReadRequest, type ComposedList } from '../../../management/read.js';
+import { countList, readList, readOne, readRelatedList, type ReadRequest, type ComposedList } from '../../../management/read.js';
 import { permissionFor, type Resource, type ResourceRow } from '../../../management/resource.js';
 
 /** One page of a list; the cursors are null at its ends. */
@@ -60,6 +60,13 @@ const listingOf = ({ document: { data, included = [] }, cursors }: ComposedList)
 export async function listOf(call: Call, path: string, listQuery: ListQuery = {}): Promise<Listing> {
   return listingOf(await readList(call, resourceOf(call, path), parametersOf(listQuery)));
 }
+
+/** The most records that are counted for a list's total. */
+export const maxListed = 10_000;
+
+/** How many records the list has under its filters, up to one beyond {@link maxListed}; null where that can't be told in time. @throws {ApiError} 400, 403 */
+export const totalOf = (call: Call, path: string, { filters }: ListQuery): Promise<number | null> =>
+  countList(call, resourceOf(call, path), parametersOf(filters === undefined ? {} : { filters }), maxListed + 1);
 
 /** One record, with what it includes and, for a write that follows, its row. @throws {ApiError} 403, 404 */
 export async function recordOf(
