@@ -76,6 +76,28 @@ for (const select of document.querySelectorAll('.filters select')) {
   select.addEventListener('change', () => select.form.requestSubmit());
 }
 
+// What can be done with selected rows shows once there are some; one box selects all of the page.
+for (const form of document.querySelectorAll('.selection')) {
+  const boxes = [...form.elements].filter((one) => one.type === 'checkbox');
+  const all = document.querySelector(`[data-select-all="${form.id}"]`);
+  const show = () => {
+    const count = boxes.filter((box) => box.checked).length;
+    form.hidden = count === 0;
+    form.querySelector('[data-selected-count]').textContent = count;
+    all.checked = count === boxes.length;
+    all.indeterminate = count > 0 && count < boxes.length;
+  };
+  all.hidden = false;
+  all.addEventListener('change', () => {
+    for (const box of boxes) box.checked = all.checked;
+    show();
+  });
+  for (const box of boxes) box.addEventListener('change', show);
+  // Whoever comes back finds the boxes as they were.
+  addEventListener('pageshow', show);
+  show();
+}
+
 // Questions over the page: the page that asks, in a dialog. Whatever doesn't fit goes on as a link.
 for (const link of document.querySelectorAll('a[data-dialog]')) {
   link.addEventListener('click', async (event) => {

@@ -6,7 +6,7 @@ import type { SecurityEventName } from './security-events.js';
  */
 export const logEvents = {
   'api_resource.displaced': 'BASE_URL made an API resource’s identifier that of the Management API; it got another one.',
-  'audit_logs.export_failed': 'An export of the audit log broke off.',
+  'list.export_failed': 'An export of a list broke off.',
   'authorization.redirect_uri_mismatch': 'The address that came, and those that the client has registered.',
   'backchannel_logout.delivered': 'A client took a logout token (Back-Channel Logout 1.0).',
   'backchannel_logout.failed': 'A client did not take a logout token; `next_attempt_at` is null after the last attempt.',

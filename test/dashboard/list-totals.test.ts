@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 
 const html = async (path: string) => (await (await browser.get(path)).text()).replaceAll('&amp;', '&');
-const shownIn = (page: string) => /<p class="shown">([^<]+)</.exec(page)?.[1] ?? null;
+const shownIn = (page: string) => /<p class="row-count">([^<]+)</.exec(page)?.[1] ?? null;
 const linkIn = (page: string, rel: 'next' | 'prev') => new RegExp(`href="([^"]+)" rel="${rel}"`).exec(page)?.[1] ?? '';
 
 test('each page of a list says which rows of how many it shows, forth and back (specification 9.2.14)', async () => {

@@ -2,61 +2,16 @@ import type { viewTexts } from './view-texts.js';
 import type { BasePage, PageNotice } from '../../http/pages/page-models.js';
 import type { FindingsPart, WellPart } from './finding-parts.js';
 import type { Choice, FormPart, UploadPart } from './form-parts.js';
-import type { Tone } from './tone.js';
+import type { LinkButton, TablePart, Value } from './table-parts.js';
 
 export type * from './form-parts.js';
+export type * from './table-parts.js';
 
 /** The lines of an icon: SVG path data on 20 by 20 units. */
 export type IconPaths = readonly string[];
 
-/** One piece of data as a page shows it. Everything is plain text; the views escape it. */
-export type Value =
-  /** `language`: what it is written in, where that isn't English. */
-  | { readonly kind: 'text'; readonly text: string; readonly language?: { readonly tag: string; readonly dir: 'ltr' | 'rtl' } }
-  | { readonly kind: 'quiet'; readonly text: string }
-  | { readonly kind: 'number'; readonly text: string }
-  /** An id, code or address; `copy` adds a button that copies it. */
-  | { readonly kind: 'code'; readonly text: string; readonly copy?: boolean }
-  /** ISO 8601, with the words for it: "3 minutes ago" and "21 November 2026 at 09:05 UTC". */
-  | { readonly kind: 'time'; readonly iso: string; readonly words: string; readonly exact: string }
-  | { readonly kind: 'state'; readonly tone: Tone; readonly word: string }
-  /** Only paths of our own. `about` completes its name for those who can't see what it stands beside. */
-  | { readonly kind: 'link'; readonly text: string; readonly path: string; readonly about?: string }
-  /** An address elsewhere; linked when it is http(s), else text. */
-  | { readonly kind: 'web'; readonly text: string }
-  | { readonly kind: 'tags'; readonly items: readonly string[]; readonly more?: number }
-  | { readonly kind: 'lines'; readonly items: readonly string[] }
-  | { readonly kind: 'pre'; readonly text: string }
-  | { readonly kind: 'stack'; readonly values: readonly Value[] };
-
 /** `attribute`: its name in the API, for those who script it. */
 export type Row = { readonly label: string; readonly value: Value; readonly attribute?: string | undefined };
-
-export type Column = {
-  readonly label: string;
-  readonly numeric?: boolean | undefined;
-  readonly sort?: { readonly path: string; readonly direction: 'ascending' | 'descending' | null } | undefined;
-};
-
-/** A button in a row that posts at once. `about` completes its name for those who can't see the row. */
-export type RowAction = { readonly label: string; readonly about: string; readonly action: string; readonly variant?: 'quiet' | 'danger' };
-
-/** `path`: where the first cell leads; `mark`: a word that stands beside it. */
-export type TableRow = {
-  readonly path: string | null;
-  readonly cells: readonly Value[];
-  readonly actions?: readonly RowAction[];
-  readonly mark?: string | null;
-};
-
-export type Empty = { readonly title: string; readonly text: string; readonly code?: string | null; readonly button: LinkButton | null };
-
-export type LinkButton = {
-  readonly label: string;
-  readonly path: string;
-  readonly variant?: 'primary' | 'quiet' | 'danger';
-  readonly dialog?: boolean;
-};
 
 /** A button that posts; without fields of its own. */
 export type PostButton = {
@@ -72,20 +27,6 @@ export type FilterField = {
   readonly value: string;
   readonly choices: readonly Choice[] | null;
   readonly kind: 'search' | 'select' | 'text';
-};
-
-export type TablePart = {
-  readonly kind: 'table';
-  readonly id: string;
-  readonly caption: string;
-  /** Whether the caption shows as a heading; lists have it in the page's own. */
-  readonly heading: boolean;
-  readonly columns: readonly Column[];
-  readonly rows: readonly TableRow[];
-  readonly empty: Empty;
-  /** Which of how many rows these are. */
-  readonly shown?: string | null;
-  readonly pager: { readonly previous: string | null; readonly next: string | null } | null;
 };
 
 /** A day; `before` is the sum of the day that is a whole range earlier. */

@@ -15,6 +15,8 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   revoked: 'Revoked.',
   stream_tested: 'A test was sent. “Last attempt” shows the receiver’s response.',
   redelivered: 'Redelivering. The list shows the result.',
+  nothing_selected: 'Nothing was selected.',
+  nothing_to_change: 'Nothing would change for those selected.',
   nothing_to_redeliver: 'Nothing in this period had failed or was being retried.',
   test_mail_sent: 'We’re sending a test with sample values to your address.',
   mail_sent: 'We’re sending an email with a link and a code.',

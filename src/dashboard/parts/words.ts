@@ -58,6 +58,7 @@ export const terms = {
   dashboard: 'Dashboard',
   default_access_token_format: 'Default access token format',
   default_api_resource: 'Default API resource',
+  delete: 'Delete',
   deliveries: 'Deliveries',
   description: 'Description',
   device_authorization: 'Device authorization',

@@ -7,7 +7,6 @@ import { formOrJson } from '../../http/request/form.js';
 import { route } from '../../http/routes.js';
 import type { Web } from '../../http/web.js';
 import { selfRegisteredClientsPage, decideSelfRegisteredClient, letClientsConnect } from '../pages/clients/self-registered-clients.js';
-import { exportAuditLogs } from '../pages/activity/audit-export.js';
 import { previewBranding } from '../pages/branding/branding-preview.js';
 import { overviewCharts } from '../pages/overview/charts.js';
 import { clientChooser, connectionChooser, credentialChooser, issuerChooser, mailChooser } from '../pages/chooser.js';
@@ -35,7 +34,9 @@ import { act, actionPage, deletePage, destroy } from '../parts/forms/actions.js'
 import { editPage, postEdit } from '../parts/forms/edit.js';
 import { create, newPage } from '../parts/forms/create.js';
 import type { Render } from '../parts/render.js';
+import { exportList } from '../parts/lists/export.js';
 import { listPage } from '../parts/lists/list.js';
+import { actOnSelected, listAgain } from '../parts/lists/selected.js';
 import { recordPage, tabPage } from '../parts/records/record.js';
 import { saveSettings, settingsPage } from '../pages/settings/settings.js';
 import { searchPage } from './search.js';
@@ -62,6 +63,12 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
     const ask = actionPage(render, presentation);
     const isTab = (req: Request) => presentation.tabs?.some((one) => one.name === req.params['tab']) ?? false;
     route(router, at, { get: [...reading, listPage(render, presentation)], post: [...write, create(render, presentation)] });
+    if (presentation.downloads) route(router, `${at}/export`, { get: [...reading, exportList(presentation)] });
+    if (presentation.selected)
+      route(router, `${at}/selected`, {
+        get: [...reading, listAgain(presentation)],
+        post: [...write, actOnSelected(render, presentation)],
+      });
     route(router, `${at}/new`, { get: [...reading, firstSteps[path] ?? pass, newPage(render, presentation)] });
     route(router, `${at}/:id`, {
       get: [...reading, recordPage(render, presentation)],
@@ -147,7 +154,6 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/page_texts/edit', { get: [...reading, pageTextForm(render)], post: [...write, savePageTexts(render)] });
   route(router, '/dashboard/page_texts/draft', { get: [...reading, draftPageTexts(web)], post: [...write, draftPageTexts(web)] });
   route(router, '/dashboard/page_texts/:id/rendered', { get: [...reading, previewPageText(web)] });
-  route(router, '/dashboard/audit_logs/export', { get: [...reading, exportAuditLogs] });
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
   resourceRoutes(router, render, write);
   router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', terms.nothing_here)));

@@ -3,7 +3,9 @@ import { adviceRows, idsOf, logColumns, originRows, partyRows } from '../../part
 import { entryOfLog } from '../../parts/activity/entry.js';
 import { storedNames } from '../../parts/activity/names.js';
 import { activitySentence } from '../../parts/activity/sentences.js';
-import type { Presentation } from '../../parts/records/presentation.js';
+import { downloadsOf } from '../../parts/lists/downloads.js';
+import type { ExportColumn, Presentation } from '../../parts/records/presentation.js';
+import { own } from '../../../lib/named.js';
 import type { Part, Value } from '../../parts/page-parts.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { code, quiet, state, tags, time, words } from '../../parts/values.js';
@@ -51,6 +53,28 @@ const kindChoices = async () => [
   { value: 'true', label: terms.security_events },
 ];
 
+type Party = Readonly<Record<string, unknown>>;
+
+const member = (of: unknown, name: string): string => words(own(of as Party | undefined, name));
+
+/** An entry as a line: its parties have columns of their own. */
+const exported: readonly ExportColumn[] = [
+  ...['occurred_at', 'action', 'outcome', 'reason'].map((name) => ({ name, text: ({ attributes: a }: ResourceObject) => words(a[name]) })),
+  ...['actor_kind', 'actor_id', 'display'].map((name) => ({
+    name: name === 'display' ? 'actor' : name,
+    text: ({ attributes: a }: ResourceObject) => member(a['actor'], name),
+  })),
+  ...['target_type', 'target_id', 'display'].map((name) => ({
+    name: name === 'display' ? 'target' : name,
+    text: ({ attributes: a }: ResourceObject) => member((a['targets'] as Party[] | undefined)?.[0], name),
+  })),
+  ...['ip_address', 'user_agent', 'request_id', 'changes', 'count'].map((name) => ({
+    name,
+    text: ({ attributes: a }: ResourceObject) => words(a[name]),
+  })),
+  { name: 'id', text: ({ id }) => id },
+];
+
 export const auditLogsPresentation: Presentation = {
   path: 'audit_logs',
   title: terms.audit_log,
@@ -67,11 +91,8 @@ export const auditLogsPresentation: Presentation = {
     { name: 'outcome', label: terms.outcome },
     { name: 'since', label: terms.period, kind: 'period', filter: 'occurred_at' },
   ],
-  downloads: ['csv', 'ndjson'].map((format) => ({
-    label: `Export ${format.toUpperCase()}`,
-    path: '/dashboard/audit_logs/export',
-    query: { format },
-  })),
+  downloads: downloadsOf('audit_logs', 'csv', 'ndjson'),
+  exported,
   name: (record) => sentence(record).text,
   state: outcomeOf,
   summary: (record, view) => {

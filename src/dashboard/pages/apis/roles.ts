@@ -1,3 +1,4 @@
+import { downloadsOf } from '../../parts/lists/downloads.js';
 import { apiResourceChoices, permissionChoices } from '../../parts/forms/choices.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
@@ -50,6 +51,8 @@ export const rolesPresentation: Presentation = {
     { label: terms.type, value: (record) => quiet(isOwn(record) ? terms.custom : terms.system) },
     { label: terms.changed, sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },
   ],
+  downloads: downloadsOf('roles', 'csv', 'json'),
+  selected: { acts: ['delete'] },
   filters: [
     { name: 'search', label: terms.search, kind: 'search' },
     { name: 'is_default', label: 'Default role' },

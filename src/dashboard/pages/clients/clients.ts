@@ -17,6 +17,7 @@ import { uploadParts } from '../branding/upload-parts.js';
 import { brandingPreview } from '../branding/branding-preview.js';
 import { isPreviewable, tokenPreviewTab } from '../apis/token-preview-tab.js';
 import { workloadsTab } from '../workloads/workloads-tab.js';
+import { downloadsOf } from '../../parts/lists/downloads.js';
 import { terms } from '../../parts/words.js';
 
 const clientState = (record: ResourceObject): Value =>
@@ -71,6 +72,8 @@ export const clientsPresentation: Presentation = {
     { label: terms.last_used, value: (record, { now }) => time(record.attributes['last_used_at'], now) },
     { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
+  downloads: downloadsOf('clients', 'csv', 'json'),
+  selected: { acts: ['delete'] },
   filters: [
     { name: 'search', label: terms.name_or_id, kind: 'search' },
     {

@@ -3,6 +3,7 @@ import { healthExtras } from '../../parts/health.js';
 import { holdsEverything } from '../../../domain/reach/reach.js';
 import { connectionStrategies, strategyOf, type StrategyName } from '../../../domain/connections/strategies.js';
 import type { Value } from '../../parts/page-parts.js';
+import { downloadsOf } from '../../parts/lists/downloads.js';
 import type { Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { connectionFields, labels, linkings, people, plain, provider, secondFactors } from './connection-fields.js';
@@ -40,6 +41,8 @@ export const connectionsPresentation: Presentation = {
     { label: 'Domains', value: (record) => tags(record.attributes['domains'], 3) },
     { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
+  downloads: downloadsOf('connections', 'csv', 'json'),
+  selected: { acts: ['delete'] },
   filters: [
     { name: 'search', label: terms.name_or_id, kind: 'search' },
     { name: 'strategy', label: 'Strategy', choices: strategyChoices },

@@ -1,3 +1,4 @@
+import { downloadsOf } from '../../parts/lists/downloads.js';
 import { roleChoices } from '../../parts/forms/choices.js';
 import type { Call } from '../../../management/call.js';
 import type { LinkButton } from '../../parts/page-parts.js';
@@ -70,6 +71,11 @@ export const usersPresentation: Presentation = {
       choices: async () => authenticatorKinds.map((value) => ({ value, label: kindLabel(value) })),
     },
   ],
+  downloads: downloadsOf('users', 'csv', 'json'),
+  selected: {
+    acts: ['block', 'unblock', 'delete'],
+    link: { name: 'roles', label: 'Assign role', field: terms.role, choices: roleChoices },
+  },
   name: (record) => fullName(record.attributes) || words(record.attributes['email']),
   state: userState,
   recordInclude: 'roles',

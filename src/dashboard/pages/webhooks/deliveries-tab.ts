@@ -1,5 +1,6 @@
 import { findDeliveryFigures, maxDeliveriesCounted } from '../../../db/tables/delivery_figures.js';
-import { filterPart, filtersOf, listState, tableOf } from '../../parts/lists/list.js';
+import { filterPart, filtersOf, listState } from '../../parts/lists/filters.js';
+import { tableOf } from '../../parts/lists/list.js';
 import type { Part, TablePart } from '../../parts/page-parts.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';

@@ -1,3 +1,4 @@
+import { downloadsOf } from '../../parts/lists/downloads.js';
 import { listSuccessRates } from '../../../db/tables/delivery_figures.js';
 import { webhookHealth } from '../../../domain/health/health.js';
 import { awaitFirstAttempt } from '../../../domain/webhooks/webhooks.js';
@@ -58,6 +59,8 @@ export const webhooksPresentation: Presentation = {
     { label: 'Last delivery', value: (record, { now }) => time(record.attributes['last_delivery_at'], now) },
   ],
   extras: successRates,
+  downloads: downloadsOf('webhooks', 'csv', 'json'),
+  selected: { acts: ['delete'] },
   filters: [
     { name: 'search', label: 'Name, URL or ID', kind: 'search' },
     { name: 'status', label: terms.status },

@@ -71,7 +71,7 @@ export async function ask(
     kind: 'form',
     id: 'confirm',
     text: question.text,
-    consequences: proof?.instead ? [] : await consequencesOf(req.call, presentation.path, record.id, question.verb),
+    consequences: proof?.instead ? [] : await consequencesOf(req.call, presentation.path, [record.id], question.verb),
     action: question.action,
     hidden: onceField(),
     sections: fields.length > 0 ? [{ title: null, text: null, fields }] : [],

@@ -1,78 +1,19 @@
 import type { Request, Response } from 'express';
-import { queryOf } from '../../../http/request/form.js';
-import type { Resource } from '../../../management/resource.js';
-import { z } from 'zod';
 import { offeredOrders, type Orders } from './orders.js';
 import { rememberList } from '../list-address.js';
 import type { Render } from '../render.js';
 import { managedIds } from '../records/managed-notice.js';
 import { readableIncludes } from '../records/record.js';
-import type { Choice, Column, FilterField, LinkButton, Part, TablePart } from '../page-parts.js';
-import { recordPath, type ColumnSpec, type FilterSpec, type ViewContext, type Presentation } from '../records/presentation.js';
+import type { Column, LinkButton, Selection, TablePart } from '../page-parts.js';
+import { recordPath, type ColumnSpec, type ViewContext, type Presentation } from '../records/presentation.js';
+import { filterPart, listState, readFilters, type ListState } from './filters.js';
 import { listingOf } from './listing.js';
+import { selectedName, selectionOf } from './selection.js';
 import { shownRowsOf, firstRowsAround, shownRowsWords, type ShownRows } from './shown-rows.js';
 import { defaultSize } from '../../../management/query.js';
 import { may, resourceOf, type Listing } from '../records/objects.js';
-import { inWords } from '../values.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../words.js';
-
-/** Lengths of time that lists can be narrowed to, in seconds. */
-const periods: readonly (Choice & { readonly seconds: number })[] = [
-  { value: '1h', label: 'Last hour', seconds: 3600 },
-  { value: '24h', label: terms.last_24_hours, seconds: 86_400 },
-  { value: '7d', label: 'Last 7 days', seconds: 604_800 },
-  { value: '30d', label: terms.last_30_days, seconds: 2_592_000 },
-];
-
-const all: Choice = { value: '', label: terms.all };
-
-async function choicesOf(view: ViewContext, resource: Resource, spec: FilterSpec): Promise<readonly Choice[] | null> {
-  if (spec.kind === 'search' || spec.kind === 'text') return null;
-  if (spec.kind === 'period')
-    return [spec.initial === undefined ? { value: '', label: 'Any time' } : { value: 'all', label: 'Any time' }, ...periods];
-  if (spec.choices) return [all, ...(await spec.choices(view))];
-  const schema = resource.filters[spec.filter ?? spec.name]?.schema;
-  if (!(schema instanceof z.ZodEnum)) return null;
-  const words: Record<string, string> = named({ true: terms.yes, false: terms.no });
-  return [all, ...schema.options.map(String).map((value) => ({ value, label: words[value] ?? inWords(value) }))];
-}
-
-/** A list's state, all of it from the address. */
-export type ListState = {
-  readonly values: Readonly<Record<string, string>>;
-  readonly sort: string;
-  readonly after: string | undefined;
-  readonly before: string | undefined;
-};
-
-export function listState(req: Request, filters: readonly FilterSpec[], defaultSort: string): ListState {
-  const query = queryOf(req);
-  const values = Object.fromEntries(filters.map((spec) => [spec.name, query.all[spec.name] ?? spec.initial ?? '']));
-  return { values, sort: query.get('sort') ?? defaultSort, after: query.get('after'), before: query.get('before') };
-}
-
-/** What the state means to the list of the API. */
-export function filtersOf(state: ListState, filters: readonly FilterSpec[], now: Date): Record<string, string> {
-  const query: Record<string, string> = named();
-  for (const spec of filters) {
-    const value = state.values[spec.name]?.trim() ?? '';
-    const name = spec.filter ?? spec.name;
-    if (spec.kind !== 'period') query[name] = value || (spec.blank ?? '');
-    else {
-      const period = periods.find((one) => one.value === value);
-      if (period) query[`${name}][gte`] = new Date(now.getTime() - period.seconds * 1000).toISOString();
-    }
-  }
-  return query;
-}
-
-/** The same with what people enter in other words: names instead of ids. */
-export async function readFilters(view: ViewContext, state: ListState, filters: readonly FilterSpec[]): Promise<Record<string, string>> {
-  const query = filtersOf(state, filters, view.now);
-  for (const { name, filter = name, read } of filters) if (read) query[filter] = await read(view, query[filter] ?? '');
-  return query;
-}
 
 const address = (path: string, state: ListState, changes: Readonly<Record<string, string | undefined>>, defaultSort: string): string => {
   const sort = state.sort === defaultSort ? undefined : state.sort;
@@ -102,6 +43,8 @@ export type TableSpec = {
   readonly columns: readonly ColumnSpec[];
   readonly orders?: Orders;
   readonly shownRows?: ShownRows;
+  readonly selection?: Selection | null;
+  readonly files?: Presentation['downloads'];
 };
 
 export function tableOf(view: ViewContext, presentation: Presentation, listing: Listing, spec: TableSpec): TablePart {
@@ -118,43 +61,17 @@ export function tableOf(view: ViewContext, presentation: Presentation, listing: 
       path: readable ? recordPath(presentation.path, record.id) : null,
       cells: spec.columns.map((column) => column.value(record, view, listing)),
       mark: listing.managed?.has(record.id) ? 'managed' : null,
+      select: spec.selection ? { name: selectedName(record.id), about: presentation.name(record, listing.included) } : null,
     })),
     empty: spec.empty,
+    selection: spec.selection ?? null,
+    files: (spec.files ?? []).map(({ label, path: at, query }) => ({ label, path: address(at, state, query, defaultSort) })),
     shown: shownRows ? shownRowsWords(shownRows, listing.records.length) : null,
     pager: {
       previous: listing.previous && address(path, state, { before: listing.previous, from: around.previous }, defaultSort),
       next: listing.next && address(path, state, { after: listing.next, from: around.next }, defaultSort),
     },
   };
-}
-
-export async function filterPart(
-  view: ViewContext,
-  resource: Resource,
-  specs: readonly FilterSpec[],
-  path: string,
-  state: ListState,
-  defaultSort: string,
-  orders: Orders = null,
-): Promise<Part> {
-  const fields = await Promise.all(
-    specs.map(async (spec): Promise<FilterField> => {
-      const value = state.values[spec.name] ?? '';
-      const choices = await choicesOf(view, resource, spec);
-      const isOther = choices?.every((choice) => choice.value !== value) ?? false;
-      return {
-        name: spec.name,
-        label: spec.label,
-        value,
-        choices: isOther && choices ? [...choices, { value, label: value }] : choices,
-        kind: choices ? 'select' : spec.kind === 'search' ? 'search' : 'text',
-      };
-    }),
-  );
-  const filtered = specs.some((spec) => (state.values[spec.name] ?? '') !== (spec.initial ?? ''));
-  // Of a long list the form leads to the order that any filter takes.
-  const hidden: Record<string, string> = state.sort === defaultSort || orders ? {} : { sort: state.sort };
-  return { kind: 'filters', action: path, fields, hidden, clear: filtered ? path : null };
 }
 
 function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
@@ -174,13 +91,12 @@ function listLinks(
   button: LinkButton | null,
 ): LinkButton[] {
   const some = listing.records.length > 0;
-  const files = some ? (presentation.downloads ?? []) : [];
-  return [
-    ...(button && presentation.create?.other ? [presentation.create.other] : []),
-    ...(button && some ? [button] : []),
-    ...files.map(({ label, path, query }): LinkButton => ({ label, path: address(path, state, query, defaultSort) })),
-  ];
+  return [...(button && presentation.create?.other ? [presentation.create.other] : []), ...(button && some ? [button] : [])];
 }
+
+/** Whether a filter is set otherwise than at first. */
+const isFiltered = ({ values }: ListState, filters: Presentation['filters']): boolean =>
+  Object.entries(values).some(([name, value]) => value !== (filters.find((spec) => spec.name === name)?.initial ?? ''));
 
 /** GET /dashboard/{collection} */
 export function listPage(render: Render, presentation: Presentation) {
@@ -211,9 +127,7 @@ export function listPage(render: Render, presentation: Presentation) {
     const creatable = presentation.create !== undefined && resource.create !== undefined && may(call, presentation.path, 'write');
     const button: LinkButton | null =
       creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;
-    const filtered = Object.entries(state.values).some(
-      ([name, value]) => value !== (presentation.filters.find((spec) => spec.name === name)?.initial ?? ''),
-    );
+    const filtered = isFiltered(state, presentation.filters);
     const spec = {
       id: presentation.path,
       caption: presentation.title,
@@ -224,6 +138,8 @@ export function listPage(render: Render, presentation: Presentation) {
       columns: presentation.columns,
       orders,
       ...(shownRows && { shownRows }),
+      selection: selectionOf(call, presentation),
+      files: presentation.downloads,
     };
     const table = tableOf(view, presentation, shown, {
       ...spec,

@@ -104,24 +104,41 @@ function inWords(collection: DependedOn, name: string, { count, more }: Counted)
   return count === 0 ? `${value}, too many of all clients to count these` : `at least ${value}`;
 }
 
+/** What hangs on several records together. */
+function sumOf(each: readonly Readonly<Record<string, Counted>>[]): Readonly<Record<string, Counted>> {
+  const sum: Record<string, Counted> = named();
+  for (const [name, { count, more }] of each.flatMap((one) => Object.entries(one))) {
+    const { count: before, more: moreBefore } = sum[name] ?? { count: 0, more: false };
+    sum[name] = { count: before + count, more: moreBefore || more };
+  }
+  return sum;
+}
+
 /**
- * What an act takes along with the record, with numbers (specification 9.2.5); empty for acts of which nothing could be counted, and one line where nothing is there.
+ * What an act takes along with the records, with numbers (specification 9.2.5); empty for acts of which nothing could be counted, and one line where nothing is there.
  * Whoever may do it may know what it does: the numbers ask for no permission of their own.
  * @param verb `delete`, or what the action is called
  */
-export async function consequencesOf({ ctx }: Call, collection: string, id: string, verb: string): Promise<readonly Consequence[]> {
+export async function consequencesOf(
+  { ctx }: Call,
+  collection: string,
+  ids: readonly string[],
+  verb: string,
+): Promise<readonly Consequence[]> {
   const acts = own(consequences, collection);
   const fatesOf = acts && own(acts as Readonly<Record<string, Readonly<Record<string, Fate>>>>, verb);
   if (!fatesOf) return [];
   const of = collection as DependedOn;
   // What is in an environment is counted from within it.
-  const scope = of === 'environments' ? scopeOf(ctx.scope, id) : ctx.scope;
-  const counted: Readonly<Record<string, Counted>> = await countDependents(scope, of, id, sessionBounds(ctx));
+  const scopeFor = (id: string) => (of === 'environments' ? scopeOf(ctx.scope, id) : ctx.scope);
+  const counted = sumOf(await Promise.all(ids.map((id) => countDependents(scopeFor(id), of, id, sessionBounds(ctx)))));
   const lists = Object.entries(fates).map(([fate, title]): Consequence => {
     const names = Object.keys(fatesOf).filter((name) => fatesOf[name] === fate);
-    const some = names.map((name) => [name, counted[name] as Counted] as const).filter(([, { count, more }]) => count > 0 || more);
+    const some = names
+      .map((name) => [name, counted[name] ?? { count: 0, more: false }] as const)
+      .filter(([, { count, more }]) => count > 0 || more);
     return { title, items: some.map(([name, one]) => inWords(of, name, one)) };
   });
   const filled = lists.filter(({ items }) => items.length > 0);
-  return filled.length > 0 ? filled : [{ title: 'Nothing else depends on it at the moment.', items: [] }];
+  return filled.length > 0 ? filled : [{ title: `Nothing else depends on ${ids.length > 1 ? 'them' : 'it'} at the moment.`, items: [] }];
 }

@@ -142,6 +142,17 @@ type Subject = {
   name(record: ResourceObject, included?: readonly ResourceObject[]): string;
 };
 
+export type ExportColumn = { readonly name: string; text(record: ResourceObject): string };
+
+/** A record that selected ones are linked to, beside those that each has already. */
+export type SelectedLink = {
+  /** Of the relationship. */
+  readonly name: string;
+  readonly label: string;
+  readonly field: string;
+  readonly choices: (view: ViewContext) => Promise<readonly Choice[]>;
+};
+
 export type ListSpec = {
   readonly lead: string;
   readonly empty: Omit<Empty, 'button'>;
@@ -150,6 +161,10 @@ export type ListSpec = {
   readonly include?: string;
   /** Values that columns show beside the records, by record id; loaded once for the page. */
   readonly extras?: (view: ViewContext, records: readonly ResourceObject[]) => Promise<ReadonlyMap<string, Value>>;
+  /** What can be done with several records at once: verbs of actions and `delete`. */
+  readonly selected?: { readonly acts: readonly string[]; readonly link?: SelectedLink };
+  /** The columns of a file of the list, where they aren't the attributes. */
+  readonly exported?: readonly ExportColumn[];
   /** Files of the list under its filters: addresses that take the same query. */
   readonly downloads?: readonly { readonly label: string; readonly path: string; readonly query: Readonly<Record<string, string>> }[];
 };

@@ -1,0 +1,144 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Request, Response } from 'express';
+import { createContext } from '../../../domain/context.js';
+import { PageError } from '../../../errors.js';
+import { queryOf } from '../../../http/request/form.js';
+import { csvRecord } from '../../../lib/csv.js';
+import { deadlineIn } from '../../../lib/deadline.js';
+import { named, own } from '../../../lib/named.js';
+import { recordDenial, recordWrite } from '../../../management/audit.js';
+import { requirePermissions } from '../../../management/authorize.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { permissionFor, type Resource } from '../../../management/resource.js';
+import { listOf, resourceOf } from '../records/objects.js';
+import type { ExportColumn, Presentation } from '../records/presentation.js';
+import { words } from '../values.js';
+import { listState, readFilters } from './filters.js';
+
+/** A file as it is written: what stands before its records, between them and after them. */
+type Format = {
+  readonly type: string;
+  head(columns: readonly ExportColumn[]): string;
+  line(record: ResourceObject, columns: readonly ExportColumn[]): string;
+  readonly between: string;
+  readonly tail: string;
+};
+
+const objectOf = ({ id, attributes }: ResourceObject): string => JSON.stringify({ id, ...attributes });
+
+const formats: Readonly<Record<string, Format>> = named<Format>({
+  csv: {
+    type: 'text/csv; charset=utf-8; header=present',
+    head: (columns) => csvRecord(columns.map(({ name }) => name)),
+    line: (record, columns) => csvRecord(columns.map((column) => column.text(record))),
+    between: '',
+    tail: '',
+  },
+  json: { type: 'application/json', head: () => '[', line: objectOf, between: ',\n', tail: ']\n' },
+  ndjson: { type: 'application/x-ndjson', head: () => '', line: (record) => `${objectOf(record)}\n`, between: '', tail: '' },
+});
+
+/** Every attribute that answers show, by its name in the API. */
+const attributeColumns = ({ attributes }: Resource): readonly ExportColumn[] => [
+  { name: 'id', text: ({ id }) => id },
+  ...Object.keys(attributes.shape).map((name): ExportColumn => ({ name, text: (record) => words(record.attributes[name]) })),
+];
+
+const pageSize = 100;
+/** The whole takes as long as its reader does, so each page has a deadline of its own. */
+const pageMs = 5_000;
+
+/** Yields pages of records; the next page is read when the one before has been sent. */
+async function* pages(req: Request, path: string, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly ResourceObject[]> {
+  for (let after: string | undefined; ;) {
+    const { call } = req;
+    const ctx = createContext(call.ctx, call.ctx.environment, deadlineIn(pageMs));
+    const { records, next } = await listOf({ ...call, ctx }, path, { filters, size: pageSize, after });
+    yield records;
+    if (next === null) return;
+    after = next;
+  }
+}
+
+const formatNamed = (name: string): Format => {
+  const format = own(formats, name);
+  if (!format) throw new PageError(400, 'invalid_format', 'An export is csv, json or ndjson.');
+  return format;
+};
+
+/** What is sent is noted first: who took which records away. */
+async function sendFile(
+  req: Request,
+  res: Response,
+  presentation: Presentation,
+  name: string,
+  of: Readonly<Record<string, unknown>>,
+  found: AsyncGenerator<readonly ResourceObject[]>,
+): Promise<void> {
+  const { call } = req;
+  const resource = resourceOf(call, presentation.path);
+  const format = formatNamed(name);
+  const columns = presentation.exported ?? attributeColumns(resource);
+  // The first page comes before anything is sent: a filter that doesn't fit is refused with a page.
+  const first = await found.next();
+  const noted = Object.entries({ format: name, ...of }).map(([key, value]): [string, [null, unknown]] => [key, [null, value]]);
+  await recordWrite(call, { action: 'exported', resource, target_id: null, changes: Object.fromEntries(noted) });
+  const day = call.ctx.clock.now().toISOString().slice(0, 10);
+  const file = `${presentation.title.toLowerCase().replaceAll(' ', '-')}-${day}.${name}`;
+  res.set({ 'Content-Type': format.type, 'Content-Disposition': `attachment; filename="${file}"` });
+  async function* content(): AsyncGenerator<string> {
+    yield format.head(columns);
+    let before = '';
+    for (let page = first; page.done !== true; page = await found.next()) {
+      if (page.value.length === 0) continue;
+      yield before + page.value.map((record) => format.line(record, columns)).join(format.between);
+      before = format.between;
+    }
+    yield format.tail;
+  }
+  await pipeline(Readable.from(content(), { objectMode: false }), res).catch((error: unknown) => {
+    // A client that closes the connection is no error; on other errors the response is aborted, so that the file is visibly incomplete.
+    if ((error as { code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+    call.ctx.logger.error({ event: 'list.export_failed', err: error, request_id: req.request_id }, 'an export of a list broke off');
+  });
+}
+
+const denied = (req: Request, resource: Resource) =>
+  recordDenial(req.call, { action: 'exported', resource, target_id: null }, async () =>
+    requirePermissions(req.call, permissionFor(resource, 'read')),
+  );
+
+/**
+ * GET /dashboard/{collection}/export?format=csv|json|ndjson: what the list shows under the same filters, whole, page by page as fast as the
+ * reader takes it. The export is itself an entry of the audit log, written before the first byte. Breaks off when something fails on the way, so that a
+ * file that is whole ends as it should.
+ */
+export function exportList(presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { call } = req;
+    const resource = resourceOf(call, presentation.path);
+    const state = listState(req, presentation.filters, resource.defaultSort ?? '-created_at');
+    const filters = await readFilters({ req, now: call.ctx.clock.now() }, state, presentation.filters);
+    const chosen = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+    await denied(req, resource);
+    const name = queryOf(req).get('format') ?? '';
+    formatNamed(name);
+    await sendFile(req, res, presentation, name, { filters: chosen }, pages(req, presentation.path, filters));
+  };
+}
+
+/** The same of records that were selected. */
+export async function exportSelected(
+  req: Request,
+  res: Response,
+  presentation: Presentation,
+  name: string,
+  records: readonly ResourceObject[],
+): Promise<void> {
+  await denied(req, resourceOf(req.call, presentation.path));
+  async function* selected(): AsyncGenerator<readonly ResourceObject[]> {
+    yield records;
+  }
+  await sendFile(req, res, presentation, name, { ids: records.map(({ id }) => id) }, selected());
+}

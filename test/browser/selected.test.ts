@@ -1,0 +1,37 @@
+// Rows of a list that are selected: by the pointer and by keyboard, on a desk and on a phone, with scripts and without.
+import { expect } from 'vitest';
+import { findUser } from '../../src/db/tables/users.js';
+import { administratorsPage, look } from '../support/administrators-page.js';
+import { sharedChromium } from '../support/chromium.js';
+import { addUser } from '../support/data.js';
+import { needs } from '../support/programs.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
+
+const test = needs('chromium');
+const chromium = sharedChromium();
+const service = sharedService();
+const ctx = contextOf(service);
+
+test('two people are found, selected and blocked, and the list keeps its filter', async () => {
+  const people = [await addUser(ctx, { first_name: 'Lena', last_name: 'Obermaier' }), await addUser(ctx, { first_name: 'Jo', last_name: 'Maierhof' })]; // prettier-ignore
+  const { page } = await administratorsPage(chromium, ctx);
+  await page.goto(`${service.url}/dashboard/users?search=maier`);
+  await page.getByText('1–2 of 2', { exact: true }).waitFor();
+  const block = page.getByRole('button', { name: 'Block user' });
+  expect(await block.isVisible()).toBe(false);
+  await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+  await page.getByText('Selected: 2').waitFor();
+  await look(page, 'list-selected');
+  await page.getByRole('checkbox', { name: 'Select: Jo Maierhof' }).uncheck();
+  await page.getByText('Selected: 1').waitFor();
+  // The box lies above the link that its row is.
+  expect(new URL(page.url()).pathname).toBe('/dashboard/users');
+  await page.getByRole('checkbox', { name: 'Select: Jo Maierhof' }).focus();
+  await page.keyboard.press('Space');
+  await block.click();
+  await page.getByRole('heading', { name: 'Block user: 2 selected' }).waitFor();
+  await look(page, 'list-selected-question');
+  await page.getByRole('button', { name: 'Block user' }).click();
+  await page.waitForURL('**/dashboard/users?search=maier&done=blocked');
+  for (const { id } of people) expect((await findUser(ctx.scope, id))?.status).toBe('blocked');
+});
