@@ -1,4 +1,5 @@
 import { message } from '../../lib/languages/messages.js';
+import { domainMails } from './domain-mails.js';
 import {
   address,
   codeVariable,
@@ -111,10 +112,34 @@ export const mails = {
     },
     needed: ['reset_url'],
   },
+  email_change_code: {
+    title: 'Confirm a new address',
+    sent: 'To the new address of somebody who changes the own one.',
+    variables: { code: codeOf, expires_in },
+    needed: ['code'],
+  },
   email_changed: {
     title: 'Email address changed',
-    sent: 'To somebody whose address an administrator changed: to the address of before, and to the new one.',
-    variables: { old: flag('It goes to the address of before.', true) },
+    sent: 'To somebody whose address was changed: to the address of before, and to the new one.',
+    variables: {
+      old: flag('It goes to the address of before.', true),
+      administrator: flag('An administrator changed it, not the person.', false),
+    },
+    needed: [],
+  },
+  account_deletion_requested: {
+    title: 'Account deletion requested',
+    sent: 'To somebody who asked to delete the account.',
+    variables: {
+      return_within: durationVariable('How long signing in keeps the account: “30 days”.', 2_592_000),
+      login_url,
+    },
+    needed: ['login_url'],
+  },
+  account_deletion_ended: {
+    title: 'Account deleted or kept',
+    sent: 'To somebody whose account was deleted as asked, or kept by signing in before.',
+    variables: { deleted: flag('The account is gone; else it was kept.', false), reset_url },
     needed: [],
   },
   address_proven: {
@@ -179,48 +204,7 @@ export const mails = {
     },
     needed: ['account_url'],
   },
-  primary_domain: {
-    title: 'Primary domain changed',
-    sent: 'To everybody who may do everything, when sign-ins and the links of mails lead to another address from now on.',
-    variables: {
-      address: textVariable('The new address.', 'login dot example dot com'),
-      by: textVariable('Who changed it.', 'root at example dot com'),
-      domains_url: address(
-        'The page of the domains in the dashboard.',
-        'https://id.example/dashboard/custom_domains',
-        'mail.button_domains',
-      ),
-    },
-    needed: ['domains_url'],
-  },
-  domain_verified: {
-    title: 'Domain verified',
-    sent: 'To everybody who may do everything, when people can sign in at another domain from now on.',
-    variables: {
-      address: textVariable('The domain.', 'login dot example dot com'),
-      by: textVariable('Who verified it.', 'root at example dot com'),
-      domains_url: address(
-        'The page of the domains in the dashboard.',
-        'https://id.example/dashboard/custom_domains',
-        'mail.button_domains',
-      ),
-    },
-    needed: ['domains_url'],
-  },
-  domain_record_missing: {
-    title: 'Domain record missing',
-    sent: 'To administrators, when the DNS record of a custom domain is missing.',
-    variables: {
-      domain_url: address(
-        'The page of the domain in the dashboard.',
-        'https://id.example/dashboard/custom_domains/1',
-        'mail.button_domains',
-      ),
-      failed: flag('The environment answers there no longer.', false),
-      time_left: durationVariable('After how long it no longer answers there: “7 days”.', 604_800),
-    },
-    needed: ['domain_url'],
-  },
+  ...domainMails,
 } as const satisfies Readonly<Record<string, MailSpec>>;
 
 export type MailName = keyof typeof mails;
