@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a command of package.json: `run.sh seed` the built program of that name, `run.sh bench/run.ts` a script by its source. Brings dist/ up to date before,
-# but for --help, which is to answer at once: a program's own words, or the comment that a script begins with.
+# Runs a command of package.json: `run.sh start` the service, `run.sh seed` the built program of that name, `run.sh bench/run.ts` a script by its source.
+# Brings dist/ up to date before, but for --help, which is to answer at once: a program's own words, or the comment that a script begins with.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -15,6 +15,10 @@ case $name in
   if $help; then exec sed -n -e '/^\/\/ /!q' -e 's/^\/\/ //p' "$here/../$name"; fi
   sh "$here/build.sh"
   exec "$here/../node_modules/.bin/tsx" "$name" "$@"
+  ;;
+start)
+  $help || sh "$here/build.sh"
+  exec sh "$here/start.sh" "$@"
   ;;
 *)
   program=$here/../dist/programs/$name.js

@@ -588,6 +588,7 @@ create table environments (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  account_deletion_delay integer default 2592000,
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),
@@ -819,7 +820,7 @@ create table passcodes (
   created_at timestamp with time zone not null,
   constraint passcodes_initiated_by_check CHECK ((initiated_by = ANY (ARRAY['user'::text, 'admin'::text]))),
   constraint passcodes_pkey PRIMARY KEY (environment_id, id),
-  constraint passcodes_purpose_check CHECK ((purpose = ANY (ARRAY['registration'::text, 'password_reset'::text, 'sign_in'::text, 'second_step'::text]))),
+  constraint passcodes_purpose_check CHECK ((purpose = ANY (ARRAY['registration'::text, 'password_reset'::text, 'sign_in'::text, 'second_step'::text, 'email_change'::text]))),
   constraint passcodes_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
   constraint passcodes_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
@@ -1233,12 +1234,14 @@ create table users (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  deletion_due_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (environment_id, id),
   constraint users_status_check CHECK ((status = ANY (ARRAY['active'::text, 'blocked'::text]))),
   constraint users_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX users_blocked ON users USING btree (environment_id, created_at, id) WHERE (status = 'blocked'::text);
 CREATE INDEX users_created_at ON users USING btree (environment_id, created_at, id);
+CREATE INDEX users_deletion_due ON users USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
 CREATE UNIQUE INDEX users_email ON users USING btree (environment_id, email_key);
 CREATE INDEX users_email_order ON users USING btree (environment_id, email_key, id);
 CREATE UNIQUE INDEX users_external_id ON users USING btree (environment_id, external_id) WHERE (external_id IS NOT NULL);

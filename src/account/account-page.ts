@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { sessionOf } from '../http/auth/browser-session.js';
 import { clientOf } from '../domain/clients/clients.js';
 import { openUrl } from '../domain/clients/initiation.js';
-import { enabledConnections } from '../domain/connections/connections.js';
+import { enabledConnections, requiredConnectionFor } from '../domain/connections/connections.js';
 import type { Context } from '../domain/context.js';
 import { listIdentities } from '../domain/connections/identities.js';
 import { addressMembers, profileColumns } from '../domain/claims/profile.js';
@@ -122,6 +122,12 @@ function profileValues(user: UserRow): AccountPage['values'] {
   return Object.fromEntries([...columns, ...address]) as AccountPage['values'];
 }
 
+/** When the account would be deleted if that were asked for now; null where people can't. */
+function deletionDate({ environment, clock }: Context): string | null {
+  const { account_deletion_delay: delay } = environment;
+  return delay === null ? null : new Date(clock.now().getTime() + delay * 1000).toISOString();
+}
+
 /** The account as a page; after a refusal with what was typed. */
 export async function renderAccount(
   web: Web,
@@ -155,6 +161,8 @@ export async function renderAccount(
       own_applications,
       sign_in_methods: await pageSignInMethods(req, user),
       sign_ins: signIns.map((row) => signInDocument(row, words)),
+      kept_until: deletionDate(ctx),
+      email_managed_by: (await requiredConnectionFor(ctx, user.email))?.display_name ?? null,
       notice: state.notice,
       errors: state.refusal && pageErrors(req, state.refusal),
     },

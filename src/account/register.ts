@@ -62,8 +62,8 @@ export function registerPage(web: Web) {
   };
 }
 
-/** The address, or why it can't be registered here; the same for a known and an unknown one. */
-function readAddress(req: Request): EmailAddress | StepRefusal {
+/** The address, or why nobody can have it here; the same for a known and an unknown one. */
+export function readAddress(req: Request): EmailAddress | StepRefusal {
   const typed = bodyText(req, 'email');
   const address = normalizeEmail(typed);
   if (!address) return { status: 422, code: 'invalid_email', fields: { email: [typed.trim() === '' ? 'required' : 'invalid_email'] } };

@@ -9,6 +9,7 @@ import { limitProofs, ownNames } from '../http/confirmation/confirmation.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { changeOwnPassword, changeOwnProfile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
+import { deleteOwnAccount } from './account-deletion.js';
 import { accountPage, ownData } from './account-page.js';
 import {
   addOwnPasskey,
@@ -25,6 +26,7 @@ import {
 import { confirm, confirmOptions, confirmPage } from './confirm.js';
 import { limitAttempts, limitMails, limitOptions, limitRecovery, limitReset, limitSignedIn } from './limits.js';
 import { logout, logoutPage } from './logout.js';
+import { addressCodePage, askForAddress, proveNewAddress } from './email-change.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
 import { review, reviewPage } from './password-review.js';
 import { showRelatedOrigins } from './related-origins.js';
@@ -82,9 +84,18 @@ function ownAccountRoutes(router: Router, web: Web): void {
   step(router, '/account/profile', { post: [...action, changeOwnProfile(web)] });
   const limit = limitSignedIn(web, 'account_password', web.deps.config.rateLimits.login);
   step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, changeOwnPassword(web)] });
+  const mails = limitSignedIn(web, 'account_email', web.deps.config.rateLimits.register);
+  const ask = [formOrJson, browserSession, signedIn, mails, ...limitMails(web, 'register'), csrf];
+  step(router, '/account/email', { post: [...ask, ...confirmed(web), askForAddress(web)] });
+  const guess = limitSignedIn(web, 'account_email_code', web.deps.config.rateLimits.login);
+  step(router, '/account/email/verify', {
+    get: [browserSession, signedIn, addressCodePage(web)],
+    post: [formOrJson, browserSession, signedIn, guess, csrf, proveNewAddress(web)],
+  });
   step(router, '/account/sessions/revoke_others', { post: [...action, revokeOtherSessions] });
   step(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
   step(router, '/account/identities/:id/unlink', { post: [...action, ...confirmed(web, { code: 'fresh_sign_in_required' }), unlink(web)] });
+  step(router, '/account/delete', { post: [...action, ...confirmed(web), deleteOwnAccount(web)] });
   step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
 }
 

@@ -25,6 +25,7 @@ export function userDocument(user: UserRow) {
     has_password: user.password_hash !== null,
     password_changed_at: user.password_changed_at?.toISOString() ?? null,
     last_login_at: user.last_login_at?.toISOString() ?? null,
+    deletion_due_at: user.deletion_due_at?.toISOString() ?? null,
     created_at: user.created_at.toISOString(),
     updated_at: user.updated_at.toISOString(),
   };

@@ -22,6 +22,7 @@ export const eventClasses = {
   factor_added: iam(['user', 'change'], 3001, 10),
   factor_removed: iam(['user', 'change'], 3001, 11),
   account_changed: iam(['user', 'change'], 3001, 99),
+  account_deleted: iam(['user', 'deletion'], 3001, 6),
   access_granted: iam(['user', 'change'], 3005, 1),
   access_withdrawn: iam(['user', 'change'], 3005, 2),
   access_changed: iam(['admin', 'change'], 3005, 99),

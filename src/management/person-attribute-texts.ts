@@ -24,6 +24,7 @@ export const personAttributeTexts = {
     has_password: 'false: signs in through a connection only.',
     password_changed_at: 'When the password was last set; null = there is none.',
     last_login_at: 'When the user last signed in; null = never.',
+    deletion_due_at: 'When the account is deleted, as its user asked; signing in before keeps it. null = it is not.',
     login_count: 'How often the user has signed in.',
     two_step_enabled: 'Whether one factor is not enough to sign in.',
     authenticator_kinds: 'What the user has to sign in with beside a password and connections.',

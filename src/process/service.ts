@@ -16,6 +16,7 @@ import { startDailyStats } from '../jobs/daily-stats.js';
 import { startProcessReports } from '../jobs/processes.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { startAccountDeletions } from '../jobs/account-deletions.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
 import { startUnusedLogos } from '../jobs/unused-logos.js';
 import { createDrainRate } from '../lib/drain-rate.js';
@@ -199,6 +200,7 @@ const startUpkeep = (deps: Deps): Record<string, Loop> => ({
   daily_stats: startDailyStats(deps),
   unused_clients: startUnusedClients(deps),
   unused_logos: startUnusedLogos(deps),
+  account_deletions: startAccountDeletions(deps),
 });
 
 /** What requests may have to wait in, for the metrics. */

@@ -184,6 +184,16 @@ describe.each(proofs)('the first proof of an address, by %s', (_how, prove) => {
   });
 });
 
+test('another address that is proven first leaves nothing of the one before either (attack 11.911)', async () => {
+  const before = await squatter();
+  const email = `moved-${before.user.email}`;
+  expect((await before.browser.postJson('/account/email', { email })).status).toBe(202);
+  const code = codeIn(await lastMailTo(service.url, email));
+  expect((await before.browser.postJson('/account/email/verify', { code })).status).toBe(200);
+  expect(await confirmed({ ...before.user, email })).toHaveLength(1);
+  await expectNothingLeft({ ...before, user: await reload(before.user) });
+});
+
 describe('what the first proof leaves alone', () => {
   test('an address that was proven before: the account keeps all that it has', async () => {
     const user = await addUser(ctx);

@@ -127,7 +127,7 @@ test('every command of the project that runs what is built brings it up to date 
     const name = file.slice(0, -3);
     expect(scripts[name]).toBe(`exec sh bin/run.sh ${name}`);
   }
-  expect(scripts['start']).toMatch(/^sh bin\/build\.sh && /);
+  expect(scripts['start']).toBe('exec sh bin/run.sh start');
   // The image installs packages before it has the script.
   expect(scripts['prepare']).toBe('if [ -f bin/build.sh ]; then sh bin/build.sh; fi');
   expect(Object.values(scripts).filter((script) => script.includes('npm run -s build'))).toEqual([]);
@@ -149,5 +149,7 @@ test('a command that is only asked for help answers from what is built, and a sc
   };
   expect(ran('one', 'sub', '--help')).toEqual([0, 'sub --help\n', '']);
   expect(ran('one', 'word')).toEqual([0, 'npm run -s build\nword\n', '']);
+  copyFileSync('bin/start.sh', join(project, 'bin/start.sh'));
+  expect(ran('start', '--help')).toEqual([0, expect.stringMatching(/^Usage: npm start /), '']);
   expect(ran('script.ts', '--help')).toEqual([0, 'Does this: `npm run script -- word`.\nAnd that.\n', '']);
 });

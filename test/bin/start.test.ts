@@ -128,6 +128,6 @@ test('it is found by its own path: from another directory, with spaces in it, an
 
 test('npm start and the image start it that way', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
-  expect(scripts['start']).toBe('sh bin/build.sh && exec sh bin/start.sh');
+  expect(scripts['start']).toBe('exec sh bin/run.sh start');
   expect(await readFile('Dockerfile', 'utf8')).toContain('CMD ["sh", "bin/start.sh"]');
 });

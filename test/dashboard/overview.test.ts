@@ -89,3 +89,15 @@ test('kinds of environments are words, in forms and where they are only read', a
   expect(read).toMatch(/>\s*(Development|Production)\s*</);
   expect(read).not.toMatch(/>\s*(development|production)\s*</);
 });
+
+test('at most twelve tab stops stand before the content of a page, beside the link that skips them', async () => {
+  const browser = await signedIn(service, await administrator());
+  const html = await (await browser.get('/dashboard')).text();
+  const before = html.slice(html.indexOf('<header class="bar">'), html.indexOf('<main '));
+  const stops = [...before.matchAll(/<(?:a href|button|input|select|summary)\b[^>]*>/g)].map(([tag]) => tag);
+  // The menu is there on a phone alone, where the navigation isn't.
+  const shown = stops.filter((tag) => !/type="hidden"|class="[^"]*\bmenu\b/.test(tag));
+  expect(shown.length).toBeGreaterThan(8);
+  expect(shown.length).toBeLessThanOrEqual(12);
+  expect(html.indexOf('Sign out')).toBeGreaterThan(html.indexOf('</main>'));
+});

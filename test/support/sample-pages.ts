@@ -131,6 +131,8 @@ const account = {
   },
   has_password: true,
   password_min_length: 8,
+  email_managed_by: null,
+  kept_until: '2026-12-21T09:05:00.000Z',
   sessions: [
     {
       id: 's1',
@@ -424,6 +426,10 @@ const samples: Record<string, SamplePage> = {
       errors: { code: `${errorTexts.invalid_code} 3 attempts left.` },
       notice: { tone: 'info', text: 'We sent a new code. Earlier ones no longer work.' },
     },
+  },
+  'email-verify': {
+    view: 'account/email-verify',
+    model: { ...base('Enter the code'), email: 'ada@new.example', expires_at: '2026-11-21T09:15:00.000Z', values: {} },
   },
   'register-complete': { view: 'account/register-complete', model: { ...base('Finish your account'), ...complete } },
   'register-complete-passkey': {

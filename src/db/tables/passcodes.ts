@@ -1,6 +1,6 @@
 import { insert, run, table, update, type Scope } from '../scope.js';
 
-export type PasscodePurpose = 'registration' | 'password_reset' | 'sign_in' | 'second_step';
+export type PasscodePurpose = 'registration' | 'password_reset' | 'sign_in' | 'second_step' | 'email_change';
 
 /** A row of `passcodes`; no column holds a code or token that could be used. */
 export type PasscodeRow = {
@@ -215,6 +215,14 @@ export async function findBoundPasscode(
 export async function voidPasswordResets(scope: Scope, user_id: string, now: Date): Promise<number> {
   return table<PasscodeRow>(scope, 'passcodes')
     .where({ user_id, purpose: 'password_reset' } as never)
+    .whereNull('consumed_at')
+    .update({ consumed_at: now } as never);
+}
+
+/** Ends every code of a user that was not used yet, whatever it is for. */
+export async function voidPasscodes(scope: Scope, user_id: string, now: Date): Promise<number> {
+  return table<PasscodeRow>(scope, 'passcodes')
+    .where({ user_id } as never)
     .whereNull('consumed_at')
     .update({ consumed_at: now } as never);
 }

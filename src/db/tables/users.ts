@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import { named } from '../../lib/named.js';
 import type { AuthenticatorKind } from './authenticators.js';
@@ -53,6 +54,8 @@ export type UserRow = {
   password_set_by_mail: boolean;
   /** When the policy first asked for a factor; null while it hasn't. */
   factor_required_since: Date | null;
+  /** When the account is deleted, as its person asked; null: it stays. */
+  deletion_due_at: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -147,6 +150,16 @@ export async function holdPassword(scope: Scope, id: string, proven_hash: string
 export async function holdUnproven(scope: Scope, id: string): Promise<boolean> {
   const text = 'select id from users where environment_id = $1 and id = $2 and not email_verified for share';
   return (await run<{ id: string }>(scope, { name: 'users.hold_unproven', text }, [id])).length > 0;
+}
+
+/** Accounts of all environments whose time to return is over; those that waited longest first. A blocked one waits until it is unblocked. */
+export async function listDueDeletions(knex: Knex, now: Date, limit: number): Promise<Pick<UserRow, 'environment_id' | 'id'>[]> {
+  return knex<UserRow>('users')
+    .select('environment_id', 'id')
+    .where('deletion_due_at', '<=', now)
+    .where('status', 'active')
+    .orderBy('deletion_due_at')
+    .limit(limit);
 }
 
 /** Deletes a user with its codes and tokens, which have no foreign key, and (by cascade) all other rows of the user. */

@@ -71,11 +71,35 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${ifElse('administrator', say('mail.password_set_not_expected'), say('mail.password_changed_not_you'))}\n{{reset_url}}`,
   ],
+  email_change_code: (say) => [
+    say('mail.email_change_code_subject'),
+    say('mail.email_change_code'),
+    '{{code}}',
+    say('mail.code_valid'),
+    details,
+    say('mail.email_change_code_not_you'),
+  ],
   email_changed: (say) => [
     say('mail.email_changed_subject'),
-    ifElse('old', say('mail.email_changed_old'), say('mail.email_changed_new')),
+    ifElse(
+      'administrator',
+      ifElse('old', say('mail.email_changed_old'), say('mail.email_changed_new')),
+      ifElse('old', say('mail.email_changed_self_old'), say('mail.email_changed_self_new')),
+    ),
     details,
     say('mail.email_changed_not_expected'),
+  ],
+  account_deletion_requested: (say) => [
+    say('mail.account_deletion_subject'),
+    say('mail.account_deletion_requested'),
+    details,
+    `${say('mail.account_deletion_keep')}\n{{login_url}}`,
+  ],
+  account_deletion_ended: (say) => [
+    say('mail.account_deletion_subject'),
+    ifElse('deleted', say('mail.account_deletion_done'), say('mail.account_deletion_kept')),
+    details,
+    unless('deleted', `${say('mail.password_changed_not_you')}\n{{reset_url}}`),
   ],
   address_proven: (say) => [
     say('mail.address_proven_subject'),

@@ -1,5 +1,6 @@
 import type { Theme } from '../environments/branding.js';
 import { message } from '../../lib/languages/messages.js';
+import { domainMails } from './domain-mails.js';
 import {
   address,
   codeVariable,
@@ -112,10 +113,34 @@ export const mails = {
     },
     needed: ['reset_url'],
   },
+  email_change_code: {
+    title: 'Confirm a new address',
+    sent: 'When somebody changes their address. Goes to the new address.',
+    variables: { code: codeOf, expires_in },
+    needed: ['code'],
+  },
   email_changed: {
     title: 'Email address changed',
-    sent: 'When an administrator changed someone’s address. Goes to the old and the new address.',
-    variables: { old: flag('Whether this is the email to the old address.', true) },
+    sent: 'When someone’s address was changed. Goes to the old and the new address.',
+    variables: {
+      old: flag('Whether this is the email to the old address.', true),
+      administrator: flag('Whether an administrator changed it, and not the person.', false),
+    },
+    needed: [],
+  },
+  account_deletion_requested: {
+    title: 'Account deletion requested',
+    sent: 'When somebody asked to delete their account.',
+    variables: {
+      return_within: durationVariable('How long signing in keeps the account: “30 days”.', 2_592_000),
+      login_url,
+    },
+    needed: ['login_url'],
+  },
+  account_deletion_ended: {
+    title: 'Account deleted or kept',
+    sent: 'When somebody’s account was deleted as they asked, or kept because they signed in before.',
+    variables: { deleted: flag('Whether the account is gone; otherwise it was kept.', false), reset_url },
     needed: [],
   },
   address_proven: {
@@ -180,48 +205,7 @@ export const mails = {
     },
     needed: ['account_url'],
   },
-  primary_domain: {
-    title: 'Primary domain changed',
-    sent: 'To everyone with all permissions, when sign-ins and links in emails move to another address.',
-    variables: {
-      address: textVariable('The new address.', 'login dot example dot com'),
-      by: textVariable('Who changed it.', 'root at example dot com'),
-      domains_url: address(
-        'The page of the domains in the dashboard.',
-        'https://id.example/dashboard/custom_domains',
-        'mail.button_domains',
-      ),
-    },
-    needed: ['domains_url'],
-  },
-  domain_verified: {
-    title: 'Domain verified',
-    sent: 'To everyone with all permissions, when people can sign in at another domain.',
-    variables: {
-      address: textVariable('The domain.', 'login dot example dot com'),
-      by: textVariable('Who verified it.', 'root at example dot com'),
-      domains_url: address(
-        'The page of the domains in the dashboard.',
-        'https://id.example/dashboard/custom_domains',
-        'mail.button_domains',
-      ),
-    },
-    needed: ['domains_url'],
-  },
-  domain_record_missing: {
-    title: 'Domain record missing',
-    sent: 'To administrators, when the DNS record of a custom domain is missing.',
-    variables: {
-      domain_url: address(
-        'The page of the domain in the dashboard.',
-        'https://id.example/dashboard/custom_domains/1',
-        'mail.button_domains',
-      ),
-      failed: flag('Whether the environment no longer answers there.', false),
-      time_left: durationVariable('After how long it no longer answers there: “7 days”.', 604_800),
-    },
-    needed: ['domain_url'],
-  },
+  ...domainMails,
 } as const satisfies Readonly<Record<string, MailSpec>>;
 
 export type MailName = keyof typeof mails;

@@ -9,6 +9,7 @@ import { completeSignIn, SignInOver, type ProviderLink } from '../sessions/half-
 import { deviceAfter, type Device } from '../sessions/known-browsers.js';
 import { rememberBrowser } from '../sessions/remembered-browsers.js';
 import { endSessions, signInAgain, startSession, type BrowserSession, type ProviderSignIn } from '../sessions/sessions.js';
+import { keepAccount } from '../users/own-deletion.js';
 import { settleAccount } from './provider-account.js';
 import { recordSignIn } from './sign-in-trail.js';
 
@@ -63,10 +64,11 @@ export async function openBrowserSession(ctx: Context, whole: WholeSignIn, brows
     if (!counted) throw new SignInOver('overtaken');
     await spendSingleUse(tx, uses);
     if (completes !== null && !(await completeSignIn(tx, completes))) throw new SignInOver('expired');
-    const settled = provider_account && (await settleAccount(tx, counted, provider_account, origin));
+    const staying = await keepAccount(tx, counted, origin);
+    const settled = provider_account && (await settleAccount(tx, staying, provider_account, origin));
     // Whoever proved a password first signs in without the account at the provider.
     if (provider_account && !settled && proofs.some(({ method }) => method === 'provider')) throw new SignInOver('overtaken');
-    const user = settled ?? counted;
+    const user = settled ?? staying;
     if (remember) await rememberBrowser(tx, device, user_id, origin);
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');

@@ -14,7 +14,7 @@ export async function tellOfAdministration(tx: Context, before: UserRow, after: 
       [before.email, true],
       [email, false],
     ] as const)
-      await queueMail(tx, { template: 'email_changed', to, locale, model: { old }, origin: noOrigin });
+      await queueMail(tx, { template: 'email_changed', to, locale, model: { old, administrator: true }, origin: noOrigin });
   }
   if (!password) return;
   const model = { reset_url: `${tx.environment.issuer}/password/forgot`, administrator: true };

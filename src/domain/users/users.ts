@@ -1,7 +1,7 @@
 import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../../db/tables/roles.js';
 import { voidPasswordResets } from '../../db/tables/passcodes.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
-import { deleteUser, insertUser, updateUser, type UserChanges, type UserRow } from '../../db/tables/users.js';
+import { insertUser, updateUser, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
@@ -179,16 +179,8 @@ async function emitUpdated(tx: Context, before: UserRow, after: UserRow, rolesBe
   if (Object.keys(previous_attributes).length > 0) await emit(tx, 'user.updated', { ...userData(after, roles), previous_attributes });
 }
 
-/** Deletes a user; nobody deletes themselves or the last administrator. @throws {Refusal} 409 */
-export async function removeUser(tx: Context, actor: Actor, user: UserRow): Promise<void> {
-  refuseSelf(actor, user, 'delete');
-  await refuseLastAdministrator(tx, user.id);
-  await endSessions(tx, { user_id: user.id }, 'revoked');
-  await deleteUser(tx.scope, user.id);
-  await emit(tx, 'user.deleted', { ...personData(user), deleted_by: actorData(actor), deleted_at: tx.clock.now().toISOString() });
-}
-
-function refuseSelf(actor: Actor, user: UserRow, verb: string): void {
+/** Nobody blocks or deletes themselves this way. @throws {Refusal} 409 */
+export function refuseSelf(actor: Actor, user: UserRow, verb: string): void {
   if (actor.actor_kind === 'user' && actor.actor_id === user.id) {
     throw new Refusal({ status: 409, code: 'own_account', detail: `You can not ${verb} your own account.` });
   }

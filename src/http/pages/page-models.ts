@@ -69,7 +69,7 @@ export type ProfileField = ProfileColumn | `address_${AddressMember}`;
  */
 export interface AccountPage extends FormPage {
   user: { email: string; email_verified: boolean; phone_number_verified: boolean; name: string };
-  values: Record<ProfileField, string | null | undefined>;
+  values: Record<ProfileField, string | null | undefined> & { email?: string | undefined };
   /** False: signed in through a connection only; the page then offers to set one by mail. */
   has_password: boolean;
   password_min_length: number;
@@ -84,6 +84,18 @@ export interface AccountPage extends FormPage {
   own_applications: (PageClient & { client_id: string; logo_uri: string | null; open_url: string })[];
   /** Absent or null where there are none, and none can be added. */
   sign_in_methods?: PageSignInMethods | null | undefined;
+  /** Until when signing in keeps an account that is deleted now (ISO 8601); null where people can't delete theirs. */
+  kept_until: string | null;
+  /** The provider that alone signs in people of this address, which can't be changed here then. */
+  email_managed_by: string | null;
+}
+
+/** Posts `code` to /account/email/verify. */
+export interface EmailVerifyPage extends FormPage {
+  /** The new address. */
+  email: string;
+  expires_at: string;
+  values: { code?: string | undefined };
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
@@ -193,6 +205,7 @@ export interface PageModels {
   'account/password-reset': PasswordResetPage;
   'account/message': MessagePage;
   'account/account': AccountPage;
+  'account/email-verify': EmailVerifyPage;
   'account/link-account': LinkAccountPage;
   'account/logout': LogoutPage;
   'oauth/consent': ConsentPage;

@@ -198,6 +198,14 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     preferred_username_from_email: ['everything', z.boolean()],
     email_second_factor_enabled: ['everything', z.boolean().meta({ description: emailedCode })],
     new_device_mail: ['everything', z.boolean()],
+    account_deletion_delay: [
+      'everything',
+      lifetime(day, 365 * day)
+        .nullable()
+        .meta({
+          description: 'How long signing in keeps an account that its user deletes, in seconds; null = users can not delete theirs.',
+        }),
+    ],
     management_required_acr: ['everything', z.enum(requiredAcrs).nullable().meta({ description: managementAcr })],
   },
   filters: { kind: equalTo('kind', kind, 'What it is for.'), slug: equalTo('slug', slug, 'The exact slug.') },

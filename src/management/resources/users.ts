@@ -8,13 +8,13 @@ import { endSessions } from '../../domain/sessions/sessions.js';
 import { forgetDevices } from '../../domain/sessions/remembered-browsers.js';
 import { grantRevocationEnd } from '../../domain/tokens/revoke.js';
 import { invalidTransition } from '../../domain/refusal.js';
+import { removeUser } from '../../domain/users/removal.js';
 import {
   blockUser,
   changeUser,
   changeUserRoles,
   createUser,
   hashOf,
-  removeUser,
   unblockUser,
   userProblems,
   type UserInput,
@@ -80,6 +80,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     two_step_enabled: z.boolean(),
     authenticator_kinds: z.array(z.enum(authenticatorKinds)),
     recovery_codes_left: z.int(),
+    deletion_due_at: isoTime.nullable(),
     ...stamps,
   }),
   computed: {

@@ -9,6 +9,9 @@ import { sendFramedMail } from '../../http/pages/framed-mail.js';
 import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 
+/** So many mails are on the page; filtered by recipient it finds older ones, and JSON has more. */
+const onPage = 15;
+
 /** Whether the request accepts HTML (browsers do); everything else gets JSON. */
 const wantsPage = (req: Request) => (req.headers.accept ?? '').includes('text/html') && req.accepts(['html', 'json']) === 'html';
 
@@ -22,7 +25,7 @@ function mailbox(web: Web) {
       return;
     }
     const page = basePage(req.ctx.environment, { title: 'Mailbox', request_id: req.request_id });
-    const shown = messages.map((message) => ({ ...message, code: /^\d{4,10}$/m.exec(message.text)?.[0] ?? null }));
+    const shown = messages.slice(0, onPage).map((message) => ({ ...message, code: /^\d{4,10}$/m.exec(message.text)?.[0] ?? null }));
     web.renderPage(res, 'dev/mailbox', { ...page, messages: shown, to: to ?? '' }, { frames: 'holds' });
   };
 }

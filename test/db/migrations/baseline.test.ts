@@ -44,7 +44,8 @@ test('the last schema before the baseline is taken over as it is, and goes on wi
   expect([await schemaText(knex), await content()]).toEqual(before);
   expect(await applied()).toEqual(['0001_baseline']);
   expect(await migrate(knex)).toEqual(rest);
-  expect([await applied(), await content()]).toEqual([await migrationNames(), before[1]]);
+  expect(await applied()).toEqual(await migrationNames());
+  expect(await content()).toMatchObject(before[1] as object);
 });
 
 test('replicas that start together take it over once', async () => {

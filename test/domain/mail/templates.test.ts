@@ -23,7 +23,10 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     account_url: 'https://id.example/account',
     accounts: ['Google (ada@gmail.example)', 'GitHub'],
   },
+  email_change_code: { ...base, code: '104285', expires_in: 600 },
   email_changed: { ...base, old: true },
+  account_deletion_requested: { ...base, return_within: 2_592_000, login_url: 'https://id.example.com/login' },
+  account_deletion_ended: { ...base, deleted: false, reset_url: 'https://id.example.com/password/forgot' },
   address_proven: {
     ...base,
     administrator: false,

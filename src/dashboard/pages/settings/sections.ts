@@ -62,6 +62,10 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
       },
     ]),
     signInMethodsSection,
+    formSection(
+      { title: 'Account deletion', text: 'People can delete their own accounts. Signing in during the return period keeps the account.' },
+      [{ name: 'account_deletion_delay', label: 'Return period', hint: 'Leave empty so that people can’t delete their accounts.' }],
+    ),
     formSection({ title: 'One-time codes', text: 'The codes that are sent by email.' }, [
       { name: 'otp_lifetime', label: 'Code lifetime' },
       { name: 'otp_max_attempts', label: 'Maximum attempts per code', hint: '1 to 20.' },

@@ -91,6 +91,7 @@ export const usersPresentation: Presentation = {
     { label: terms.roles, value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])) },
     { label: terms.last_sign_in, value: time(a['last_login_at'], now) },
     { label: 'Sign-in count', value: number(a['login_count']) },
+    ...(a['deletion_due_at'] === null ? [] : [{ label: 'Deletion due', value: time(a['deletion_due_at'], now) }]),
     {
       label: terms.password,
       value:

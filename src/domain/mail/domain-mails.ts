@@ -1,0 +1,47 @@
+import { address, durationVariable, flag, textVariable } from './variables.js';
+
+/** The mails to administrators about the domains of the environment; part of the list of all. */
+export const domainMails = {
+  primary_domain: {
+    title: 'Primary domain changed',
+    sent: 'To everyone with all permissions, when sign-ins and links in emails move to another address.',
+    variables: {
+      address: textVariable('The new address.', 'login dot example dot com'),
+      by: textVariable('Who changed it.', 'root at example dot com'),
+      domains_url: address(
+        'The page of the domains in the dashboard.',
+        'https://id.example/dashboard/custom_domains',
+        'mail.button_domains',
+      ),
+    },
+    needed: ['domains_url'],
+  },
+  domain_verified: {
+    title: 'Domain verified',
+    sent: 'To everyone with all permissions, when people can sign in at another domain.',
+    variables: {
+      address: textVariable('The domain.', 'login dot example dot com'),
+      by: textVariable('Who verified it.', 'root at example dot com'),
+      domains_url: address(
+        'The page of the domains in the dashboard.',
+        'https://id.example/dashboard/custom_domains',
+        'mail.button_domains',
+      ),
+    },
+    needed: ['domains_url'],
+  },
+  domain_record_missing: {
+    title: 'Domain record missing',
+    sent: 'To administrators, when the DNS record of a custom domain is missing.',
+    variables: {
+      domain_url: address(
+        'The page of the domain in the dashboard.',
+        'https://id.example/dashboard/custom_domains/1',
+        'mail.button_domains',
+      ),
+      failed: flag('Whether the environment no longer answers there.', false),
+      time_left: durationVariable('After how long it no longer answers there: “7 days”.', 604_800),
+    },
+    needed: ['domain_url'],
+  },
+} as const;

@@ -1,0 +1,32 @@
+import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
+import { listDueDeletions } from '../db/tables/users.js';
+import { createContext, transaction, type Deps } from '../domain/context.js';
+import { findEnvironmentById } from '../domain/environments/environments.js';
+import { deleteDueAccount } from '../domain/users/own-deletion.js';
+import { startLoop, type Loop } from '../platform/loop.js';
+
+const pauseMs = 600_000;
+const batch = 500;
+
+/** One pass over the accounts that their people asked to delete and whose time to return is over. One replica at a time. @returns how many were deleted */
+export async function accountDeletionPass(deps: Deps, signal?: AbortSignal): Promise<number> {
+  let deleted = 0;
+  await tryAdvisoryLock(deps.db.knex, 'account_deletions', async () => {
+    for (const { environment_id, id } of await listDueDeletions(deps.db.knex, deps.clock.now(), batch)) {
+      if (signal?.aborted) return;
+      const environment = await findEnvironmentById(deps, environment_id);
+      if (!environment) continue;
+      if (await transaction(createContext(deps, environment), (tx) => deleteDueAccount(tx, id))) deleted += 1;
+    }
+  });
+  return deleted;
+}
+
+export function startAccountDeletions(deps: Deps): Loop {
+  return startLoop({
+    name: 'account_deletions',
+    pauseMs,
+    logger: deps.logger,
+    pass: async (signal) => ((await accountDeletionPass(deps, signal)) === batch ? 'more' : 'done'),
+  });
+}
