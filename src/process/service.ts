@@ -8,17 +8,11 @@ import type { Config } from '../config.js';
 import { bootstrap } from '../domain/configuration/bootstrap.js';
 import { createCache } from '../domain/cache/cache.js';
 import { startCacheSync } from '../jobs/cache-sync.js';
-import { startClockSync, syncClock } from '../jobs/clock-sync.js';
+import { syncClock } from '../jobs/clock-sync.js';
 import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/notes/client-use.js';
 import type { Deps } from '../domain/context.js';
-import { startDailyStats } from '../jobs/daily-stats.js';
 import { startProcessReports } from '../jobs/processes.js';
-import { startDomainChecks } from '../jobs/domain-checks.js';
-import { startJanitor, startStatistics } from '../jobs/janitor.js';
-import { startAccountDeletions } from '../jobs/account-deletions.js';
-import { startUnusedClients } from '../jobs/unused-clients.js';
-import { startUnusedLogos } from '../jobs/unused-logos.js';
 import { createDrainRate } from '../lib/drain-rate.js';
 import { createMetadataDocuments } from '../platform/fetch/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
@@ -29,8 +23,6 @@ import { createForwardedNotes } from '../domain/notes/forwarded.js';
 import { createSecurityTrail } from '../domain/notes/security-events.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
-import { startSecretKeys } from '../jobs/secret-keys.js';
-import { startSigningKeyRotation } from '../jobs/key-rotation.js';
 import { createKnex, databaseQueues, poolState } from '../db/connection/knex.js';
 import { migrate } from '../db/migrations/migrate.js';
 import { listen } from '../db/postgres/notifications.js';
@@ -56,6 +48,7 @@ import { listenOn } from './listen.js';
 import { openTracer } from '../platform/spans/start.js';
 import { ownRelease } from '../domain/diagnostics/own-installation.js';
 import { named } from '../lib/named.js';
+import { startUpkeep } from './upkeep.js';
 
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
 
@@ -187,20 +180,6 @@ const startDeliveries = (deps: Deps): Record<string, Loop> => ({
   client_use: startClientUse(deps),
   request_traces: startRequestTraces(deps),
   ...(deps.db.replica !== null && { replica: startReplicaChecks(deps.db.replica, deps.logger) }),
-});
-
-/** Starts what comes by itself, by the clock. */
-const startUpkeep = (deps: Deps): Record<string, Loop> => ({
-  clock: startClockSync(deps),
-  janitor: startJanitor(deps),
-  statistics: startStatistics(deps),
-  signing_keys: startSigningKeyRotation(deps),
-  secret_keys: startSecretKeys(deps),
-  domain_checks: startDomainChecks(deps),
-  daily_stats: startDailyStats(deps),
-  unused_clients: startUnusedClients(deps),
-  unused_logos: startUnusedLogos(deps),
-  account_deletions: startAccountDeletions(deps),
 });
 
 /** What requests may have to wait in, for the metrics. */

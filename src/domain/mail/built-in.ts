@@ -95,11 +95,12 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${say('mail.account_deletion_keep')}\n{{login_url}}`,
   ],
-  account_deletion_ended: (say) => [
+  account_deleted: (say) => [say('mail.account_deletion_subject'), say('mail.account_deletion_done'), details],
+  account_kept: (say) => [
     say('mail.account_deletion_subject'),
-    ifElse('deleted', say('mail.account_deletion_done'), say('mail.account_deletion_kept')),
+    say('mail.account_deletion_kept'),
     details,
-    unless('deleted', `${say('mail.password_changed_not_you')}\n{{reset_url}}`),
+    `${say('mail.password_changed_not_you')}\n{{reset_url}}`,
   ],
   address_proven: (say) => [
     say('mail.address_proven_subject'),

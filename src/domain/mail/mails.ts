@@ -137,11 +137,17 @@ export const mails = {
     },
     needed: ['login_url'],
   },
-  account_deletion_ended: {
-    title: 'Account deleted or kept',
-    sent: 'When somebody’s account was deleted as they asked, or kept because they signed in before.',
-    variables: { deleted: flag('Whether the account is gone; otherwise it was kept.', false), reset_url },
+  account_deleted: {
+    title: 'Account deleted',
+    sent: 'When somebody’s account was deleted as they asked.',
+    variables: {},
     needed: [],
+  },
+  account_kept: {
+    title: 'Account kept',
+    sent: 'When somebody signed in before their account was deleted, which keeps it.',
+    variables: { reset_url },
+    needed: ['reset_url'],
   },
   address_proven: {
     title: 'Address confirmed',

@@ -51,8 +51,12 @@ export async function keepAccount(tx: Context, user: UserRow, origin: Origin): P
 }
 
 async function tellEnd(tx: Context, { email, locale }: UserRow, deleted: boolean, origin: Origin): Promise<void> {
-  const model = { deleted, reset_url: `${tx.environment.issuer}/password/forgot` };
-  await queueMail(tx, { template: 'account_deletion_ended', to: email, locale, model, origin });
+  const reset_url = `${tx.environment.issuer}/password/forgot`;
+  const to = { to: email, locale, origin };
+  await queueMail(
+    tx,
+    deleted ? { template: 'account_deleted', model: {}, ...to } : { template: 'account_kept', model: { reset_url }, ...to },
+  );
 }
 
 /**

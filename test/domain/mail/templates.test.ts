@@ -26,7 +26,8 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
   email_change_code: { ...base, code: '104285', expires_in: 600 },
   email_changed: { ...base, old: true },
   account_deletion_requested: { ...base, return_within: 2_592_000, login_url: 'https://id.example.com/login' },
-  account_deletion_ended: { ...base, deleted: false, reset_url: 'https://id.example.com/password/forgot' },
+  account_deleted: base,
+  account_kept: { ...base, reset_url: 'https://id.example.com/password/forgot' },
   address_proven: {
     ...base,
     administrator: false,
@@ -64,7 +65,7 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
 };
 const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that nobody who gets them has asked for. */
-const unasked: readonly (keyof MailModels)[] = ['domain_record_missing', 'email_changed'];
+const unasked: readonly (keyof MailModels)['account_deleted', ] = ['domain_record_missing', 'email_changed'];
 
 const render = (name: keyof MailModels, change: object = {}, language: Language = 'en'): RenderedMail =>
   renderMail(name, { ...models[name], ...change } as MailModels[typeof name], builtInText(name, language), language);
