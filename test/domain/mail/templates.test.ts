@@ -65,7 +65,7 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
 };
 const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that nobody who gets them has asked for. */
-const unasked: readonly (keyof MailModels)['account_deleted', ] = ['domain_record_missing', 'email_changed'];
+const unasked: readonly (keyof MailModels)[] = ['account_deleted', 'domain_record_missing', 'email_changed'];
 
 const render = (name: keyof MailModels, change: object = {}, language: Language = 'en'): RenderedMail =>
   renderMail(name, { ...models[name], ...change } as MailModels[typeof name], builtInText(name, language), language);
