@@ -20,6 +20,7 @@ create table access_tokens (
   exchanged boolean not null default false,
   act jsonb,
   earlier_scopes jsonb,
+  organization_id uuid,
   constraint access_tokens_pkey PRIMARY KEY (environment_id, digest)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX access_tokens_expires_at ON access_tokens USING btree (expires_at);
@@ -84,6 +85,7 @@ create table audit_logs (
   count integer not null default 1,
   security_event boolean not null default false,
   event text,
+  organization_id uuid,
   constraint audit_logs_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['user'::text, 'client'::text, 'system'::text, 'anonymous'::text]))),
   constraint audit_logs_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'denied'::text, 'failure'::text]))),
   constraint audit_logs_pkey PRIMARY KEY (environment_id, id),
@@ -95,6 +97,7 @@ CREATE INDEX audit_logs_change ON audit_logs USING btree (environment_id, occurr
 CREATE INDEX audit_logs_event ON audit_logs USING btree (environment_id, COALESCE(event, action), occurred_at, id) WHERE (security_event OR (event IS NOT NULL));
 CREATE INDEX audit_logs_expiry ON audit_logs USING btree (occurred_at);
 CREATE INDEX audit_logs_occurred_at ON audit_logs USING btree (environment_id, occurred_at, id);
+CREATE INDEX audit_logs_organization ON audit_logs USING btree (environment_id, organization_id, occurred_at, id) WHERE (organization_id IS NOT NULL);
 CREATE INDEX audit_logs_security_events ON audit_logs USING btree (environment_id, occurred_at, id) WHERE (security_event OR (event IS NOT NULL));
 CREATE INDEX audit_logs_security_expiry ON audit_logs USING btree (occurred_at) WHERE security_event;
 CREATE INDEX audit_logs_target ON audit_logs USING btree (environment_id, target_id, occurred_at, id);
@@ -178,6 +181,7 @@ create table authorization_codes (
   id_token_claims text[],
   dpop_jkt text,
   request_id text,
+  organization_id uuid,
   constraint authorization_codes_pkey PRIMARY KEY (environment_id, digest)
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX authorization_codes_expires_at ON authorization_codes USING btree (expires_at);
@@ -335,8 +339,15 @@ create table clients (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  organization_usage text not null default 'deny'::text,
+  saml_entity_id text,
+  saml_acs_urls text[] not null default '{}'::text[],
+  saml_name_id text not null default 'persistent'::text,
+  saml_attributes jsonb not null default '{}'::jsonb,
+  saml_request_certificates text[] not null default '{}'::text[],
+  saml_idp_initiated boolean not null default false,
   constraint clients_access_token_format_check CHECK ((access_token_format = ANY (ARRAY['jwt'::text, 'opaque'::text]))),
-  constraint clients_application_type_check CHECK ((application_type = ANY (ARRAY['web'::text, 'spa'::text, 'native'::text, 'machine'::text]))),
+  constraint clients_application_type_check CHECK ((application_type = ANY (ARRAY['web'::text, 'spa'::text, 'native'::text, 'machine'::text, 'saml'::text]))),
   constraint clients_authorization_signed_response_alg_check CHECK ((authorization_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
   constraint clients_document CHECK (((origin = 'metadata_document'::text) = ((document_digest IS NOT NULL) AND (document_read_at IS NOT NULL) AND (document_fresh_until IS NOT NULL)))),
   constraint clients_fapi2 CHECK (((profile IS DISTINCT FROM 'fapi2'::text) OR ((token_endpoint_auth_method = 'private_key_jwt'::text) AND require_pkce AND require_pushed_authorization_requests AND dpop_bound_access_tokens AND (id_token_signed_response_alg <> 'RS256'::text) AND (userinfo_signed_response_alg IS DISTINCT FROM 'RS256'::text) AND (authorization_signed_response_alg IS DISTINCT FROM 'RS256'::text) AND (introspection_signed_response_alg IS DISTINCT FROM 'RS256'::text)))),
@@ -344,10 +355,12 @@ create table clients (
   constraint clients_id_token_signed_response_alg_check CHECK ((id_token_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
   constraint clients_introspection CHECK (((NOT introspection_allowed) OR (registration_token_digest IS NULL))),
   constraint clients_introspection_signed_response_alg_check CHECK ((introspection_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
+  constraint clients_organization_usage_check CHECK ((organization_usage = ANY (ARRAY['deny'::text, 'allow'::text, 'require'::text]))),
   constraint clients_origin_check CHECK ((origin = ANY (ARRAY['administrator'::text, 'registration'::text, 'metadata_document'::text]))),
   constraint clients_pkey PRIMARY KEY (environment_id, id),
   constraint clients_profile_check CHECK ((profile = 'fapi2'::text)),
   constraint clients_required_acr_check CHECK ((required_acr = ANY (ARRAY['2'::text, 'phr'::text]))),
+  constraint clients_saml_name_id_check CHECK ((saml_name_id = ANY (ARRAY['persistent'::text, 'email'::text]))),
   constraint clients_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
   constraint clients_userinfo_signed_response_alg_check CHECK ((userinfo_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
   constraint clients_default_resource_fkey FOREIGN KEY (environment_id, default_resource) REFERENCES api_resources(environment_id, identifier) ON UPDATE CASCADE ON DELETE SET NULL (default_resource),
@@ -355,6 +368,7 @@ create table clients (
 ) with ();
 CREATE INDEX clients_arrived ON clients USING btree (environment_id, created_at) WHERE (origin <> 'administrator'::text);
 CREATE INDEX clients_created_at ON clients USING btree (environment_id, created_at, id);
+CREATE UNIQUE INDEX clients_saml_entity_id ON clients USING btree (environment_id, saml_entity_id) WHERE (saml_entity_id IS NOT NULL);
 CREATE INDEX clients_search ON clients USING gin (lower((((' '::text || name) || ' '::text) || id)) gin_trgm_ops);
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE ON clients FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER clients_updated AFTER UPDATE ON clients FOR EACH ROW WHEN (((NOT (old.last_used_at IS DISTINCT FROM new.last_used_at)) AND ((NOT (old.document_read_at IS DISTINCT FROM new.document_read_at)) OR (old.version <> new.version)))) EXECUTE FUNCTION note_change();
@@ -403,6 +417,8 @@ create table connections (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  organization_id uuid,
+  metadata_accepted_at timestamp with time zone,
   constraint connections_account_linking_check CHECK ((account_linking = ANY (ARRAY['verified_email'::text, 'ask'::text, 'never'::text]))),
   constraint connections_environment_id_name_key UNIQUE (environment_id, name),
   constraint connections_pkey PRIMARY KEY (environment_id, id),
@@ -410,8 +426,10 @@ create table connections (
   constraint connections_required_domains CHECK (((NOT required) OR (cardinality(domains) > 0))),
   constraint connections_second_factor_check CHECK ((second_factor = ANY (ARRAY['own'::text, 'asserted'::text, 'provider'::text]))),
   constraint connections_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
-  constraint connections_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+  constraint connections_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
+  constraint connections_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE NOT VALID
 ) with ();
+CREATE INDEX connections_organization ON connections USING btree (environment_id, organization_id) WHERE (organization_id IS NOT NULL);
 CREATE TRIGGER connections_changed AFTER INSERT OR DELETE OR UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER connections_generation BEFORE UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION raise_connection_generation();
 
@@ -531,6 +549,69 @@ create table devices (
 CREATE UNIQUE INDEX devices_browser ON devices USING btree (environment_id, browser_digest);
 CREATE INDEX devices_expires_at ON devices USING btree (expires_at);
 CREATE INDEX devices_user ON devices USING btree (environment_id, user_id);
+
+create table directories (
+  environment_id uuid not null,
+  id uuid not null,
+  organization_id uuid not null,
+  status text not null default 'enabled'::text,
+  token_digest bytea not null,
+  token_hint text not null,
+  previous_token_digest bytea,
+  previous_token_expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint directories_environment_id_organization_id_key UNIQUE (environment_id, organization_id),
+  constraint directories_pkey PRIMARY KEY (environment_id, id),
+  constraint directories_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
+  constraint directories_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX directories_created_at ON directories USING btree (environment_id, created_at, id);
+CREATE UNIQUE INDEX directories_previous_token ON directories USING btree (environment_id, previous_token_digest) WHERE (previous_token_digest IS NOT NULL);
+CREATE UNIQUE INDEX directories_token ON directories USING btree (environment_id, token_digest);
+CREATE INDEX directories_updated_at ON directories USING btree (environment_id, updated_at, id);
+
+create table directory_requests (
+  environment_id uuid not null,
+  id uuid not null,
+  directory_id uuid not null,
+  requested_at timestamp with time zone not null,
+  method text not null,
+  path text not null,
+  response_status integer not null,
+  error jsonb,
+  request_id text not null,
+  constraint directory_requests_pkey PRIMARY KEY (environment_id, directory_id, id),
+  constraint directory_requests_environment_id_directory_id_fkey FOREIGN KEY (environment_id, directory_id) REFERENCES directories(environment_id, id) ON DELETE CASCADE
+) with ();
+
+create table directory_users (
+  environment_id uuid not null,
+  id uuid not null,
+  directory_id uuid not null,
+  user_id uuid not null,
+  user_name text not null,
+  user_name_key text not null,
+  external_id text,
+  active boolean not null default true,
+  resource jsonb not null default '{}'::jsonb,
+  folded jsonb not null default '{}'::jsonb,
+  membership_suspended boolean not null default false,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint directory_users_environment_id_directory_id_external_id_key UNIQUE (environment_id, directory_id, external_id),
+  constraint directory_users_environment_id_directory_id_user_id_key UNIQUE (environment_id, directory_id, user_id),
+  constraint directory_users_environment_id_directory_id_user_name_key_key UNIQUE (environment_id, directory_id, user_name_key),
+  constraint directory_users_pkey PRIMARY KEY (environment_id, id),
+  constraint directory_users_environment_id_directory_id_fkey FOREIGN KEY (environment_id, directory_id) REFERENCES directories(environment_id, id) ON DELETE CASCADE,
+  constraint directory_users_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX directory_users_directory ON directory_users USING btree (environment_id, directory_id, created_at, id);
+CREATE INDEX directory_users_folded ON directory_users USING gin (folded jsonb_path_ops);
+CREATE INDEX directory_users_user ON directory_users USING btree (environment_id, user_id);
 
 create unlogged table dpop_proofs (
   environment_id uuid not null,
@@ -771,6 +852,188 @@ CREATE INDEX mails_created_at ON mails USING btree (environment_id, created_at D
 CREATE INDEX mails_due ON mails USING btree (next_attempt_at, id) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX mails_expires_at ON mails USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
+create table organization_default_roles (
+  environment_id uuid not null,
+  organization_id uuid not null,
+  role_id uuid not null,
+  constraint organization_default_roles_pkey PRIMARY KEY (environment_id, organization_id, role_id),
+  constraint organization_default_roles_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE,
+  constraint organization_default_roles_environment_id_role_id_fkey FOREIGN KEY (environment_id, role_id) REFERENCES roles(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_default_roles_role ON organization_default_roles USING btree (environment_id, role_id);
+
+create table organization_domains (
+  environment_id uuid not null,
+  id uuid not null,
+  organization_id uuid not null,
+  domain text not null,
+  status text not null default 'pending'::text,
+  verification_token text not null,
+  verified_at timestamp with time zone,
+  last_checked_at timestamp with time zone,
+  failure_reason text,
+  missing_since timestamp with time zone,
+  connection_id uuid,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint organization_domains_environment_id_organization_id_domain_key UNIQUE (environment_id, organization_id, domain),
+  constraint organization_domains_pkey PRIMARY KEY (environment_id, id),
+  constraint organization_domains_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'verified'::text, 'failed'::text]))),
+  constraint organization_domains_environment_id_connection_id_fkey FOREIGN KEY (environment_id, connection_id) REFERENCES connections(environment_id, id) ON DELETE SET NULL (connection_id),
+  constraint organization_domains_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_domains_connection ON organization_domains USING btree (environment_id, connection_id) WHERE (connection_id IS NOT NULL);
+CREATE INDEX organization_domains_created_at ON organization_domains USING btree (environment_id, created_at, id);
+CREATE INDEX organization_domains_due ON organization_domains USING btree (last_checked_at) WHERE (status = 'verified'::text);
+CREATE INDEX organization_domains_updated_at ON organization_domains USING btree (environment_id, updated_at, id);
+CREATE UNIQUE INDEX organization_domains_verified ON organization_domains USING btree (environment_id, domain) WHERE (status = 'verified'::text);
+CREATE TRIGGER organization_domains_changed AFTER INSERT OR DELETE OR UPDATE ON organization_domains FOR EACH ROW EXECUTE FUNCTION note_change();
+
+create table organization_group_members (
+  environment_id uuid not null,
+  group_id uuid not null,
+  directory_user_id uuid not null,
+  constraint organization_group_members_pkey PRIMARY KEY (environment_id, group_id, directory_user_id),
+  constraint organization_group_members_environment_id_directory_user_i_fkey FOREIGN KEY (environment_id, directory_user_id) REFERENCES directory_users(environment_id, id) ON DELETE CASCADE,
+  constraint organization_group_members_environment_id_group_id_fkey FOREIGN KEY (environment_id, group_id) REFERENCES organization_groups(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_group_members_user ON organization_group_members USING btree (environment_id, directory_user_id);
+
+create table organization_group_roles (
+  environment_id uuid not null,
+  group_id uuid not null,
+  role_id uuid not null,
+  constraint organization_group_roles_pkey PRIMARY KEY (environment_id, group_id, role_id),
+  constraint organization_group_roles_environment_id_group_id_fkey FOREIGN KEY (environment_id, group_id) REFERENCES organization_groups(environment_id, id) ON DELETE CASCADE,
+  constraint organization_group_roles_environment_id_role_id_fkey FOREIGN KEY (environment_id, role_id) REFERENCES roles(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_group_roles_role ON organization_group_roles USING btree (environment_id, role_id);
+
+create table organization_groups (
+  environment_id uuid not null,
+  id uuid not null,
+  organization_id uuid not null,
+  directory_id uuid not null,
+  display_name text not null,
+  display_name_key text not null,
+  external_id text,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint organization_groups_environment_id_directory_id_external_id_key UNIQUE (environment_id, directory_id, external_id),
+  constraint organization_groups_pkey PRIMARY KEY (environment_id, id),
+  constraint organization_groups_environment_id_directory_id_fkey FOREIGN KEY (environment_id, directory_id) REFERENCES directories(environment_id, id) ON DELETE CASCADE,
+  constraint organization_groups_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_groups_created_at ON organization_groups USING btree (environment_id, created_at, id);
+CREATE INDEX organization_groups_directory ON organization_groups USING btree (environment_id, directory_id, created_at, id);
+CREATE INDEX organization_groups_display_name ON organization_groups USING btree (environment_id, directory_id, display_name_key);
+CREATE INDEX organization_groups_organization ON organization_groups USING btree (environment_id, organization_id, created_at, id);
+CREATE INDEX organization_groups_updated_at ON organization_groups USING btree (environment_id, updated_at, id);
+
+create table organization_invitation_roles (
+  environment_id uuid not null,
+  invitation_id uuid not null,
+  role_id uuid not null,
+  constraint organization_invitation_roles_pkey PRIMARY KEY (environment_id, invitation_id, role_id),
+  constraint organization_invitation_roles_environment_id_invitation_id_fkey FOREIGN KEY (environment_id, invitation_id) REFERENCES organization_invitations(environment_id, id) ON DELETE CASCADE,
+  constraint organization_invitation_roles_environment_id_role_id_fkey FOREIGN KEY (environment_id, role_id) REFERENCES roles(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_invitation_roles_role ON organization_invitation_roles USING btree (environment_id, role_id);
+
+create table organization_invitations (
+  environment_id uuid not null,
+  id uuid not null,
+  organization_id uuid not null,
+  email text not null,
+  email_key text not null,
+  token_digest bytea not null,
+  client_id text,
+  inviter_id uuid,
+  inviter_name text,
+  sent_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  accepted_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint organization_invitations_pkey PRIMARY KEY (environment_id, id),
+  constraint organization_invitations_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE SET NULL (client_id),
+  constraint organization_invitations_environment_id_inviter_id_fkey FOREIGN KEY (environment_id, inviter_id) REFERENCES users(environment_id, id) ON DELETE SET NULL (inviter_id),
+  constraint organization_invitations_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_invitations_client ON organization_invitations USING btree (environment_id, client_id) WHERE (client_id IS NOT NULL);
+CREATE INDEX organization_invitations_created_at ON organization_invitations USING btree (environment_id, created_at, id);
+CREATE INDEX organization_invitations_email ON organization_invitations USING btree (environment_id, email_key);
+CREATE INDEX organization_invitations_inviter ON organization_invitations USING btree (environment_id, inviter_id) WHERE (inviter_id IS NOT NULL);
+CREATE UNIQUE INDEX organization_invitations_open ON organization_invitations USING btree (environment_id, organization_id, email_key) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
+CREATE UNIQUE INDEX organization_invitations_token ON organization_invitations USING btree (environment_id, token_digest);
+CREATE INDEX organization_invitations_updated_at ON organization_invitations USING btree (environment_id, updated_at, id);
+
+create table organization_membership_roles (
+  environment_id uuid not null,
+  membership_id uuid not null,
+  role_id uuid not null,
+  constraint organization_membership_roles_pkey PRIMARY KEY (environment_id, membership_id, role_id),
+  constraint organization_membership_roles_environment_id_membership_id_fkey FOREIGN KEY (environment_id, membership_id) REFERENCES organization_memberships(environment_id, id) ON DELETE CASCADE,
+  constraint organization_membership_roles_environment_id_role_id_fkey FOREIGN KEY (environment_id, role_id) REFERENCES roles(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_membership_roles_role ON organization_membership_roles USING btree (environment_id, role_id);
+
+create table organization_memberships (
+  environment_id uuid not null,
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid not null,
+  status text not null default 'active'::text,
+  source text not null,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint organization_memberships_environment_id_organization_id_use_key UNIQUE (environment_id, organization_id, user_id),
+  constraint organization_memberships_pkey PRIMARY KEY (environment_id, id),
+  constraint organization_memberships_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'invitation'::text, 'domain'::text, 'connection'::text, 'directory'::text]))),
+  constraint organization_memberships_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
+  constraint organization_memberships_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE,
+  constraint organization_memberships_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organization_memberships_created_at ON organization_memberships USING btree (environment_id, created_at, id);
+CREATE INDEX organization_memberships_organization ON organization_memberships USING btree (environment_id, organization_id, created_at, id);
+CREATE INDEX organization_memberships_updated_at ON organization_memberships USING btree (environment_id, updated_at, id);
+CREATE INDEX organization_memberships_user ON organization_memberships USING btree (environment_id, user_id);
+
+create table organizations (
+  environment_id uuid not null,
+  id uuid not null,
+  name text not null,
+  display_name text not null,
+  external_id text,
+  status text not null default 'enabled'::text,
+  auto_membership text not null default 'connection'::text,
+  require_sso text not null default 'nobody'::text,
+  branding jsonb not null default '{}'::jsonb,
+  required_acr text,
+  max_authentication_age integer,
+  metadata jsonb not null default '{}'::jsonb,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint organizations_auto_membership_check CHECK ((auto_membership = ANY (ARRAY['none'::text, 'connection'::text, 'domain'::text]))),
+  constraint organizations_environment_id_external_id_key UNIQUE (environment_id, external_id),
+  constraint organizations_environment_id_name_key UNIQUE (environment_id, name),
+  constraint organizations_pkey PRIMARY KEY (environment_id, id),
+  constraint organizations_require_sso_check CHECK ((require_sso = ANY (ARRAY['nobody'::text, 'domains'::text, 'everyone'::text]))),
+  constraint organizations_required_acr_check CHECK ((required_acr = ANY (ARRAY['2'::text, 'phr'::text]))),
+  constraint organizations_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
+  constraint organizations_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
+CREATE INDEX organizations_created_at ON organizations USING btree (environment_id, created_at, id);
+CREATE INDEX organizations_search ON organizations USING gin (lower((((((((' '::text || display_name) || ' '::text) || name) || ' '::text) || COALESCE(external_id, ''::text)) || ' '::text) || (id)::text)) gin_trgm_ops);
+CREATE INDEX organizations_updated_at ON organizations USING btree (environment_id, updated_at, id);
+CREATE TRIGGER organizations_changed AFTER INSERT OR DELETE OR UPDATE ON organizations FOR EACH ROW EXECUTE FUNCTION note_change();
+
 create table page_texts (
   environment_id uuid not null,
   id uuid not null,
@@ -911,6 +1174,7 @@ create table refresh_tokens (
   rotated_at timestamp with time zone,
   id_token_claims text[],
   jkt text,
+  organization_id uuid,
   constraint refresh_tokens_pkey PRIMARY KEY (environment_id, digest)
 ) with (fillfactor=85, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX refresh_tokens_expires_at ON refresh_tokens USING btree (expires_at);
@@ -936,6 +1200,17 @@ create table registration_tokens (
   constraint registration_tokens_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX registration_tokens_expires_at ON registration_tokens USING btree (expires_at);
+
+create table removed_members (
+  environment_id uuid not null,
+  organization_id uuid not null,
+  user_id uuid not null,
+  removed_at timestamp with time zone not null,
+  constraint removed_members_pkey PRIMARY KEY (environment_id, organization_id, user_id),
+  constraint removed_members_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE,
+  constraint removed_members_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX removed_members_user ON removed_members USING btree (environment_id, user_id);
 
 create table removed_webhooks (
   environment_id uuid not null,
@@ -994,10 +1269,58 @@ create table roles (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  kind text not null default 'environment'::text,
   constraint roles_environment_id_name_key UNIQUE (environment_id, name),
+  constraint roles_kind_check CHECK ((kind = ANY (ARRAY['environment'::text, 'organization'::text]))),
   constraint roles_pkey PRIMARY KEY (environment_id, id),
   constraint roles_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with ();
+
+create table saml_assertions (
+  environment_id uuid not null,
+  connection_id uuid not null,
+  digest bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint saml_assertions_pkey PRIMARY KEY (environment_id, connection_id, digest),
+  constraint saml_assertions_environment_id_connection_id_fkey FOREIGN KEY (environment_id, connection_id) REFERENCES connections(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX saml_assertions_expires_at ON saml_assertions USING btree (expires_at);
+
+create table saml_certificates (
+  environment_id uuid not null,
+  id uuid not null,
+  status text not null,
+  pem text not null,
+  private_key_sealed bytea not null,
+  expires_at timestamp with time zone not null,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint saml_certificates_pkey PRIMARY KEY (environment_id, id),
+  constraint saml_certificates_status_check CHECK ((status = ANY (ARRAY['next'::text, 'primary'::text, 'previous'::text]))),
+  constraint saml_certificates_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
+CREATE INDEX saml_certificates_created_at ON saml_certificates USING btree (environment_id, created_at, id);
+CREATE UNIQUE INDEX saml_certificates_next ON saml_certificates USING btree (environment_id) WHERE (status = 'next'::text);
+CREATE UNIQUE INDEX saml_certificates_primary ON saml_certificates USING btree (environment_id) WHERE (status = 'primary'::text);
+CREATE INDEX saml_certificates_updated_at ON saml_certificates USING btree (environment_id, updated_at, id);
+CREATE TRIGGER saml_certificates_changed AFTER INSERT OR DELETE OR UPDATE ON saml_certificates FOR EACH ROW EXECUTE FUNCTION note_change();
+
+create table saml_metadata (
+  environment_id uuid not null,
+  connection_id uuid not null,
+  url text not null,
+  entity_id text not null,
+  sso_url text not null,
+  certificates text[] not null,
+  pending jsonb,
+  last_error text,
+  checked_at timestamp with time zone not null,
+  constraint saml_metadata_pkey PRIMARY KEY (environment_id, connection_id),
+  constraint saml_metadata_environment_id_connection_id_fkey FOREIGN KEY (environment_id, connection_id) REFERENCES connections(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX saml_metadata_checked_at ON saml_metadata USING btree (checked_at);
+CREATE TRIGGER saml_metadata_changed AFTER INSERT OR DELETE OR UPDATE ON saml_metadata FOR EACH ROW EXECUTE FUNCTION note_change();
 
 create table second_step_tries (
   environment_id uuid not null,
@@ -1038,6 +1361,19 @@ create table session_clients (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX session_clients_client ON session_clients USING btree (environment_id, client_id);
 
+create table session_organizations (
+  environment_id uuid not null,
+  session_id uuid not null,
+  client_id text not null,
+  organization_id uuid not null,
+  constraint session_organizations_pkey PRIMARY KEY (environment_id, session_id, client_id),
+  constraint session_organizations_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
+  constraint session_organizations_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE,
+  constraint session_organizations_environment_id_session_id_fkey FOREIGN KEY (environment_id, session_id) REFERENCES sessions(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX session_organizations_client ON session_organizations USING btree (environment_id, client_id);
+CREATE INDEX session_organizations_organization ON session_organizations USING btree (environment_id, organization_id);
+
 create table sessions (
   environment_id uuid not null,
   id uuid not null,
@@ -1061,6 +1397,8 @@ create table sessions (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   version integer not null default 1,
+  connection_ids uuid[] not null default '{}'::uuid[],
+  has_local_login boolean not null default true,
   constraint sessions_pkey PRIMARY KEY (environment_id, id),
   constraint sessions_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
@@ -1074,6 +1412,32 @@ CREATE INDEX sessions_revoked ON sessions USING btree (environment_id, created_a
 CREATE UNIQUE INDEX sessions_token ON sessions USING btree (environment_id, token_digest);
 CREATE INDEX sessions_updated_at ON sessions USING btree (environment_id, updated_at, id);
 CREATE INDEX sessions_user ON sessions USING btree (environment_id, user_id, created_at);
+
+create table setup_links (
+  environment_id uuid not null,
+  id uuid not null,
+  organization_id uuid not null,
+  sections text[] not null,
+  token_digest bytea not null,
+  browser_digest bytea,
+  connection_id uuid,
+  expires_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint setup_links_pkey PRIMARY KEY (environment_id, id),
+  constraint setup_links_sections_check CHECK (((cardinality(sections) > 0) AND (sections <@ '{connection,domains,directory}'::text[]))),
+  constraint setup_links_environment_id_connection_id_fkey FOREIGN KEY (environment_id, connection_id) REFERENCES connections(environment_id, id) ON DELETE SET NULL (connection_id),
+  constraint setup_links_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX setup_links_connection ON setup_links USING btree (environment_id, connection_id) WHERE (connection_id IS NOT NULL);
+CREATE INDEX setup_links_created_at ON setup_links USING btree (environment_id, created_at, id);
+CREATE INDEX setup_links_organization ON setup_links USING btree (environment_id, organization_id);
+CREATE UNIQUE INDEX setup_links_token ON setup_links USING btree (environment_id, token_digest);
+CREATE INDEX setup_links_updated_at ON setup_links USING btree (environment_id, updated_at, id);
 
 create table sign_ins (
   environment_id uuid not null,
@@ -1133,6 +1497,7 @@ create table sso_flows (
   connection_id uuid not null,
   content_sealed bytea not null,
   expires_at timestamp with time zone not null,
+  answer_sealed bytea,
   constraint sso_flows_pkey PRIMARY KEY (environment_id, state_digest),
   constraint sso_flows_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
@@ -1235,6 +1600,8 @@ create table users (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deletion_due_at timestamp with time zone,
+  blocked_reason text,
+  constraint users_blocked_reason_check CHECK ((blocked_reason = 'directory'::text)) NOT VALID,
   constraint users_pkey PRIMARY KEY (environment_id, id),
   constraint users_status_check CHECK ((status = ANY (ARRAY['active'::text, 'blocked'::text]))),
   constraint users_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
@@ -1384,6 +1751,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION is_member(in_environment uuid, of_organization uuid, member uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (
+    select from organization_memberships m
+    join organizations o on o.environment_id = m.environment_id and o.id = m.organization_id
+    where m.environment_id = in_environment and m.organization_id = of_organization and m.user_id = member
+      and m.status = 'active' and o.status = 'enabled');
+end $function$;
+
 CREATE OR REPLACE FUNCTION is_proven(identity identities)
  RETURNS boolean
  LANGUAGE sql
@@ -1431,6 +1811,51 @@ begin
     from wanted w join webhooks h on h.environment_id = w.environment_id and h.id = w.webhook_id;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION member_permissions_held(in_environment uuid, of_organization uuid, member uuid, of_resource text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if not is_member(in_environment, of_organization, member) then return '{}'; end if;
+  return array(
+    select distinct p.name from member_roles(in_environment, of_organization, member) ur
+    join role_permissions rp on rp.environment_id = in_environment and rp.role_id = ur.role_id
+    join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
+    join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
+    where a.identifier = of_resource
+    order by p.name);
+end $function$;
+
+CREATE OR REPLACE FUNCTION member_role_names(in_environment uuid, of_organization uuid, member uuid)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    select ro.name from member_roles(in_environment, of_organization, member) ur
+    join roles ro on ro.environment_id = in_environment and ro.id = ur.role_id order by ro.name);
+end $function$;
+
+CREATE OR REPLACE FUNCTION member_roles(in_environment uuid, of_organization uuid, member uuid)
+ RETURNS TABLE(role_id uuid)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return query
+    select r.role_id from organization_memberships m
+    join organization_membership_roles r on r.environment_id = m.environment_id and r.membership_id = m.id
+    where m.environment_id = in_environment and m.organization_id = of_organization and m.user_id = member
+    union
+    select r.role_id from directory_users d
+    join organization_group_members gm on gm.environment_id = d.environment_id and gm.directory_user_id = d.id
+    join organization_groups g on g.environment_id = gm.environment_id and g.id = gm.group_id and g.organization_id = of_organization
+    join organization_group_roles r on r.environment_id = g.environment_id and r.group_id = g.id
+    where d.environment_id = in_environment and d.user_id = member and d.active;
+end $function$;
 
 CREATE OR REPLACE FUNCTION next_due_webhook_delivery()
  RETURNS timestamp with time zone
@@ -1595,10 +2020,10 @@ CREATE OR REPLACE FUNCTION raise_connection_generation()
 AS $function$
 begin
   if (old.strategy, old.issuer, old.authorization_endpoint, old.token_endpoint, old.userinfo_endpoint, old.jwks_uri,
-      old.provider_client_id, old.claim_mapping)
+      old.provider_client_id, old.claim_mapping, old.metadata_accepted_at, saml_deciding(old))
      is distinct from
      (new.strategy, new.issuer, new.authorization_endpoint, new.token_endpoint, new.userinfo_endpoint, new.jwks_uri,
-      new.provider_client_id, new.claim_mapping) then
+      new.provider_client_id, new.claim_mapping, new.metadata_accepted_at, saml_deciding(new)) then
     new.generation := old.generation + 1;
   else
     new.generation := old.generation;
@@ -1661,6 +2086,18 @@ begin
     select ro.name from user_roles ur join roles ro on ro.environment_id = ur.environment_id and ro.id = ur.role_id
     where ur.environment_id = in_environment and ur.user_id = holder order by ro.name);
 end $function$;
+
+CREATE OR REPLACE FUNCTION saml_deciding(connection connections)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when connection.strategy <> 'saml' then null
+    when connection.organization_id is null then connection.options - '{signed_part,name_id_format,sign_requests,force_authn,idp_initiated,trust_email}'::text[]
+    else connection.options - '{idp_certificates,idp_metadata_xml,signed_part,name_id_format,sign_requests,force_authn,idp_initiated,trust_email}'::text[]
+  end
+$function$;
 
 CREATE OR REPLACE FUNCTION session_revoked_at(in_environment uuid, of_session uuid)
  RETURNS timestamp with time zone

@@ -15,6 +15,8 @@ import type { TransactionLocks } from './connection/process-locks.js';
  */
 export type Scope = {
   readonly environment_id: string;
+  /** Of an actor of an organization: lists and records of the Management API have what is its own alone (`visibleRows`). */
+  readonly organization_id?: string | undefined;
   readonly knex: Knex;
   /** Told the tables that are written through this scope: what the process remembers of them is dropped after commit. */
   readonly touched: { add(table: string): unknown; has(table: string): boolean };
@@ -43,6 +45,7 @@ class RequestScope implements Scope {
     readonly deadline: Deadline,
     readonly batchers: StatementBatchers | undefined,
     readonly replica: Replica | undefined,
+    readonly organization_id?: string,
   ) {
     this.#pool = pool;
   }
@@ -53,8 +56,14 @@ class RequestScope implements Scope {
 }
 
 /** A scope of one environment outside any transaction. */
-export function createScope(knex: Knex, environment_id: string, deadline: Deadline = noDeadline, replica?: Replica): Scope {
-  return new RequestScope(knex, environment_id, deadline, statementBatchersOf(knex), replica);
+export function createScope(
+  knex: Knex,
+  environment_id: string,
+  deadline: Deadline = noDeadline,
+  replica?: Replica,
+  organization_id?: string,
+): Scope {
+  return new RequestScope(knex, environment_id, deadline, statementBatchersOf(knex), replica, organization_id);
 }
 
 /** The same scope for another environment, such as one that the same transaction has just made. */

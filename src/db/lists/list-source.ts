@@ -8,6 +8,8 @@ export type Source = {
   readonly keyType: 'uuid' | 'text';
   /** The rows that the scope may see; left out for tables with an environment_id. */
   readonly visible?: (scope: Scope) => Knex.QueryBuilder;
+  /** SQL: which rows are of an organization, whose id stands for each `?`. Left out: none, and nobody of an organization may ask. */
+  readonly owned?: string;
 };
 
 /** Rows whose column compares so with a time. */
@@ -30,6 +32,14 @@ export type Condition = ((query: Knex.QueryBuilder, source: Source) => void) & {
 
 export type ListedRow = Record<string, unknown>;
 
+/** @throws {Error} for an actor of an organization, of what is never an organization's: that is refused before */
 export function visibleRows(scope: Scope, source: Source): Knex.QueryBuilder {
-  return source.visible ? source.visible(scope) : (table<ListedRow>(scope, source.table) as unknown as Knex.QueryBuilder);
+  const rows = source.visible ? source.visible(scope) : (table<ListedRow>(scope, source.table) as unknown as Knex.QueryBuilder);
+  const { organization_id } = scope;
+  if (organization_id === undefined) return rows;
+  if (source.owned === undefined) throw new Error(`no row of ${source.table} is an organization's`);
+  return rows.whereRaw(
+    `(${source.owned})`,
+    [...source.owned.matchAll(/\?/g)].map(() => organization_id),
+  );
 }

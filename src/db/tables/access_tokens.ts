@@ -1,6 +1,6 @@
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
-import { permissionsHeldSql } from './permissions.js';
+import { memberStandsSql, permissionsHeldSql } from './permissions.js';
 import { userColumnsSql, userOfRow, type UserColumns, type UserWithRoles } from './user_claims.js';
 
 /** A stored (opaque) access token, with the state of its user, session and grant. */
@@ -10,6 +10,8 @@ export type AccessTokenState = {
   client_id: string;
   user_id: string | null;
   session_id: string | null;
+  /** Of whom it is for as a member; null: nobody's member. */
+  organization_id: string | null;
   scope: string;
   audience: string;
   claims: Record<string, unknown> | null;
@@ -31,13 +33,18 @@ export type AccessTokenState = {
 export type TokenStatus = {
   user_status: 'active' | 'blocked' | null;
   session_revoked_at: Date | null;
+  /** False for a token of an organization that is disabled, or whose active member the user no longer is. */
+  member_stands: boolean;
   revoked: boolean;
 };
 
 /** Where a JWT's user doesn't exist: no row, so that a replica that doesn't have the user yet isn't believed. */
-const unknownUser: TokenStatus = { user_status: null, session_revoked_at: null, revoked: false };
+const unknownUser: TokenStatus = { user_status: null, session_revoked_at: null, member_stands: true, revoked: false };
 
 const statusColumns = `u.status as user_status, s.revoked_at as session_revoked_at`;
+
+/** SQL: {@link TokenStatus.member_stands}. */
+export const memberColumn = (of: Parameters<typeof memberStandsSql>[0]) => `${memberStandsSql(of)} as member_stands`;
 
 /** The same of the token `t`, by functions: neither table is touched for a token that has no user and no session. */
 const statusByFunctions = `
@@ -79,10 +86,14 @@ const storing = (stored: string, at: number, text: string): Pick<Statement, 'sho
 function lookUps(
   name: string,
   text: (columns: string, extras: TokenExtras) => string,
-  { held, roles, proofAt, from }: { held: string; roles: string; proofAt: number; from: string },
+  { held, roles, organization_id, proofAt, from }: { held: string; roles: string; organization_id: string; proofAt: number; from: string },
 ): Record<TokenExtras | 'proven', Statement> {
   const heldColumn = `, ${held} as held`;
-  const columns: Record<TokenExtras, string> = { nothing: '', permissions: heldColumn, user: `${heldColumn}, ${userColumnsSql(roles)}` };
+  const columns: Record<TokenExtras, string> = {
+    nothing: '',
+    permissions: heldColumn,
+    user: `${heldColumn}, ${userColumnsSql(roles, organization_id)}`,
+  };
   const statement = (extras: TokenExtras): Statement => ({
     name: `${name}_${extras}`,
     short: 'look_up',
@@ -104,14 +115,20 @@ const peopleOfToken = `
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, extras) => `
-    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
-      t.earlier_scopes, t.issued_at, t.expires_at, ${extras === 'user' ? statusColumns : statusByFunctions}, r.id is not null as revoked${columns}
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.organization_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
+      t.earlier_scopes, t.issued_at, t.expires_at, ${extras === 'user' ? statusColumns : statusByFunctions},
+      ${memberColumn({ user_id: 't.user_id', organization_id: 't.organization_id' })}, r.id is not null as revoked${columns}
     from access_tokens t ${extras === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,
   {
     // Of this service's own endpoints nobody holds permissions.
-    held: permissionsHeldSql({ user_id: 't.user_id', resource: 'case when t.audience <> all ($3::text[]) then t.audience end' }),
+    held: permissionsHeldSql({
+      user_id: 't.user_id',
+      resource: 'case when t.audience <> all ($3::text[]) then t.audience end',
+      organization_id: 't.organization_id',
+    }),
+    organization_id: 't.organization_id',
     roles: `t.claims is not null or t.scope like '%roles%'`,
     proofAt: 4,
     // Strangers, and those who hold another key, fill no table.
@@ -150,7 +167,7 @@ export async function findProvenAccessToken(
 }
 
 const ownJwtStatusText = (more = '') => `
-  select null as user_status, null as session_revoked_at,
+  select null as user_status, null as session_revoked_at, true as member_stands,
     exists (select 1 from revocations where environment_id = $1 and id = any ($2::uuid[])) as revoked${more}`;
 
 /** The status of a client's own JWT. It names no table of people's, so that nobody who locks one keeps clients waiting. */
@@ -165,13 +182,19 @@ const ownJwtStatus = {
 const jwtLookUps = lookUps(
   'access_tokens.jwt_status_with',
   (columns) => `
-    select ${statusColumns},
+    select ${statusColumns}, ${memberColumn({ user_id: '$3::uuid', organization_id: '$5::uuid' })},
       exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked${columns}
     from (select 1) as token
     left join users u on u.environment_id = $1 and u.id = $3::uuid
     left join sessions s on s.environment_id = $1 and s.id = $4::uuid
     where $3::uuid is null or u.id is not null`,
-  { held: permissionsHeldSql({ user_id: '$3::uuid', resource: '$5::text' }), roles: 'true', proofAt: 6, from: '' },
+  {
+    held: permissionsHeldSql({ user_id: '$3::uuid', resource: '$6::text', organization_id: '$5::uuid' }),
+    organization_id: '$5::uuid',
+    roles: 'true',
+    proofAt: 7,
+    from: '',
+  },
 );
 
 /** What the status of a JWT depends on; `resource`: the identifier of its API resource, null for this service's own endpoints. */
@@ -179,6 +202,7 @@ export type JwtStatusKeys = {
   readonly ids: readonly string[];
   readonly user_id: string | null;
   readonly session_id: string | null;
+  readonly organization_id: string | null;
   readonly resource: string | null;
 };
 
@@ -190,12 +214,12 @@ export async function findJwtStatus(
   token: JwtStatusKeys,
   extras: TokenExtras = 'nothing',
 ): Promise<{ status: TokenStatus } & TokenUser> {
-  const { ids, user_id, session_id, resource } = token;
+  const { ids, user_id, session_id, organization_id, resource } = token;
   if (isOwn(token)) {
     const [own] = await run<TokenStatus>(scope, ownJwtStatus.plain, [ids]);
     return { status: own as TokenStatus, user: null, permissions: extras === 'nothing' ? null : [] };
   }
-  const values = extras === 'nothing' ? [ids, user_id, session_id] : [ids, user_id, session_id, resource];
+  const values = extras === 'nothing' ? [ids, user_id, session_id, organization_id] : [ids, user_id, session_id, organization_id, resource];
   const [row] = await run<TokenStatus & Partial<ExtraColumns>>(scope, jwtLookUps[extras], values);
   return row
     ? { status: row, user: userIn(row, extras), permissions: row.held ?? null }
@@ -208,9 +232,9 @@ export async function findProvenJwtStatus(
   token: JwtStatusKeys,
   proof: ProofToStore,
 ): Promise<{ status: TokenStatus } & TokenUser & FirstUse> {
-  const { ids, user_id, session_id, resource } = token;
+  const { ids, user_id, session_id, organization_id, resource } = token;
   const own = isOwn(token);
-  const values = own ? [ids] : [ids, user_id, session_id, resource];
+  const values = own ? [ids] : [ids, user_id, session_id, organization_id, resource];
   const statement = own ? ownJwtStatus.proven : jwtLookUps.proven;
   const [row] = await run<TokenStatus & Partial<ExtraColumns> & FirstUse>(scope, statement, [...values, ...proofValues(proof)]);
   if (!row) return { status: unknownUser, user: null, permissions: [], first_use: true };
@@ -226,31 +250,4 @@ export async function deleteAccessToken(scope: Scope, digest: Buffer): Promise<b
     [digest],
   );
   return rows.length > 0;
-}
-
-/** A token to look up: an opaque one by its digest, a JWT by its claims. */
-export type TokenToFind = { readonly digest: Buffer } | Omit<JwtStatusKeys, 'resource'>;
-
-const statesOfSeveral: Statement = {
-  name: 'access_tokens.states_of_several',
-  short: 'look_up',
-  text: `
-    select ordinal, t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged,
-      t.act, t.earlier_scopes, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
-      session_revoked_at($1::uuid, coalesce(t.session_id, asked.session_id)) as session_revoked_at,
-      exists (select 1 from revocations r where r.environment_id = $1 and (r.id = t.grant_id or r.id = any (asked.ids))) as revoked
-    from rows from (jsonb_to_recordset($2::jsonb) as (digest text, ids uuid[], user_id uuid, session_id uuid))
-      with ordinality as asked (digest, ids, user_id, session_id, ordinal)
-    left join access_tokens t on t.environment_id = $1 and t.digest = decode(asked.digest, 'hex')
-    where asked.digest is null or t.digest is not null`,
-};
-
-/**
- * The state of several tokens by one statement, in their order; of an opaque one its row too, null when there is none.
- * A JWT whose user doesn't exist has no `user_status`.
- */
-export async function findTokenStates(scope: Scope, tokens: readonly TokenToFind[]): Promise<(AccessTokenState | null)[]> {
-  const values = tokens.map((one) => ('digest' in one ? { digest: one.digest.toString('hex') } : one));
-  const rows = await run<AccessTokenState & { ordinal: string }>(scope, statesOfSeveral, [JSON.stringify(values)]);
-  return tokens.map((_one, index) => rows.find(({ ordinal }) => Number(ordinal) === index + 1) ?? null);
 }

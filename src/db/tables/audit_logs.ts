@@ -23,6 +23,8 @@ export type AuditLogRow = {
   user_agent: string | null;
   request_id: string | null;
   idempotency_key_digest: Buffer | null;
+  /** Of an operation of the Management API: the organization that the record, or who asked, belongs to. */
+  organization_id: string | null;
   /** How often it happened within the minute of `occurred_at`. */
   count: number;
   /** A security event by itself, kept for SECURITY_EVENT_DAYS; false for an operation of the Management API, which may be one too. */
@@ -32,24 +34,26 @@ export type AuditLogRow = {
 };
 
 /** An entry that counts repetitions: its id is derived from event, environment, target, address and minute, so that equal ones share a row. */
-export type CountedAuditLogRow = Omit<AuditLogRow, 'idempotency_key_digest'>;
+export type CountedAuditLogRow = Omit<AuditLogRow, 'idempotency_key_digest' | 'organization_id'> &
+  Partial<Pick<AuditLogRow, 'organization_id'>>;
 
 const insertText = (rows: number) => {
-  const row = (_: unknown, at: number) => `($1, ${Array.from({ length: 19 }, (__, column) => `$${at * 19 + column + 2}`).join(', ')})`;
+  const row = (_: unknown, at: number) => `($1, ${Array.from({ length: 20 }, (__, column) => `$${at * 20 + column + 2}`).join(', ')})`;
   return `insert into audit_logs (environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display,
-    actor_permissions, target_type, target_id, target_display, changes, ip_address, user_agent, request_id, idempotency_key_digest, security_event, event)
+    actor_permissions, target_type, target_id, target_display, changes, ip_address, user_agent, request_id, idempotency_key_digest, security_event, event,
+    organization_id)
   values ${Array.from({ length: rows }, row).join(', ')}`;
 };
 
-type NewAuditLog = Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event'> &
-  Partial<Pick<AuditLogRow, 'security_event' | 'event'>>;
+type NewAuditLog = Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event' | 'organization_id'> &
+  Partial<Pick<AuditLogRow, 'security_event' | 'event' | 'organization_id'>>;
 
 /** Appends entries, in one statement. They are never changed, and deleted only when they expire. */
 export async function insertAuditLog(scope: Scope, ...rows: readonly NewAuditLog[]): Promise<void> {
   const values = rows.flatMap((row) => [
     row.id, row.occurred_at, row.action, row.outcome, row.reason, row.actor_kind, row.actor_id, row.actor_display, row.actor_permissions,
     row.target_type, row.target_id, row.target_display, JSON.stringify(row.changes), row.ip_address, row.user_agent, row.request_id,
-    row.idempotency_key_digest, row.security_event ?? false, row.event ?? null,
+    row.idempotency_key_digest, row.security_event ?? false, row.event ?? null, row.organization_id ?? null,
   ]); // prettier-ignore
   await run(scope, { name: `audit_logs.insert_${rows.length}`, text: insertText(rows.length) }, values);
 }
@@ -91,7 +95,7 @@ export function listSignInsOfUser(scope: Scope, user_id: string, limit: number):
 }
 
 export const auditColumnsSql = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
-  target_display, changes, ip_address, user_agent, request_id, count, security_event, event`;
+  target_display, changes, ip_address, user_agent, request_id, count, security_event, event, organization_id`;
 
 /** Where a page of entries begins: those older than a position, or newer ones; neither: the latest. */
 export type ActivityPage = {

@@ -1,6 +1,6 @@
 import { remove, run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
-import { permissionsHeldSql } from './permissions.js';
+import { memberStandsSql, permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
 import { spendPushedRequestSql } from './pushed_requests.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
@@ -14,6 +14,8 @@ export type AuthorizationCodeRow = {
   client_id: string;
   user_id: string;
   session_id: string;
+  /** The organization that the tokens are for; null: for none. */
+  organization_id: string | null;
   redirect_uri: string;
   scope: string;
   resource: string | null;
@@ -45,11 +47,11 @@ type NewCode = Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>;
 
 const newCodeColumns = `environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
   access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims, dpop_jkt,
-  request_id`;
+  request_id, organization_id`;
 /** Their types, in that order, for a statement that takes the values from elsewhere than `values`. */
 const newCodeTypes = [
   'uuid', 'bytea', 'uuid', 'text', 'uuid', 'uuid', 'text', 'text', 'text', 'text', 'integer', 'text', 'text', 'jsonb', 'timestamptz', 'boolean', 'text',
-  'text[]', 'timestamptz', 'text[]', 'text', 'text',
+  'text[]', 'timestamptz', 'text[]', 'text', 'text', 'uuid',
 ]; // prettier-ignore
 const newCodeValues = newCodeTypes.map((_type, index) => `$${index + 1}`).join(', ');
 
@@ -57,6 +59,7 @@ const valuesOf = (row: NewCode): unknown[] => [
   row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
   row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
   row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims, row.dpop_jkt, row.request_id,
+  row.organization_id,
 ]; // prettier-ignore
 
 export async function insertAuthorizationCode(scope: Scope, row: NewCode): Promise<void> {
@@ -71,11 +74,11 @@ export async function insertCodeForPushedRequest(
   { reference, now }: { readonly reference: Buffer; readonly now: Date },
 ): Promise<boolean> {
   const text = `
-    with spent as (${spendPushedRequestSql('$23', '$24')})
+    with spent as (${spendPushedRequestSql('$24', '$25')})
     insert into authorization_codes (${newCodeColumns})
     select ${newCodeTypes.map((type, index) => `$${index + 1}::${type}`).join(', ')} from spent
     returning digest`;
-  const rows = await run(scope, { name: 'authorization_codes.insert_pushed', short: { kind: 'write', key: 22 }, text }, [
+  const rows = await run(scope, { name: 'authorization_codes.insert_pushed', short: { kind: 'write', key: 23 }, text }, [
     ...valuesOf(row),
     reference,
     now,
@@ -84,7 +87,8 @@ export async function insertCodeForPushedRequest(
 }
 
 /** Why a code that was presented for the first time yields no tokens; it is spent in any case. */
-export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'dpop' | 'resource' | 'user' | 'session' | 'revoked';
+export type CodeProblem =
+  'client' | 'expired' | 'redirect_uri' | 'pkce' | 'dpop' | 'resource' | 'user' | 'session' | 'organization' | 'revoked';
 
 /** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */
 export type RedeemedCode = Pick<
@@ -93,6 +97,7 @@ export type RedeemedCode = Pick<
   | 'client_id'
   | 'user_id'
   | 'session_id'
+  | 'organization_id'
   | 'scope'
   | 'resource'
   | 'access_token_format'
@@ -160,6 +165,8 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
 
 type RedemptionRow = { grant_id: string | null; user_claims: UserClaimsJson | null; first_use?: boolean };
 
+const ofCode = { user_id: 'c.user_id', organization_id: 'c.organization_id' } as const;
+
 const redeemText = (once: boolean) => `
     with ${once ? `proof as (${storeProofSql('$20', '$21')}),` : ''} redeemed as (
       update authorization_codes set redeemed_at = $6
@@ -176,26 +183,28 @@ const redeemText = (once: boolean) => `
           when $12::text is not null and c.resource is distinct from $12 then 'resource'
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
+          when not ${memberStandsSql(ofCode)} then 'organization'
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
-        ${permissionsHeldSql({ user_id: 'c.user_id', resource: 'c.resource' })} as permissions,
+        ${permissionsHeldSql({ ...ofCode, resource: 'c.resource' })} as permissions,
         case when u.id is not null and ($17::boolean or c.id_token_claims is not null or ${resourceMapsClaimsSql('c.resource')})
-          then ${userClaimsSql} end as user_claims
+          then ${userClaimsSql(ofCode.organization_id)} end as user_claims
       from redeemed c
       left join users u on u.environment_id = $1 and u.id = c.user_id
       left join sessions s on s.environment_id = $1 and s.id = c.session_id
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at)
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at,
+         organization_id)
       select environment_id, $7, $8::uuid, grant_id, client_id, user_id, session_id, scope, coalesce(resource, $15), claims, $18::text, acr, amr, auth_time,
-        $6, $6::timestamptz + make_interval(secs => access_token_lifetime)
+        $6, $6::timestamptz + make_interval(secs => access_token_lifetime), organization_id
       from judged where problem is null and access_token_format = 'opaque'
     ), refresh as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-         jkt, issued_at, expires_at, grant_expires_at)
+         jkt, issued_at, expires_at, grant_expires_at, organization_id)
       select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-        $19::text, $6, $10, $11
+        $19::text, $6, $10, $11, organization_id
       from judged where problem is null and $9::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)
@@ -206,7 +215,7 @@ const redeemText = (once: boolean) => `
         user_id, session_id, scope, coalesce(resource, $15), access_token_lifetime, $9::bytea is not null) as stored
       from judged where problem is null and cardinality($13::uuid[]) > 0
     )
-    select grant_id, client_id, user_id, session_id, scope, resource, access_token_format, access_token_lifetime, nonce, auth_time,
+    select grant_id, client_id, user_id, session_id, organization_id, scope, resource, access_token_format, access_token_lifetime, nonce, auth_time,
       auth_time_requested, acr, amr, claims, id_token_claims, problem, permissions, user_claims, (select count(*) from event) as events
       ${once ? ', exists (select 1 from proof) as first_use from (select 1) one left join judged on true' : 'from judged'}`;
 

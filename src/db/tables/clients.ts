@@ -34,6 +34,8 @@ export type ClaimMapping = { claim: string; in: ClaimTarget[] } & (
   { source: string; value?: undefined } | { value: string | number | boolean | string[]; source?: undefined }
 );
 
+export const organizationUsages = ['deny', 'allow', 'require'] as const;
+
 /** A row of `clients`; its id is the `client_id`. Lifetimes in seconds, null = the environment's. */
 export type ClientRow = {
   environment_id: string;
@@ -50,6 +52,8 @@ export type ClientRow = {
   scopes: string[] | null;
   access_token_format: 'jwt' | 'opaque';
   first_party: boolean;
+  /** Whether people sign in to it for an organization: never, where the request names one, or always. */
+  organization_usage: (typeof organizationUsages)[number];
   /** May ask about tokens of other clients (RFC 7662); never one that registered itself. */
   introspection_allowed: boolean;
   require_pkce: boolean;

@@ -35,6 +35,10 @@ export type ConnectionRow = {
   second_factor: (typeof connectionSecondFactors)[number];
   /** With `asserted`: values of the provider's `acr` that say of a second factor. */
   trusted_acr_values: string[];
+  /** Whose connection it is: then its domains are the verified ones of the organization. Null: the environment's. */
+  organization_id: string | null;
+  /** When an administrator accepted that the metadata of a SAML provider names another one by now. */
+  metadata_accepted_at: Date | null;
   /** Increased by a trigger at each change that affects whom the provider's answers identify; identities are valid for the generation they were proven in. */
   generation: number;
   version: number;
@@ -42,22 +46,44 @@ export type ConnectionRow = {
   updated_at: Date;
 };
 
+/**
+ * SQL: the domains of a connection; of one that is an organization's, as long as that is enabled, the verified ones there that are led to it, or to none in
+ * particular.
+ */
+const domainsSql = `case when connections.organization_id is null then connections.domains else array(
+  select d.domain from organization_domains d
+  join organizations o on o.environment_id = d.environment_id and o.id = d.organization_id and o.status = 'enabled'
+  where d.environment_id = connections.environment_id and d.organization_id = connections.organization_id and d.status = 'verified'
+    and coalesce(d.connection_id, connections.id) = connections.id order by d.domain) end`;
+
+/** SQL: whether addresses of its domains sign in through it alone; `require_sso` of its organization stands for that. */
+const requiredSql = `case when connections.organization_id is null then connections.required else exists (
+  select from organizations o
+  where o.environment_id = connections.environment_id and o.id = connections.organization_id and o.require_sso <> 'nobody') end`;
+
+/** Connections as sign-ins see them: with the domains that count now. */
+const connectionsOf = (scope: Scope) =>
+  table<ConnectionRow>(scope, 'connections').select(
+    'connections.*',
+    scope.knex.raw(`${domainsSql} as domains, ${requiredSql} as required`),
+  ) as ReturnType<typeof table<ConnectionRow>>;
+
 /** The connections that people may use, by their display names. */
 export async function listEnabledConnections(scope: Scope): Promise<ConnectionRow[]> {
-  return table<ConnectionRow>(scope, 'connections')
+  return connectionsOf(scope)
     .where({ status: 'enabled' } as never)
     .orderBy('display_name');
 }
 
 /** The domains that connections list, disabled ones too. */
 export async function listConnectionDomains(scope: Scope): Promise<Pick<ConnectionRow, 'id' | 'domains'>[]> {
-  const rows = table<ConnectionRow>(scope, 'connections').whereRaw(`domains <> '{}'`);
-  return (await rows.select('id', 'domains')) as Pick<ConnectionRow, 'id' | 'domains'>[];
+  const rows = table<ConnectionRow>(scope, 'connections').whereRaw(`(domains <> '{}' or organization_id is not null)`);
+  return (await rows.select('id', scope.knex.raw(`${domainsSql} as domains`))) as unknown as Pick<ConnectionRow, 'id' | 'domains'>[];
 }
 
 export async function findConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
   return (
-    (await table<ConnectionRow>(scope, 'connections')
+    (await connectionsOf(scope)
       .where({ id } as never)
       .first()) ?? null
   );

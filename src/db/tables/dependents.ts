@@ -40,6 +40,7 @@ const dependents = {
     devices: { from: `devices d where d.environment_id = $1 and d.user_id = $2::uuid and d.expires_at > $3` },
     consents: rowsBy('consents', 'user_id'),
     roles: rowsBy('user_roles', 'user_id'),
+    directory_users: rowsBy('directory_users', 'user_id'),
   },
   sessions: {
     session_clients: rowsBy('session_clients', 'session_id'),
@@ -49,6 +50,18 @@ const dependents = {
       from: `consents c join refresh_tokens t on t.environment_id = c.environment_id and t.user_id = c.user_id and t.client_id = c.client_id
              where c.environment_id = $1 and c.id = $2::uuid and ${isUsable}`,
     },
+  },
+  organizations: {
+    memberships: rowsBy('organization_memberships', 'organization_id'),
+    connections: rowsBy('connections', 'organization_id'),
+    domains: rowsBy('organization_domains', 'organization_id'),
+    invitations: rowsBy('organization_invitations', 'organization_id'),
+    directories: rowsBy('directories', 'organization_id'),
+    organization_groups: rowsBy('organization_groups', 'organization_id'),
+  },
+  directories: {
+    organization_groups: rowsBy('organization_groups', 'directory_id'),
+    directory_users: rowsBy('directory_users', 'directory_id'),
   },
   roles: {
     users: rowsBy('user_roles', 'role_id'),

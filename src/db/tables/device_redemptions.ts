@@ -73,8 +73,8 @@ const redeemStatement = {
           when ${isLiveSql('s', { now: '$3', signed_in_after: '$5', active_after: ignoreActivity })} is not true then 'session'
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
-        ${permissionsHeldSql({ user_id: 'c.user_id', resource: 'c.resource' })} as permissions,
-        case when u.id is not null and ($14::boolean or ${resourceMapsClaimsSql('c.resource')}) then ${userClaimsSql} end as user_claims
+        ${permissionsHeldSql({ user_id: 'c.user_id', resource: 'c.resource', organization_id: null })} as permissions,
+        case when u.id is not null and ($14::boolean or ${resourceMapsClaimsSql('c.resource')}) then ${userClaimsSql(null)} end as user_claims
       from redeemed c
       left join users u on u.environment_id = $1 and u.id = c.user_id
       left join sessions s on s.environment_id = $1 and s.id = c.session_id

@@ -29,6 +29,7 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'devices', column: 'expires_at', keepSeconds: 0 },
   // Of those that wait for their first code; active ones have no expiry.
   { name: 'authenticators', column: 'expires_at', keepSeconds: 0 },
+  { name: 'saml_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'sso_flows', column: 'expires_at', keepSeconds: 0 },
   { name: 'sessions', column: 'expires_at', keepSeconds: 7 * day },
   { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day, madeBefore: 'created_at' },

@@ -1,4 +1,4 @@
-import { insert, insertMissing, remove, table, update, type Scope } from '../scope.js';
+import { insert, insertMissing, remove, run, table, update, type Scope } from '../scope.js';
 
 /** A row of `permissions`; `name` is the scope of its API resource. */
 export type PermissionRow = {
@@ -68,12 +68,39 @@ export async function listDescribedScopes(scope: Scope, identifiers: readonly st
   return rows as DescribedScope[];
 }
 
+/** Names of a resource's permissions that a member of the organization holds there. */
+export async function listPermissionNamesOfMember(
+  scope: Scope,
+  organization_id: string,
+  user_id: string,
+  identifier: string,
+): Promise<string[]> {
+  const text = 'select member_permissions_held($1, $2, $3, $4) as names';
+  const [row] = await run<{ names: string[] }>(scope, { name: 'permissions.of_member', text }, [organization_id, user_id, identifier]);
+  return row?.names ?? [];
+}
+
 /**
  * SQL: names of the permissions that a user holds at the API resource of an identifier, empty without a user or a resource; for statements
- * whose first parameter is the environment. Both are expressions. The tables behind it are touched only when there are both.
+ * whose first parameter is the environment. With an organization those of the membership alone. All are expressions. The tables behind it are touched only
+ * when there are user and resource.
  */
-export const permissionsHeldSql = ({ user_id, resource }: { readonly user_id: string; readonly resource: string }) =>
-  `case when ${user_id} is null or ${resource} is null then '{}'::text[] else permissions_held($1::uuid, ${user_id}, ${resource}) end`;
+export const permissionsHeldSql = ({
+  user_id,
+  resource,
+  organization_id,
+}: {
+  readonly user_id: string;
+  readonly resource: string;
+  readonly organization_id: string | null;
+}) =>
+  `case when ${user_id} is null or ${resource} is null then '{}'::text[]
+    ${organization_id === null ? '' : `when ${organization_id} is not null then member_permissions_held($1::uuid, ${organization_id}, ${user_id}, ${resource})`}
+    else permissions_held($1::uuid, ${user_id}, ${resource}) end`;
+
+/** SQL: whether what is issued for an organization may still be used: by an active member, while it is enabled. True without an organization. */
+export const memberStandsSql = ({ user_id, organization_id }: { readonly user_id: string; readonly organization_id: string }) =>
+  `(${organization_id} is null or is_member($1::uuid, ${organization_id}, ${user_id}))`;
 
 /** Those of the names that are permissions of an API resource other than the Management API. */
 export async function listNamesBeyondManagement(scope: Scope, names: readonly string[]): Promise<string[]> {

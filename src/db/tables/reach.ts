@@ -45,6 +45,34 @@ export async function listReachOfUser(scope: Scope, user_id: string): Promise<st
   );
 }
 
+/** Permissions of all roles that count in an organization: those of new members, of members and of groups. */
+export async function listReachOfOrganization(scope: Scope, organization_id: string): Promise<string[]> {
+  const id = [scope.environment_id, organization_id];
+  return names(
+    scope,
+    `select distinct ${named} from (
+       select environment_id, role_id from organization_default_roles where environment_id = ? and organization_id = ?
+       union select r.environment_id, r.role_id from organization_memberships m
+         join organization_membership_roles r on r.environment_id = m.environment_id and r.membership_id = m.id
+         where m.environment_id = ? and m.organization_id = ?
+       union select r.environment_id, r.role_id from organization_groups g
+         join organization_group_roles r on r.environment_id = g.environment_id and r.group_id = g.id
+         where g.environment_id = ? and g.organization_id = ?
+     ) given join role_permissions rp on rp.environment_id = given.environment_id and rp.role_id = given.role_id ${ofRoles}
+     where rp.environment_id = ?`,
+    [...id, ...id, ...id, scope.environment_id],
+  );
+}
+
+/** Permissions of a member's roles in an organization, directly and by groups. */
+export async function listReachOfMember(scope: Scope, organization_id: string, user_id: string): Promise<string[]> {
+  return names(
+    scope,
+    `select distinct ${named} from member_roles(?, ?, ?) given join role_permissions rp on rp.environment_id = ? and rp.role_id = given.role_id ${ofRoles}`,
+    [scope.environment_id, organization_id, user_id, scope.environment_id],
+  );
+}
+
 /** Scopes of the clients' grants, of either subject type, and what exchanging people's tokens reaches. */
 export async function listReachOfClientGrants(scope: Scope, client_ids: readonly string[]): Promise<string[]> {
   if (client_ids.length === 0) return [];

@@ -1,6 +1,6 @@
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
-import { permissionsHeldSql } from './permissions.js';
+import { memberStandsSql, permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds, type SessionRow } from './sessions.js';
@@ -14,6 +14,8 @@ export type RefreshTokenRow = {
   client_id: string;
   user_id: string;
   session_id: string;
+  /** The organization that its tokens are for; null: for none. */
+  organization_id: string | null;
   scope: string;
   resource: string | null;
   claims: Record<string, unknown> | null;
@@ -30,7 +32,9 @@ export type RefreshTokenRow = {
 };
 
 /** Why a refresh token may no longer be used. */
-export type RefreshTokenProblem = 'revoked' | 'expired' | 'user' | 'session';
+export type RefreshTokenProblem = 'revoked' | 'expired' | 'user' | 'session' | 'organization';
+
+const ofToken = { user_id: 't.user_id', organization_id: 't.organization_id' } as const;
 
 /**
  * SQL: the first reason for which the refresh token `t` of the user `u` and the session `s` may not be used, or null. With `offline_access` it
@@ -42,6 +46,7 @@ const problemSql = (now: string, signed_in_after: string): string => `case
   when u.status <> 'active' then 'user'
   when not ('offline_access' = any (string_to_array(t.scope, ' ')))
     and ${isLiveSql('s', { now, signed_in_after, active_after: ignoreActivity })} is not true then 'session'
+  when not ${memberStandsSql(ofToken)} then 'organization'
 end`;
 
 /** A refresh token, and whether it may be used. */
@@ -66,7 +71,7 @@ export type TokenFactors = Pick<UserRow, 'authenticator_kinds' | 'two_step_enabl
 
 const factorColumns = `, u.authenticator_kinds, u.two_step_enabled, u.factor_required_since, s.id is not null as has_session, s.proofs,
   s.amr as session_amr, s.authenticated_at, s.auth_time_known,
-  cardinality(${permissionsHeldSql({ user_id: 't.user_id', resource: '$6::text' })}) > 0 as holds_permission`;
+  cardinality(${permissionsHeldSql({ ...ofToken, resource: '$6::text' })}) > 0 as holds_permission`;
 
 type FactorColumns = Omit<TokenFactors, 'session'> &
   Pick<SessionRow, 'proofs' | 'authenticated_at' | 'auth_time_known'> & { has_session: boolean; session_amr: string[] };
@@ -80,9 +85,9 @@ function factorsOf(row: FactorColumns): TokenFactors {
 
 const findText = (columns: string) => `
   select t.*, ${problemSql('$3', '$4')} as problem,
-    ${permissionsHeldSql({ user_id: 't.user_id', resource: 't.resource' })} as permissions,
+    ${permissionsHeldSql({ ...ofToken, resource: 't.resource' })} as permissions,
     case when $5::boolean or ($5::boolean is not null and (t.id_token_claims is not null or ${resourceMapsClaimsSql('t.resource')}))
-      then ${userClaimsSql} end as user_claims${columns}
+      then ${userClaimsSql(ofToken.organization_id)} end as user_claims${columns}
   from refresh_tokens t
   join users u on u.environment_id = $1 and u.id = t.user_id
   left join sessions s on s.environment_id = $1 and s.id = t.session_id
@@ -166,16 +171,17 @@ const refreshText = (once: boolean) => `
     ), successor as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-         jkt, issued_at, expires_at, grant_expires_at)
+         jkt, issued_at, expires_at, grant_expires_at, organization_id)
       select environment_id, $4, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-        coalesce(jkt, $16::text), $3, least($5::timestamptz, grant_expires_at), grant_expires_at
+        coalesce(jkt, $16::text), $3, least($5::timestamptz, grant_expires_at), grant_expires_at, organization_id
       from source where $4::bytea is not null and rotated_at is null
       on conflict do nothing
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at)
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at,
+         organization_id)
       select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, $15::text, acr, amr, auth_time,
-        $3, $3::timestamptz + make_interval(secs => $9::integer)
+        $3, $3::timestamptz + make_interval(secs => $9::integer), organization_id
       from source where $7::text = 'opaque'
     ), event as (
       select store_token_issued($1, $13::uuid, $3::timestamptz, $12::uuid[], $6::uuid, $7, 'refresh_token', client_id,

@@ -7,6 +7,8 @@ export type RoleRow = {
   id: string;
   name: string;
   description: string | null;
+  /** Given to users, or to members of an organization, where alone it counts then. */
+  kind: 'environment' | 'organization';
   is_default: boolean;
   is_system: boolean;
   version: number;
@@ -52,7 +54,7 @@ export async function addUserRoles(scope: Scope, user_id: string, role_ids: read
 /** The roles that new users get. `without`: only those that hold no permission of the API resource of this identifier. */
 export async function listDefaultRoles(scope: Scope, without: string | null = null): Promise<RoleRow[]> {
   const roles = table<RoleRow>(scope, 'roles')
-    .where({ is_default: true } as never)
+    .where({ is_default: true, kind: 'environment' } as never)
     .orderBy('name');
   if (without !== null) {
     void roles.whereRaw(

@@ -52,6 +52,10 @@ export type SessionRow = {
   revoke_reason: string | null;
   /** The client whose device it is (RFC 8628); null for a browser's session. */
   device_client_id: string | null;
+  /** The connections that somebody signed in through during the session. */
+  connection_ids: string[];
+  /** Whether one of the sign-ins was by something of their account here, or through a connection of the environment: then it is good everywhere. */
+  has_local_login: boolean;
   created_at: Date;
   updated_at: Date;
   version: number;
@@ -100,31 +104,13 @@ export const hasRunOut = (session: Pick<SessionRow, BoundedColumn>, bounds: Sess
 /** A bound for `active_after` where idleness doesn't count. */
 export const ignoreActivity = `'-infinity'`;
 
-export type SessionStatus = 'active' | 'expired' | 'revoked';
-
 const placeholders: Bounds<string> = { now: '?', signed_in_after: '?', active_after: '?' };
 
 /** SQL with `?` and its values: sessions that are live. */
-const isLive = (bounds: SessionBounds): { sql: string; values: Date[] } => ({
+export const isLive = (bounds: SessionBounds): { sql: string; values: Date[] } => ({
   sql: isLiveSql('sessions', placeholders),
   values: boundedColumns.map((column) => bounds[mustBeLaterThan[column]]),
 });
-
-/**
- * SQL with `?` and its values: sessions that are live (`active`), have run out, or were ended before they did so. What ran out is bounded by when it can have
- * begun too: of a list with the newest first PostgreSQL then skips the live ones. A session that began later has run out only if its own expiry came sooner,
- * as it does after a lifetime was lengthened.
- */
-export function hasSessionStatus(environment_id: string, status: SessionStatus, bounds: SessionBounds): { sql: string; values: unknown[] } {
-  if (status === 'revoked') return { sql: 'sessions.revoked_at is not null', values: [] };
-  const live = isLive(bounds);
-  if (status === 'active') return live;
-  const shortest = `(select min(s.expires_at - s.created_at) from sessions s where s.environment_id = ?)`;
-  return {
-    sql: `(sessions.revoked_at is null and not ${live.sql} and sessions.created_at <= greatest(?::timestamptz, ?::timestamptz, ?::timestamptz - ${shortest}))`,
-    values: [...live.values, bounds.signed_in_after, bounds.active_after, bounds.now, environment_id],
-  };
-}
 
 export async function findSessionByToken(scope: Scope, token_digest: Buffer): Promise<SessionWithUser | null> {
   const rows = await run<SessionWithUser>(
@@ -156,14 +142,15 @@ export async function insertSession(scope: Scope, row: Partial<SessionRow>): Pro
 export type BrowserSessionRow = Omit<SessionRow, 'environment_id' | 'device_client_id' | 'revoked_at' | 'revoke_reason' | 'version'>;
 
 const insertText = `insert into sessions (environment_id, id, token_digest, user_id, ip_address, user_agent, amr, acr, proofs, provider_amr, provider_acr,
-    authenticated_at, auth_time_known, signed_in_at, last_activity_at, expires_at, created_at, updated_at)
-  values (${Array.from({ length: 18 }, (_, index) => `$${index + 1}`).join(', ')}) returning *`;
+    authenticated_at, auth_time_known, signed_in_at, last_activity_at, expires_at, created_at, updated_at, connection_ids, has_local_login)
+  values (${Array.from({ length: 20 }, (_, index) => `$${index + 1}`).join(', ')}) returning *`;
 
 export async function insertBrowserSession(scope: Scope, row: BrowserSessionRow): Promise<SessionRow> {
   scope.touched.add('sessions');
   const [stored] = await run<SessionRow>(scope, { name: 'sessions.insert', text: insertText }, [
     row.id, row.token_digest, row.user_id, row.ip_address, row.user_agent, row.amr, row.acr, JSON.stringify(row.proofs), row.provider_amr, row.provider_acr,
     row.authenticated_at, row.auth_time_known, row.signed_in_at, row.last_activity_at, row.expires_at, row.created_at, row.updated_at,
+    row.connection_ids, row.has_local_login,
   ]); // prettier-ignore
   return stored as SessionRow;
 }
@@ -179,12 +166,21 @@ export async function lockSession(scope: Scope, id: string): Promise<SessionRow 
   return (row as SessionRow | undefined) ?? null;
 }
 
-/** Gives a live session a new token and a new sign-in; its id stays, so what was issued in it does too. Null when it ended meanwhile. */
+/**
+ * Gives a live session a new token and a new sign-in; its id stays, so what was issued in it does too. How somebody signed in joins what is known of that.
+ * Null when it ended meanwhile.
+ */
 export async function renewSession(scope: Scope, id: string, changes: Partial<SessionRow>): Promise<SessionRow | null> {
+  const { connection_ids = [], has_local_login = false, ...others } = changes;
   const [row] = await table<SessionRow>(scope, 'sessions')
     .where({ id })
     .whereNull('revoked_at')
-    .update({ ...withJsonProofs(changes), version: scope.knex.raw('version + 1') as never })
+    .update({
+      ...withJsonProofs(others),
+      connection_ids: scope.knex.raw('array(select distinct unnest(sessions.connection_ids || ?::uuid[]))', [connection_ids]) as never,
+      has_local_login: scope.knex.raw('sessions.has_local_login or ?::boolean', [has_local_login]) as never,
+      version: scope.knex.raw('version + 1') as never,
+    })
     .returning('*');
   return (row as SessionRow | undefined) ?? null;
 }

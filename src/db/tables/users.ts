@@ -37,6 +37,8 @@ export type UserRow = {
   address: UserAddress | null;
   external_id: string | null;
   status: 'active' | 'blocked';
+  /** Null where it was an administrator, or nobody. */
+  blocked_reason: 'directory' | null;
   metadata: Record<string, unknown>;
   password_hash: string | null;
   password_changed_at: Date | null;

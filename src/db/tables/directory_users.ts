@@ -1,0 +1,62 @@
+import type { DirectoryCondition } from '../lists/directory-filter.js';
+import { findIn, type FoundRows, type RowRange } from '../lists/directory-rows.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
+
+/** A row of `directory_users`: a person as the directory has them, linked to their account. */
+export type DirectoryUserRow = {
+  environment_id: string;
+  id: string;
+  directory_id: string;
+  user_id: string;
+  user_name: string;
+  user_name_key: string;
+  external_id: string | null;
+  active: boolean;
+  /** What else the directory says (RFC 7643 4.1, 4.3). */
+  resource: Record<string, unknown>;
+  folded: Record<string, unknown>;
+  membership_suspended: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const findDirectoryUsers = (
+  scope: Scope,
+  directory_id: string,
+  condition: DirectoryCondition | null,
+  page: RowRange,
+): Promise<FoundRows<DirectoryUserRow>> => findIn<DirectoryUserRow>(scope, 'directory_users', directory_id, condition, page);
+
+export async function findDirectoryUser(scope: Scope, directory_id: string, id: string): Promise<DirectoryUserRow | null> {
+  const text = 'select * from directory_users where environment_id = $1 and directory_id = $2 and id = $3';
+  const rows = await run<DirectoryUserRow>(scope, { name: 'directory_users.find', short: 'look_up', text }, [directory_id, id]);
+  return rows[0] ?? null;
+}
+
+/** The same, held until the transaction ends. */
+export async function lockDirectoryUser(scope: Scope, directory_id: string, id: string): Promise<DirectoryUserRow | null> {
+  const found = await table<DirectoryUserRow>(scope, 'directory_users').where({ directory_id, id }).forUpdate().first();
+  return found ?? null;
+}
+
+/** Stores a person. Unique indexes refuse a second one of a name, an external id or an account. */
+export const insertDirectoryUser = (scope: Scope, row: Partial<DirectoryUserRow>): Promise<DirectoryUserRow> =>
+  insert<DirectoryUserRow>(scope, 'directory_users', row);
+
+export const updateDirectoryUser = (scope: Scope, id: string, changes: Partial<DirectoryUserRow>): Promise<DirectoryUserRow | null> =>
+  update<DirectoryUserRow>(scope, 'directory_users', { id }, changes);
+
+export const deleteDirectoryUser = async (scope: Scope, id: string): Promise<boolean> =>
+  (await remove<DirectoryUserRow>(scope, 'directory_users', { id })) > 0;
+
+/** A group that a person is in. */
+export type GroupOfUser = { readonly directory_user_id: string; readonly id: string; readonly display_name: string };
+
+/** The groups of people, at most `limit` rows in all. */
+export async function listGroupsOfUsers(scope: Scope, ids: readonly string[], limit: number): Promise<GroupOfUser[]> {
+  const text = `select m.directory_user_id, g.id, g.display_name from organization_group_members m
+    join organization_groups g on g.environment_id = m.environment_id and g.id = m.group_id
+    where m.environment_id = $1 and m.directory_user_id = any ($2::uuid[]) order by g.display_name_key, g.id limit $3`;
+  return run<GroupOfUser>(scope, { name: 'directory_users.groups', short: 'look_up', text }, [ids, limit]);
+}

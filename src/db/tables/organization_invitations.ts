@@ -1,0 +1,73 @@
+import { insert, run, table, update, type Scope } from '../scope.js';
+
+/** A row of `organization_invitations`: an address that somebody asks into an organization. */
+export type InvitationRow = {
+  environment_id: string;
+  id: string;
+  organization_id: string;
+  email: string;
+  email_key: string;
+  token_digest: Buffer;
+  /** Where the invitation leads once it is accepted. */
+  client_id: string | null;
+  /** Null: a client invites, or the user is gone; the name stays. */
+  inviter_id: string | null;
+  inviter_name: string | null;
+  sent_at: Date;
+  expires_at: Date;
+  accepted_at: Date | null;
+  /** At or after `expires_at`: nobody revoked it, another took its place. */
+  revoked_at: Date | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export async function insertInvitation(scope: Scope, row: Partial<InvitationRow>): Promise<InvitationRow> {
+  return insert<InvitationRow>(scope, 'organization_invitations', row);
+}
+
+export async function findInvitationByDigest(scope: Scope, token_digest: Buffer): Promise<InvitationRow | null> {
+  return (await table<InvitationRow>(scope, 'organization_invitations').where({ token_digest }).first()) ?? null;
+}
+
+/** Holds the row until the end of the transaction. */
+export async function lockInvitation(scope: Scope, id: string): Promise<InvitationRow | null> {
+  const query = table<InvitationRow>(scope, 'organization_invitations').where({ id } as never);
+  return ((await query.forUpdate().first()) as InvitationRow | undefined) ?? null;
+}
+
+export async function updateInvitation(scope: Scope, id: string, changes: Partial<InvitationRow>): Promise<InvitationRow | null> {
+  return update<InvitationRow>(scope, 'organization_invitations', { id }, changes);
+}
+
+/** Accepts the open invitation of the token for the address, or finds nothing: of requests at once one does. */
+export async function spendInvitation(scope: Scope, token_digest: Buffer, email_key: string, now: Date): Promise<InvitationRow | null> {
+  scope.touched.add('organization_invitations');
+  const rows = await run<InvitationRow>(
+    scope,
+    {
+      name: 'organization_invitations.spend',
+      text: `update organization_invitations set accepted_at = $4, updated_at = $4, version = version + 1
+             where environment_id = $1 and token_digest = $2 and email_key = $3
+               and accepted_at is null and revoked_at is null and expires_at > $4
+             returning *`,
+    },
+    [token_digest, email_key, now],
+  );
+  return rows[0] ?? null;
+}
+
+/** Closes an invitation of the address that is past its time, so that another can take its place. */
+export async function closeExpiredInvitation(scope: Scope, organization_id: string, email_key: string, now: Date): Promise<void> {
+  scope.touched.add('organization_invitations');
+  await run(
+    scope,
+    {
+      name: 'organization_invitations.close_expired',
+      text: `update organization_invitations set revoked_at = $4, version = version + 1
+             where environment_id = $1 and organization_id = $2 and email_key = $3 and accepted_at is null and revoked_at is null and expires_at <= $4`,
+    },
+    [organization_id, email_key, now],
+  );
+}

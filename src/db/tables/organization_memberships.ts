@@ -1,0 +1,93 @@
+import { insert, remove, table, update, type Scope } from '../scope.js';
+
+export const membershipStatuses = ['active', 'suspended'] as const;
+export const membershipSources = ['manual', 'invitation', 'domain', 'connection', 'directory'] as const;
+
+/** A row of `organization_memberships`: a person in an organization. */
+export type MembershipRow = {
+  environment_id: string;
+  id: string;
+  organization_id: string;
+  user_id: string;
+  status: (typeof membershipStatuses)[number];
+  /** What made the person a member. */
+  source: (typeof membershipSources)[number];
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export async function findMembershipOf(scope: Scope, organization_id: string, user_id: string): Promise<MembershipRow | null> {
+  const query = table<MembershipRow>(scope, 'organization_memberships').where({ organization_id, user_id } as never);
+  return ((await query.first()) as MembershipRow | undefined) ?? null;
+}
+
+/** Holds the row until the end of the transaction. */
+export async function lockMembership(scope: Scope, id: string): Promise<MembershipRow | null> {
+  const query = table<MembershipRow>(scope, 'organization_memberships').where({ id } as never);
+  return ((await query.forUpdate().first()) as MembershipRow | undefined) ?? null;
+}
+
+export async function listMembershipsOfUser(scope: Scope, user_id: string): Promise<MembershipRow[]> {
+  return (await table<MembershipRow>(scope, 'organization_memberships')
+    .where({ user_id } as never)
+    .orderBy('created_at')) as MembershipRow[];
+}
+
+export async function insertMembership(scope: Scope, row: Partial<MembershipRow>): Promise<MembershipRow> {
+  return insert<MembershipRow>(scope, 'organization_memberships', row);
+}
+
+export async function updateMembership(scope: Scope, id: string, changes: Partial<MembershipRow>): Promise<MembershipRow | null> {
+  return update<MembershipRow>(scope, 'organization_memberships', { id }, changes);
+}
+
+export async function deleteMembership(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<MembershipRow>(scope, 'organization_memberships', { id })) > 0;
+}
+
+export async function countActiveMembers(scope: Scope, organization_id: string): Promise<number> {
+  const query = table(scope, 'organization_memberships').where({ organization_id, status: 'active' } as never);
+  const rows = (await query.count('* as count')) as unknown as { count: string }[];
+  return Number(rows[0]?.count ?? 0);
+}
+
+/** How many active members hold the role in the organization, directly or by a group, without the one given. */
+export async function countActiveHolders(scope: Scope, organization_id: string, role_id: string, membership_id: string): Promise<number> {
+  const { rows } = await scope.knex.raw<{ rows: { count: number }[] }>(
+    `select count(*)::integer as count from organization_memberships m
+     where m.environment_id = ? and m.organization_id = ? and m.status = 'active' and m.id <> ?
+       and exists (select from member_roles(m.environment_id, m.organization_id, m.user_id) r where r.role_id = ?)`,
+    [scope.environment_id, organization_id, membership_id, role_id],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** The ids of all roles that a person has in an organization, directly and by groups. */
+export async function listMemberRoleIds(scope: Scope, organization_id: string, user_id: string): Promise<string[]> {
+  const { rows } = await scope.knex.raw<{ rows: { role_id: string }[] }>('select role_id from member_roles(?, ?, ?)', [
+    scope.environment_id,
+    organization_id,
+    user_id,
+  ]);
+  return rows.map(({ role_id }) => role_id);
+}
+
+/** The proven addresses of active members who have the role of the name, with the language of each, the oldest memberships first. */
+export async function listMemberAddressesByRole(
+  scope: Scope,
+  organization_id: string,
+  role: string,
+  limit: number,
+): Promise<{ email: string; locale: string | null }[]> {
+  const { rows } = await scope.knex.raw<{ rows: { email: string; locale: string | null }[] }>(
+    `select u.email, u.locale from organization_memberships m
+       join users u on u.environment_id = m.environment_id and u.id = m.user_id and u.status = 'active' and u.email_verified
+       join roles r on r.environment_id = m.environment_id and r.name = ?
+     where m.environment_id = ? and m.organization_id = ? and m.status = 'active'
+       and exists (select from member_roles(m.environment_id, m.organization_id, m.user_id) g where g.role_id = r.id)
+     order by m.created_at, m.id limit ?`,
+    [role, scope.environment_id, organization_id, limit],
+  );
+  return rows;
+}

@@ -1,0 +1,51 @@
+import { insert, remove, table, update, type Scope } from '../scope.js';
+import type { ClientRow } from './clients.js';
+
+export const organizationStatuses = ['enabled', 'disabled'] as const;
+export const autoMemberships = ['none', 'connection', 'domain'] as const;
+export const ssoRequirements = ['nobody', 'domains', 'everyone'] as const;
+
+/** A row of `organizations`: a customer of whoever runs the environment. */
+export type OrganizationRow = {
+  environment_id: string;
+  id: string;
+  /** A slug, which applications may send as `organization` instead of the id. */
+  name: string;
+  display_name: string;
+  external_id: string | null;
+  status: (typeof organizationStatuses)[number];
+  /** Who becomes a member by signing in: nobody, who comes through a connection of it, or also whoever has a verified address of its domains. */
+  auto_membership: (typeof autoMemberships)[number];
+  /** Whose sign-in has to come through a connection of it: nobody's, that of people with an address of its domains, or everybody's. */
+  require_sso: (typeof ssoRequirements)[number];
+  branding: ClientRow['branding'];
+  required_acr: '2' | 'phr' | null;
+  /** Seconds. */
+  max_authentication_age: number | null;
+  metadata: Record<string, unknown>;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const by = async (scope: Scope, key: Partial<OrganizationRow>): Promise<OrganizationRow | null> =>
+  (await table<OrganizationRow>(scope, 'organizations')
+    .where(key as never)
+    .first()) ?? null;
+
+export const findOrganizationById = (scope: Scope, id: string): Promise<OrganizationRow | null> => by(scope, { id });
+
+export const findOrganizationByName = (scope: Scope, name: string): Promise<OrganizationRow | null> => by(scope, { name });
+
+export async function insertOrganization(scope: Scope, row: Partial<OrganizationRow>): Promise<OrganizationRow> {
+  return insert<OrganizationRow>(scope, 'organizations', row);
+}
+
+export async function updateOrganization(scope: Scope, id: string, changes: Partial<OrganizationRow>): Promise<OrganizationRow | null> {
+  return update<OrganizationRow>(scope, 'organizations', { id }, changes);
+}
+
+/** Deletes an organization with all that is its own; the users stay. */
+export async function deleteOrganization(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<OrganizationRow>(scope, 'organizations', { id })) > 0;
+}
