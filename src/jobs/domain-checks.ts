@@ -1,6 +1,7 @@
 import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { insertAuditLog } from '../db/tables/audit_logs.js';
 import { listDomainsToCheck, lockCustomDomain, type CustomDomainRow } from '../db/tables/custom_domains.js';
+import { listOrganizationDomainsToCheck, lockOrganizationDomain } from '../db/tables/organization_domains.js';
 import { uuidv7 } from '../lib/random.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { administratorAddresses } from '../domain/users/administrators.js';
@@ -9,6 +10,9 @@ import { noOrigin } from '../domain/origin.js';
 import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
 import { checkDomain, missingDays, noteDomainCheck, type DomainCheck } from '../domain/configuration/custom-domains.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findDomainRecord } from '../domain/environments/domain-record.js';
+import { organizationAdministrators } from '../domain/organizations/memberships.js';
+import { missingDaysOfOrganization, noteOrganizationDomainCheck, type OrganizationDomain } from '../domain/organizations/domains.js';
 import { queueMail } from '../domain/mail/mail.js';
 
 const dayMs = 86_400_000;
@@ -68,6 +72,35 @@ async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise
   if (after.status === 'failed' || (before.missing_since === null && after.missing_since !== null)) await tellAdministrators(tx, after);
 }
 
+/** Mails the environment's administrators, and those of the organization, that the record is missing or that the domain has failed. */
+async function tellOfOrganizationDomain(tx: Context, row: OrganizationDomain): Promise<void> {
+  const domain_url = `${tx.environment.base_url}/dashboard/organization_domains/${row.id}`;
+  const model = { domain_url, failed: row.status === 'failed', time_left: (missingDaysOfOrganization * dayMs) / 1000 };
+  const origin = { ip_address: null, user_agent: null };
+  const addresses = [...(await administratorAddresses(tx)), ...(await organizationAdministrators(tx, row.organization_id))];
+  for (const { email: to, locale } of new Map(addresses.map((one) => [one.email, one])).values())
+    await queueMail(tx, { template: 'domain_record_missing', to, locale, model, origin });
+}
+
+async function checkOrganizationDomain(deps: Deps, due: OrganizationDomain): Promise<void> {
+  const environment = await findEnvironmentById(deps, due.environment_id);
+  if (!environment) return;
+  const ctx = createContext(deps, environment);
+  const check = await findDomainRecord(ctx, due);
+  await transaction(ctx, async (tx) => {
+    const before = await lockOrganizationDomain(tx.scope, due.id);
+    if (before?.status !== 'verified') return;
+    const after = await noteOrganizationDomainCheck(tx, before, check);
+    if (after.status === 'failed') {
+      const target = { target_type: 'organization_domain', target_id: after.id, display: after.domain };
+      const detail = { action: 'organization_domain.failed', settings: ['status'] };
+      await recordSecurityEvent(tx, 'security_setting.changed', { actor: serviceActor, target, origin: noOrigin, detail });
+    }
+    if (after.status === 'failed' || (before.missing_since === null && after.missing_since !== null))
+      await tellOfOrganizationDomain(tx, after);
+  });
+}
+
 /**
  * One pass over the verified domains that were last looked up a day ago or more; an advisory lock lets one replica do it at a time.
  * @returns how many were looked up
@@ -85,11 +118,16 @@ export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise
       await transaction(ctx, (tx) => noteAndTell(tx, row.id, check));
       checked += 1;
     }
+    for (const row of await listOrganizationDomainsToCheck(deps.db.knex, new Date(deps.clock.now().getTime() - dayMs), batch)) {
+      if (signal?.aborted) return;
+      await checkOrganizationDomain(deps, row);
+      checked += 1;
+    }
   });
   return checked;
 }
 
 export function startDomainChecks(deps: Deps): Loop {
-  const pass = async (signal: AbortSignal) => ((await domainCheckPass(deps, signal)) === batch ? 'more' : 'done');
+  const pass = async (signal: AbortSignal) => ((await domainCheckPass(deps, signal)) >= batch ? 'more' : 'done');
   return startLoop({ name: 'domain_checks', pauseMs, logger: deps.logger, pass });
 }

@@ -20,7 +20,7 @@ import { countAtProvider, countFailureAtProvider } from './provider-count.js';
 import { inTime, ProviderFailure, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
-import type { Claims } from './strategies/strategy.js';
+import type { Redeemed } from './strategies/strategy.js';
 
 const aadOf = (req: Request): Aad => `sso-answer ${req.ctx.environment.id}`;
 const answerLifetimeMs = 60_000;
@@ -75,8 +75,8 @@ async function exchange(
   try {
     const opened = openProvider(req.ctx, connection, memory);
     if (!opened) throw ssoRefusal('not_found');
-    const { provider, strategy, isOidc } = opened;
-    const work = async (): Promise<Claims> => {
+    const { provider, strategy, isOidc, isSigned } = opened;
+    const work = async (): Promise<Redeemed> => {
       const server = await strategy.server(provider);
       // RFC 9207 2.4: before anything of it is used, and before the code goes anywhere.
       if (!isAnswerOf(server, answer['iss'])) {
@@ -93,13 +93,20 @@ async function exchange(
       if (!code) throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure('the answer has no code') });
       return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
     };
-    const claims = await inTime(req.ctx, work);
-    return { flow, connection, claims, profile: readProfile(connection, claims, isOidc), authentication: authenticationOf(claims, isOidc) };
+    const { claims, session_until = null, spend = null } = await inTime(req.ctx, work);
+    const profile = readProfile(connection, claims, isOidc);
+    return { flow, connection, claims, profile, authentication: authenticationOf(claims, isSigned), session_until, spend };
   } catch (error) {
     // The cached provider metadata may be outdated: the next login fetches it anew.
     if (!(error instanceof PageError)) memory.forget(connection);
     throw providerRefusal(error);
   }
+}
+
+/** The response that was posted for the flow; what the address says counts for nothing. @throws {PageError} when none came */
+function postedAnswer({ answer }: { readonly answer: string | null }): Record<string, string> {
+  if (answer === null) throw ssoRefusal('sso_state_mismatch');
+  return { code: answer };
 }
 
 const finish = { login: finishLogin, connect: finishConnect, test: finishTest.answered } as const;
@@ -136,7 +143,7 @@ export function callback(web: Web, memory: ProviderMemory) {
     if (flow.purpose === 'connect' && req.session?.id !== flow.session_id) throw ssoRefusal('sso_state_mismatch');
     const about = { ctx: req.ctx, connection, purpose: flow.purpose };
     try {
-      const assertion = await exchange(req, memory, flow, connection, answer);
+      const assertion = await exchange(req, memory, flow, connection, connection.strategy === 'saml' ? postedAnswer(flow) : answer);
       countAtProvider(about, 'sso_succeeded');
       await finish[flow.purpose](web, req, res, assertion);
     } catch (error) {

@@ -20,7 +20,7 @@ export async function finishConnect(
   _web: Web,
   req: Request,
   res: Response,
-  { connection, profile, flow }: ProviderAssertion,
+  { connection, profile, flow, spend }: ProviderAssertion,
 ): Promise<void> {
   const { session } = req;
   if (!session) throw ssoRefusal('sso_state_mismatch');
@@ -30,6 +30,7 @@ export async function finishConnect(
       if (!(await holdSession(tx, session))) throw ssoRefusal('sso_state_mismatch');
       await work(tx);
     });
+  if (spend && !(await transaction(req.ctx, spend))) throw ssoRefusal('saml_replayed');
   const existing = await findIdentity(req.ctx.scope, connection.id, profile.subject);
   const foreign = () =>
     ssoRefusal('sso_account_exists', { text: message('refusal.identity_taken', { provider: connection.display_name }) });

@@ -28,8 +28,10 @@ export type Flow = {
 const lifetimeSeconds = 600;
 const cookie = 'sso';
 const shape = /^[\w-]{43}$/;
+/** What a `state` looks like. */
+export const stateShape = shape;
 
-const aadOf = (connection_id: string): Aad => `sso_flows/${connection_id}`;
+export const flowAad = (connection_id: string): Aad => `sso_flows/${connection_id}`;
 
 /** The secret of this browser's cookie, which flows are bound to; one for all tabs. Null without the cookie. */
 function browserSecret(req: Request): string | null {
@@ -64,16 +66,18 @@ export async function beginFlow(
     state_digest: digest(state),
     browser_digest: digest(secret),
     connection_id: flow.connection_id,
-    content_sealed: ctx.crypto.sealer.seal(JSON.stringify(flow), aadOf(flow.connection_id)),
+    content_sealed: ctx.crypto.sealer.seal(JSON.stringify(flow), flowAad(flow.connection_id)),
     expires_at: new Date(ctx.clock.now().getTime() + lifetimeSeconds * 1000),
   });
   return { ...flow, state };
 }
 
-/** Spends a `state` and returns its flow; null when it is unknown, spent, expired, or another browser's. */
-export async function redeemFlow(req: Request, state: string): Promise<Flow | null> {
+/** Spends a `state` and returns its flow, with the answer that was posted for it; null when it is unknown, spent, expired, or another browser's. */
+export async function redeemFlow(req: Request, state: string): Promise<(Flow & { readonly answer: string | null }) | null> {
   const secret = browserSecret(req);
   if (secret === null || !shape.test(state)) return null;
   const row = await redeemSsoFlow(req.ctx.scope, digest(state), digest(secret), req.ctx.clock.now());
-  return row && (JSON.parse(req.ctx.crypto.sealer.open(row.content_sealed, aadOf(row.connection_id))) as Flow);
+  if (!row) return null;
+  const open = (sealed: Buffer) => req.ctx.crypto.sealer.open(sealed, flowAad(row.connection_id));
+  return { ...(JSON.parse(open(row.content_sealed)) as Flow), answer: row.answer_sealed && open(row.answer_sealed) };
 }

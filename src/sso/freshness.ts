@@ -4,7 +4,8 @@ import { requirementOf } from '../domain/proofs/sign-in-requirement.js';
 import { tellsAuthTime, type Connection } from '../domain/connections/connections.js';
 import { providerSkewMs } from '../domain/sessions/sessions.js';
 import type { PageError } from '../errors.js';
-import { pendingOf } from '../http/request/return-to.js';
+import { organizationOfSignIn } from '../http/auth/sign-in-organization.js';
+import { pendingOf, type PendingAuthorization } from '../http/request/return-to.js';
 import { ssoRefusal } from './refusal.js';
 import { message, type MessageKey } from '../lib/languages/messages.js';
 
@@ -18,10 +19,13 @@ export type Freshness = {
 
 const words = (text: string | undefined) => (text ?? '').split(' ');
 
-/** `max_authentication_age` of the client and the API resource that the pending request names; null for none. */
-async function ageRequired({ ctx }: Request, { client_id, resource }: Readonly<Record<string, string>>): Promise<number | null> {
+/** `max_authentication_age` of the client, the API resource and the organization that the pending request names; null for none. */
+async function ageRequired(req: Request, pending: PendingAuthorization): Promise<number | null> {
+  const { ctx } = req;
+  const { client_id, resource } = pending.parameters;
   const client = client_id === undefined ? null : await clientOf(ctx, client_id);
-  return requirementOf(client, resource === undefined ? null : await apiResourceOf(ctx, resource)).max_age;
+  const organization = await organizationOfSignIn(req, client, pending);
+  return requirementOf(client, resource === undefined ? null : await apiResourceOf(ctx, resource), organization).max_age;
 }
 
 /** What the application's pending request, or a page of ours that sends for a fresh sign-in (`now`), demands; null for nothing. */
@@ -32,7 +36,7 @@ export async function requiredFreshness(req: Request, return_to: string | null, 
   const { prompt, max_age } = pending.parameters;
   if (words(prompt).includes('login')) return { from: pending.at, max_age: null };
   const requested = max_age !== undefined && /^\d{1,9}$/.test(max_age) ? Number(max_age) : null;
-  const ages = [requested, await ageRequired(req, pending.parameters)].filter((age) => age !== null);
+  const ages = [requested, await ageRequired(req, pending)].filter((age) => age !== null);
   return ages.length === 0 ? null : { from: pending.at, max_age: Math.min(...ages) };
 }
 

@@ -25,6 +25,7 @@ type Waiting = {
   /** What the provider says of the sign-in there. */
   readonly amr: string[];
   readonly acr: string | null;
+  readonly session_until: string | null;
   /** The two were connected before; the person names the local account as well, so that the page tells a stranger nothing of it. */
   readonly again: boolean;
   readonly return_to: string | null;
@@ -78,13 +79,14 @@ export function askForProof(
   web: Web,
   req: Request,
   res: Response,
-  { flow, connection, profile, authentication, user, again }: ProviderAssertion & { user: UserRow; again: boolean },
+  { flow, connection, profile, authentication, session_until, user, again }: ProviderAssertion & { user: UserRow; again: boolean },
 ): void {
   const waiting: Waiting = {
     user_id: user.id,
     account: accountOf(connection, profile),
     amr: authentication.amr,
     acr: authentication.acr,
+    session_until: session_until && session_until.toISOString(),
     again,
     return_to: flow.return_to,
     browser: browserMark(req),
@@ -124,8 +126,8 @@ export function linkAccount(web: Web) {
     const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
     const shown = { link: req.form.get('link') ?? '', waiting, connection, email };
     if (isLanguageSwitch(req, res)) return render(web, req, res, shown);
-    const { amr, acr, account, return_to } = waiting;
-    const provider_account = { account, provider: connection.display_name, by_word: false };
+    const { amr, acr, account, session_until, return_to } = waiting;
+    const provider_account = { account, provider: connection.display_name, by_word: false, session_until };
     const password = req.form.get('password') ?? '';
     const given = { email: addressOf(req, waiting, user), password, provider: { amr, acr, auth_time: null }, provider_account };
     const reached = await takeStep(req, res, { method: 'local_account', ...given }, { return_to });

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { transaction } from '../domain/context.js';
 import { onwardPath, takeStep } from '../http/auth/sign-in.js';
 import { pendingOf } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
@@ -12,13 +13,16 @@ import { ssoRefusal } from './refusal.js';
  * and policy ask for comes after it, and an account is linked when the sign-in is whole.
  */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: ProviderAssertion): Promise<void> {
-  const { flow, connection, profile, authentication } = answer;
+  const { flow, connection, profile, authentication, session_until, spend } = answer;
   const { return_to } = flow;
   requireFreshness(req, connection, flow.demand, authentication.auth_time);
   // The application on whose behalf the person signs in.
   const client_id = pendingOf(req, return_to)?.parameters['client_id'] ?? null;
-  const reached = await takeStep(req, res, { method: 'provider', connection, profile, authentication, client_id }, { return_to });
+  const uses = spend && { spend, refuse: async () => ({ outcome: 'denied', code: 'saml_replayed' }) as const };
+  const person = { connection, profile, authentication, client_id, session_until, uses };
+  const reached = await takeStep(req, res, { method: 'provider', ...person }, { return_to });
   if (reached.outcome === 'denied') throw ssoRefusal(reached.code);
+  if (reached.outcome === 'ask_password' && spend && !(await transaction(req.ctx, spend))) throw ssoRefusal('saml_replayed');
   if (reached.outcome === 'ask_password') return askForProof(web, req, res, { ...answer, ...reached });
   res.redirect(303, onwardPath(reached, return_to));
 }

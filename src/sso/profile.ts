@@ -1,5 +1,6 @@
 import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../domain/connections/strategies.js';
 import { domainOfEmail, namesDomain, type Connection } from '../domain/connections/connections.js';
+import { SamlRefusal } from '../domain/saml/saml-refusal.js';
 import type { Profile } from '../domain/sign-ins/provider-decision.js';
 import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import { normalizeEmail } from '../lib/email-address.js';
@@ -80,17 +81,22 @@ function splitName(name: string): { first_name: string; last_name: string | null
  * Reads the person from checked claims. Only the JSON value `true` verifies an address (ASVS 6.8.1); with `trust_email`, a provider
  * that says nothing about it is believed for the connection's own domains.
  * @throws {PageError} 400 for a subject that can't be one
+ * @throws {SamlRefusal} `subject` when an assertion names none
  */
 export function readProfile(connection: Connection, claims: Claims, isOidc: boolean): Profile {
   const mapped = new Map(mapClaims(connection, claims).map((one) => [one.attribute, one]));
   const sub = isOidc ? { attribute: 'sub' as const, claim: 'sub', value: claims['sub'] } : mapped.get('sub');
+  // Whatever isn't a text that lasts is nobody: a transient NameID doesn't come this far.
+  if (connection.strategy === 'saml' && (typeof sub?.value !== 'string' || sub.value === ''))
+    throw new SamlRefusal('subject', `there is no ${sub?.claim === 'name_id' ? 'lasting NameID' : `attribute ${sub?.claim ?? ''}`}`);
   const subject = subjectOf(sub ?? { attribute: 'sub', claim: 'sub', value: undefined }, isOidc);
   const written = mapped.get('email')?.value;
   const email = typeof written === 'string' ? normalizeEmail(written) : null;
   const stated = mapped.get('email_verified')?.value;
   const domain = email && domainOfEmail(email.email);
-  const trusted =
-    connection.options['trust_email'] === true && stated == null && domain !== null && namesDomain(connection.domains, domain);
+  // The verified domains of an organization are themselves the proof (specification 16.4.1).
+  const isTrusted = connection.organization_id !== null || (connection.options['trust_email'] === true && stated == null);
+  const trusted = isTrusted && domain !== null && namesDomain(connection.domains, domain);
 
   const attributes: Record<string, string> = named();
   for (const { attribute, value } of mapped.values()) {
@@ -104,11 +110,11 @@ export function readProfile(connection: Connection, claims: Claims, isOidc: bool
 }
 
 /**
- * What a signed ID token says of the sign-in at the provider (RFC 8176, OIDC Core 2): short texts only, and `auth_time` when it is a time.
+ * What a signed ID token or assertion says of the sign-in at the provider (RFC 8176, OIDC Core 2): short texts only, and `auth_time` when it is a time.
  * Userinfo isn't about a sign-in: of providers without ID tokens nothing is known.
  */
-export function authenticationOf(claims: Claims, isOidc: boolean): ProviderSignIn {
-  if (!isOidc) return { amr: [], acr: null, auth_time: null };
+export function authenticationOf(claims: Claims, isSigned: boolean): ProviderSignIn {
+  if (!isSigned) return { amr: [], acr: null, auth_time: null };
   const short = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value);
   const amr = Array.isArray(claims['amr']) ? claims['amr'].filter(short).slice(0, 10) : [];
   const { acr, auth_time } = claims;

@@ -1,4 +1,5 @@
 import type { Connection } from '../domain/connections/connections.js';
+import type { Context } from '../domain/context.js';
 import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import type { Flow } from './flow.js';
 import type { Profile } from '../domain/sign-ins/provider-decision.js';
@@ -12,4 +13,8 @@ export type ProviderAssertion = {
   readonly profile: Profile;
   /** How and when the person signed in there. */
   readonly authentication: ProviderSignIn;
+  /** Until when a session may last, where the provider says so. */
+  readonly session_until: Date | null;
+  /** Takes what can be used but once, beside the flow: false when it was. */
+  readonly spend: ((tx: Context) => Promise<boolean>) | null;
 };

@@ -1,6 +1,7 @@
 import { errors as jose } from 'jose';
 import { AuthorizationResponseError, ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { requireTime, type Context } from '../domain/context.js';
+import { SamlRefusal, samlRules } from '../domain/saml/saml-refusal.js';
 import { PageError } from '../errors.js';
 import { OutboundError } from '../platform/fetch/outbound-error.js';
 import { ssoRefusal } from './refusal.js';
@@ -53,6 +54,7 @@ function refusedAnswer(error: unknown): 'sso_state_mismatch' | 'sso_provider_err
 /** The refusal for whatever a strategy threw: 502, or 400 for an answer whose claims contradict what was asked (specification 8.2.3). */
 export function providerRefusal(error: unknown): PageError {
   if (error instanceof PageError) return error;
+  if (error instanceof SamlRefusal) return ssoRefusal(samlRules[error.rule], { cause: new ProviderFailure(clean(error.message)) });
   const cause = new ProviderFailure(describeFailure(error));
   const code = refusedAnswer(error);
   return code === null ? ssoRefusal('sso_provider_error', { cause }) : ssoRefusal(code, { status: 400, cause });

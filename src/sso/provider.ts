@@ -6,7 +6,13 @@ import type { ProviderMemory } from './provider-memory.js';
 import { behaviourOf, strategies } from './strategies/index.js';
 import type { Provider, ProviderServer, Strategy } from './strategies/strategy.js';
 
-export type OpenProvider = { readonly provider: Provider; readonly strategy: Strategy; readonly isOidc: boolean };
+export type OpenProvider = {
+  readonly provider: Provider;
+  readonly strategy: Strategy;
+  readonly isOidc: boolean;
+  /** Whether what it says of a sign-in is signed, and about that sign-in. */
+  readonly isSigned: boolean;
+};
 
 /** Makes a connection ready for a login. Null for a strategy that this version doesn't have. */
 export function openProvider(ctx: Context, connection: Connection, memory: ProviderMemory): OpenProvider | null {
@@ -14,15 +20,17 @@ export function openProvider(ctx: Context, connection: Connection, memory: Provi
   if (!strategy) return null;
   const description = strategyOf(connection.strategy as StrategyName);
   const provider: Provider = {
+    ctx,
     connection,
     description,
     client_secret: providerSecret(ctx, connection),
-    redirect_uri: callbackUrl(ctx.environment),
+    redirect_uri: callbackUrl(ctx.environment, connection),
     fetch: ctx.net.fetch.fetch,
     memory,
     clock: ctx.clock,
   };
-  return { provider, strategy, isOidc: description.protocol === 'oidc' && strategy !== strategies.oauth2 };
+  const isOidc = description.protocol === 'oidc' && strategy !== strategies.oauth2;
+  return { provider, strategy, isOidc, isSigned: isOidc || description.protocol === 'saml' };
 }
 
 const originOf = (url: string | null | undefined) => (url && URL.canParse(url) ? new URL(url).origin : null);

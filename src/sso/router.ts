@@ -1,11 +1,12 @@
 import { Router, type RequestHandler } from 'express';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
-import { form } from '../http/request/form.js';
+import { form, samlForm } from '../http/request/form.js';
 import { confirmed } from '../http/confirmation/ask-to-confirm.js';
 import { route } from '../http/routes.js';
 import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
+import { consumeAssertion, samlMetadata } from './saml/assertion-consumer.js';
 import { callback, redirectFormPost } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';
 import { createProviderMemory } from './provider-memory.js';
@@ -30,6 +31,8 @@ export function ssoRouter(web: Web): Router {
 
   route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, redirectFormPost] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
+  route(router, '/auth/sso/:connection_id/callback', { post: [starts, samlForm, consumeAssertion as unknown as RequestHandler] });
+  route(router, '/auth/sso/:connection_id/metadata', { get: [starts, samlMetadata as unknown as RequestHandler] });
   route(router, '/auth/sso/:connection_id/connect', {
     post: [
       form,

@@ -122,7 +122,8 @@ export function start(web: Web, memory: ProviderMemory) {
     if (elsewhere !== null) return res.redirect(303, elsewhere);
     const return_to = safeReturnTo(query.get('return_to'));
     const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
-    if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
+    // Those of organizations are offered on their own pages, and found by an address.
+    if (connection.organization_id === null && !offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
     const freshness = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
     const begin = { purpose, return_to, session_id: null, demand: freshness, ...(test && { tells_people: test.tells_people }) } as const;

@@ -47,7 +47,7 @@ test('every strategy has a description and a behaviour, and knows what it needs'
   expect(missingFields('oidc', (field) => field !== 'issuer' && field !== 'jwks_uri')).toEqual([]);
   expect(missingFields('oauth2', (field) => field === 'token_endpoint')).toEqual(['issuer']);
   expect(missingFields('github', (field) => field === 'provider_client_secret')).toEqual([]);
-  expect(behaviourOf({ strategy: 'saml', issuer: null })).toBeNull();
+  expect(behaviourOf({ strategy: 'ldap', issuer: null })).toBeNull();
   expect(behaviourOf({ strategy: 'oidc', issuer: null })).toBe(strategies.oauth2);
   expect(connectionStrategies.apple.response_mode).toBe('form_post');
 });

@@ -16,6 +16,7 @@ export const checkIds = [
   'loops',
   'webhooks',
   'connections',
+  'saml',
   'log_streams',
   'clients',
   'settings',

@@ -6,10 +6,11 @@ import { google } from './google.js';
 import { microsoft } from './microsoft.js';
 import { oauth2 } from './oauth2.js';
 import { oidc } from './oidc.js';
+import { saml } from './saml.js';
 import type { Strategy } from './strategy.js';
 
 /** The behaviour of each strategy; its description is in `domain/connections/strategies.ts`, from which the names come. */
-export const strategies: Readonly<Record<StrategyName, Strategy>> = { oidc, google, microsoft, apple, github, oauth2 };
+export const strategies: Readonly<Record<StrategyName, Strategy>> = { oidc, google, microsoft, apple, github, oauth2, saml };
 
 /** How logins through this connection go. An `oidc` one without an issuer has no ID token that could be checked: userinfo it is. */
 export function behaviourOf(connection: Pick<Connection, 'strategy' | 'issuer'>): Strategy | null {

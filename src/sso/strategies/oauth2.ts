@@ -137,7 +137,7 @@ export function createOAuth2Strategy(quirks: OAuth2Quirks = {}): Strategy {
       const claims = await askJson(provider, userinfo_endpoint, { headers }, 'the userinfo endpoint');
       if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
         throw new ProviderFailure('userinfo is not a JSON object');
-      return quirks.complete ? quirks.complete(provider, access_token, claims as Claims) : (claims as Claims);
+      return { claims: quirks.complete ? await quirks.complete(provider, access_token, claims as Claims) : (claims as Claims) };
     },
   };
 }

@@ -184,7 +184,7 @@ export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
       await verifySignature(tokens.id_token, jwks);
       verifyHashes(tokens.id_token, claims, tokens.access_token, answer.code);
       const person = await withUserinfo(config, tokens.access_token, claims);
-      return quirks.claims?.(provider, person, answer) ?? person;
+      return { claims: quirks.claims?.(provider, person, answer) ?? person };
     },
   };
 }

@@ -1,10 +1,12 @@
 import type { StrategyDescription } from '../../domain/connections/strategies.js';
 import type { Connection } from '../../domain/connections/connections.js';
+import type { Context } from '../../domain/context.js';
 import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch } from '../../platform/fetch/fetch.js';
 import type { ProviderMemory } from '../provider-memory.js';
 
 export type Provider = {
+  readonly ctx: Context;
   readonly connection: Connection;
   readonly description: StrategyDescription;
   readonly client_secret: string | null;
@@ -24,6 +26,7 @@ export type LoginRequest = {
 
 /** The provider's answer, whose state has been found to be ours. */
 export type ProviderAnswer = {
+  /** Of SAML: the response, as it was posted. */
   readonly code: string;
   readonly state: string;
   readonly nonce: string;
@@ -43,10 +46,19 @@ export type ProviderServer = {
 
 export type Claims = Readonly<Record<string, unknown>>;
 
+/** The checked claims of the person, and what else an assertion says. */
+export type Redeemed = {
+  readonly claims: Claims;
+  /** Until when a session may last. */
+  readonly session_until?: Date | null;
+  /** Takes the assertion, in the transaction of what it leads to. False when it was taken before. */
+  readonly spend?: (tx: Context) => Promise<boolean>;
+};
+
 /** How logins through one kind of provider go. All of them may throw whatever their libraries throw. */
 export type Strategy = {
   server(provider: Provider): Promise<ProviderServer>;
   authorizationUrl(provider: Provider, request: LoginRequest): Promise<URL>;
-  /** Exchanges the code and returns the checked claims of the person. */
-  redeem(provider: Provider, answer: ProviderAnswer): Promise<Claims>;
+  /** Exchanges the code, or verifies the response. */
+  redeem(provider: Provider, answer: ProviderAnswer): Promise<Redeemed>;
 };

@@ -15,6 +15,7 @@ import { mailCheck } from './mail.js';
 import { migrationsCheck } from './migrations.js';
 import { outboxCheck } from './outbox.js';
 import { proxyCheck } from './proxy.js';
+import { samlCheck } from './saml.js';
 import { secretKeyCheck } from './secret_key.js';
 import { settingsCheck } from './settings.js';
 import { signingKeysCheck } from './signing_keys.js';
@@ -40,6 +41,7 @@ export const checks = {
   loops: loopsCheck,
   webhooks: webhooksCheck,
   connections: connectionsCheck,
+  saml: samlCheck,
   log_streams: logStreamsCheck,
   clients: clientsCheck,
   settings: settingsCheck,

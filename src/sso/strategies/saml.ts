@@ -1,0 +1,51 @@
+import { samlEntityId } from '../../domain/connections/connections.js';
+import { samlProvider } from '../../domain/connections/saml-provider.js';
+import { samlKeys } from '../../domain/saml-certificates/saml-certificates.js';
+import { checkStatement, replayableUntil, requireSuccess } from '../../domain/saml/checks.js';
+import { decodeResponse, readResponse } from '../../domain/saml/gate.js';
+import { takeSamlAssertion } from '../../db/tables/saml_assertions.js';
+import { digest } from '../../lib/digest.js';
+import { serviceProvider } from '../saml/service-provider.js';
+import { verifiedAssertion, type SignedPart } from '../saml/verification.js';
+import type { Strategy } from './strategy.js';
+
+/** The ID of the request that began a flow: a name (xs:ID), and nobody else's. */
+const requestIdOf = (nonce: string) => `_${nonce}`;
+
+/** SAML 2.0 Web Browser SSO (SAML Profiles 4.1): the request by HTTP-Redirect, the response by HTTP-POST. */
+export const saml: Strategy = {
+  async server({ ctx, connection }) {
+    const { entity_id, sso_url } = await samlProvider(ctx, connection);
+    return { issuer: entity_id, authorization_endpoint: sso_url, token_endpoint: sso_url, announces_iss: false };
+  },
+
+  async authorizationUrl({ ctx, connection }, { state, nonce, wishes }) {
+    const { sso_url } = await samlProvider(ctx, connection);
+    const forceAuthn = connection.options['force_authn'] === true || (wishes['prompt'] ?? '').split(' ').includes('login');
+    const request = await serviceProvider(ctx, connection, { entryPoint: sso_url, forceAuthn, generateUniqueId: () => requestIdOf(nonce) });
+    return new URL(await request.getAuthorizeUrlAsync(state, undefined, {}));
+  },
+
+  async redeem({ ctx, connection, redirect_uri }, { code, nonce }) {
+    const xml = decodeResponse(code);
+    const response = readResponse(xml);
+    requireSuccess(response.root);
+    const provider = await samlProvider(ctx, connection);
+    const signed_part = (connection.options['signed_part'] ?? 'assertion') as SignedPart;
+    const options = { issuer: samlEntityId(ctx.environment, connection), callbackUrl: redirect_uri };
+    const assertion = await verifiedAssertion({ xml, response, provider, signed_part, keys: await samlKeys(ctx), options });
+    const statement = checkStatement(response, assertion, {
+      issuer: provider.entity_id,
+      audience: options.issuer,
+      recipient: redirect_uri,
+      request_id: requestIdOf(nonce),
+      now: ctx.clock.now(),
+    });
+    const taken = {
+      connection_id: connection.id,
+      digest: digest(`${provider.entity_id}\n${statement.id}`),
+      expires_at: replayableUntil(statement),
+    };
+    return { claims: statement.claims, session_until: statement.session_until, spend: (tx) => takeSamlAssertion(tx.scope, taken) };
+  },
+};

@@ -1,0 +1,157 @@
+// How a SAML connection learns who its provider is, and what changes of that come to (specification 16.7.9, 16.7.10).
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findConnection } from '../../src/db/tables/connections.js';
+import { samlMetadataPass } from '../../src/jobs/saml-metadata.js';
+import { Browser } from '../support/browser.js';
+import { manage, startManagedService, type Api } from '../support/management.js';
+import { entityId, metadataXml, samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
+import { answer, beginAt, signedAssertion } from '../support/saml-sign-in.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
+import { codeOf } from '../support/sso.js';
+
+const service = sharedService(startManagedService);
+const ctx = contextOf(service);
+const day = 86_400_000;
+let api: Api;
+let keys: SamlKeyPair[];
+let host: Server;
+let url: string;
+let served: string;
+
+beforeAll(async () => {
+  api = await manage(service.url);
+  keys = [await samlKeyPair(), await samlKeyPair()];
+  host = createServer((_req, res) => res.end(served)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => host.once('listening', resolve));
+  url = `http://127.0.0.1:${(host.address() as AddressInfo).port}/metadata`;
+});
+afterAll(() => new Promise((resolve) => host.close(resolve)));
+
+const certificate = (index: number) => keys[index]?.certificate ?? '';
+let count = 0;
+const make = (options: Record<string, unknown>, attributes: Record<string, unknown> = {}) =>
+  api.post('/connections', {
+    data: {
+      type: 'connection',
+      attributes: {
+        name: `saml-${count++}`,
+        display_name: 'Corporation',
+        strategy: 'saml',
+        account_linking: 'verified_email',
+        options,
+        ...attributes,
+      },
+    },
+  });
+const byHand = () => ({ idp_entity_id: entityId, idp_sso_url: 'https://provider.example/sso', idp_certificates: [certificate(0)] });
+
+describe('what is saved', () => {
+  test.each([
+    ['nothing', () => ({}), 'required'],
+    ['two ways at once', () => ({ ...byHand(), idp_metadata_url: 'https://provider.example/metadata' }), 'invalid_value'],
+    ['half of it', () => ({ idp_entity_id: entityId }), 'required'],
+    ['no certificate', () => ({ ...byHand(), idp_certificates: ['no'] }), 'invalid_value'],
+    ['five certificates', () => ({ ...byHand(), idp_certificates: Array(5).fill(certificate(0)) }), 'invalid_type'],
+    ['metadata that is none', () => ({ idp_metadata_xml: '<x/>' }), 'invalid_value'],
+    [
+      'metadata with a document type',
+      () => ({ idp_metadata_xml: `<!DOCTYPE x [<!ENTITY y "z">]>${metadataXml([certificate(0)])}` }),
+      'invalid_value',
+    ],
+    ['metadata without a certificate', () => ({ idp_metadata_xml: metadataXml([]) }), 'invalid_value'],
+    ['an address that leads nowhere', () => ({ idp_metadata_url: 'file:///etc/passwd' }), 'url_scheme'],
+    ['a part that isn’t one', () => ({ ...byHand(), signed_part: 'none' }), 'invalid_type'],
+  ])('%s is refused (specification 16.7.1)', async (_name, options, code) => {
+    const refused = await make(options());
+    expect([refused.status, refused.body['errors'][0].code]).toEqual([422, code]);
+  });
+
+  test('a client id is refused, and needed by the other strategies (specification 16.7.1)', async () => {
+    const given = await make(byHand(), { provider_client_id: 'one' });
+    expect([given.status, given.body['errors'][0].source.pointer]).toEqual([422, '/data/attributes/provider_client_id']);
+    const missing = await make({}, { strategy: 'google', provider_client_secret: 'secret' });
+    expect([missing.status, missing.body['errors'][0].code]).toEqual([422, 'required']);
+  });
+
+  test('keys or another provider by somebody who may only write connections void the links, and it speaks for nobody any more (attack 44.1386)', async () => {
+    const { id } = (await make(byHand(), { account_linking: 'ask', domains: ['narrow.example'] })).body['data'];
+    const narrow = await manage(service.url, 'connections:read connections:write');
+    const options = { ...byHand(), idp_certificates: [certificate(1)] };
+    const changed = await narrow.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: { options } } });
+    expect([changed.status, changed.body['data']?.attributes]).toMatchObject([200, { generation: 2, domains: [], trusted: false }]);
+  });
+
+  test('it shows our entity ID and where responses go (specification 16.7.2)', async () => {
+    const { id, attributes } = (await make(byHand())).body['data'];
+    expect(attributes).toMatchObject({
+      callback_url: `${service.url}/auth/sso/${id}/callback`,
+      metadata_url: `${service.url}/auth/sso/${id}/metadata`,
+      generation: 1,
+    });
+    const options = { ...byHand(), idp_certificates: [certificate(0), certificate(1)] };
+    const changed = await api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: { options } } });
+    expect(changed.body['data'].attributes.generation).toBe(2);
+    const plain = await api.patch(`/connections/${id}`, {
+      data: { type: 'connection', id, attributes: { options: { ...options, force_authn: true } } },
+    });
+    expect(plain.body['data'].attributes.generation).toBe(2);
+  });
+});
+
+test('metadata is read when it is needed and daily: certificates join and go, another provider waits (attack 44.1387)', async () => {
+  served = metadataXml([certificate(0)]);
+  const { id } = (await make({ idp_metadata_url: url, trust_email: true }, { domains: ['corp.example'] })).body['data'];
+  const signIn = async (pair: SamlKeyPair | undefined): Promise<string> => {
+    if (!pair) throw new Error('no key');
+    const connection = await findConnection(ctx.scope, id);
+    if (!connection) throw new Error('no connection');
+    const browser = new Browser(service.url);
+    const { request, told } = await beginAt(ctx, browser, connection);
+    const response = await answer(browser, connection, signedAssertion(told, pair), request.relay_state);
+    return response.status === 303 ? 'signed in' : codeOf(response);
+  };
+  expect([await signIn(keys[0]), await signIn(keys[1])]).toEqual(['signed in', 'saml_invalid']);
+
+  served = metadataXml([certificate(0), certificate(1)]);
+  expect(await samlMetadataPass(service.deps)).toBe(0);
+  service.clock.advance(day + 1000);
+  expect(await samlMetadataPass(service.deps)).toBe(1);
+  expect([await signIn(keys[0]), await signIn(keys[1])]).toEqual(['signed in', 'signed in']);
+
+  served = metadataXml([certificate(1)]);
+  service.clock.advance(day + 1000);
+  await samlMetadataPass(service.deps);
+  expect([await signIn(keys[0]), await signIn(keys[1])]).toEqual(['saml_invalid', 'signed in']);
+
+  served = metadataXml([certificate(0)], { entity_id: 'https://evil.example' });
+  service.clock.advance(day + 1000);
+  await samlMetadataPass(service.deps);
+  expect([await signIn(keys[0]), await signIn(keys[1])]).toEqual(['saml_invalid', 'signed in']);
+
+  served = 'gone';
+  service.clock.advance(day + 1000);
+  await samlMetadataPass(service.deps);
+  expect(await signIn(keys[1])).toBe('signed in');
+
+  served = metadataXml([certificate(0)], { sso_url: 'https://moved.example/sso' });
+  service.clock.advance(day + 1000);
+  await samlMetadataPass(service.deps);
+  // The token has expired meanwhile.
+  const later = await manage(service.url);
+  const accepted = await later.patch(`/connections/${id}/accept_metadata`);
+  expect([accepted.status, accepted.body['data']?.attributes.generation]).toEqual([200, 2]);
+  expect((await later.patch(`/connections/${id}/accept_metadata`)).status).toBe(409);
+  const connection = await findConnection(ctx.scope, id);
+  const sent = connection && (await new Browser(service.url).get(`/auth/sso/${id}`));
+  expect(new URL(sent?.headers.get('location') ?? '').host).toBe('moved.example');
+});
+
+test('there is one copy of the parser, and no older one of what verifies (specification 16.7.4)', async () => {
+  const found = (await readdir('node_modules', { recursive: true })).filter((path) =>
+    /(^|\/)(?<!@types\/)(@xmldom\/xmldom|xml-crypto|xml-encryption)$/.test(path),
+  );
+  expect(found.sort()).toEqual(['@xmldom/xmldom', 'xml-crypto', 'xml-encryption']);
+});
