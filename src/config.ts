@@ -70,6 +70,7 @@ const variables = z.object({
   RATE_LIMIT_REGISTER: rateLimit('10/60'),
   RATE_LIMIT_TOKEN: rateLimit('10/60'),
   RATE_LIMIT_API: rateLimit('100/60'),
+  RATE_LIMIT_SCIM: rateLimit('1500/60'),
   RATE_LIMIT_STORE: z.enum(['postgres', 'redis', 'memory']).default('postgres'),
   REDIS_URL: z
     .string()
@@ -196,6 +197,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       register: v.RATE_LIMIT_REGISTER,
       token: v.RATE_LIMIT_TOKEN,
       api: v.RATE_LIMIT_API,
+      scim: v.RATE_LIMIT_SCIM,
       store: v.RATE_LIMIT_STORE,
       redisUrl: v.REDIS_URL ?? null,
     },

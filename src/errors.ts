@@ -177,3 +177,20 @@ export class BodyError extends Error {
     this.name = 'BodyError';
   }
 }
+
+/** Which rule of SCIM a request breaks (RFC 7644 3.12, table 9). */
+export type ScimType =
+  'invalidFilter' | 'tooMany' | 'uniqueness' | 'mutability' | 'invalidSyntax' | 'invalidPath' | 'noTarget' | 'invalidValue';
+
+/** A refusal of a SCIM endpoint (RFC 7644 3.12). `detail` is public. */
+export class ScimError extends Error {
+  constructor(
+    readonly status: number,
+    readonly scim_type: ScimType | null,
+    readonly detail: string,
+    readonly headers: Readonly<Record<string, string>> = named(),
+  ) {
+    super(`${scim_type ?? status}: ${detail}`);
+    this.name = 'ScimError';
+  }
+}

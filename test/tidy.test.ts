@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
   ['db'],
   ['domain'],
   ['http'],
-  ['oauth', 'account', 'sso', 'outbox', 'jobs'],
+  ['oauth', 'account', 'sso', 'scim', 'outbox', 'jobs'],
   ['management'],
   ['dashboard'],
   ['app.ts'],
@@ -30,10 +30,10 @@ const floors: readonly (readonly string[])[] = [
  * in one transaction.
  */
 const domainFloors: readonly (readonly string[])[] = [
-  'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs',
-  `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail passcodes reach
-   request-traces roles secret-key sessions signing-keys tokens users webhooks workloads`,
-  'configuration credentials registration sign-ins',
+  'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
+  `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail organizations passcodes reach
+   request-traces roles saml-certificates secret-key sessions signing-keys tokens users webhooks workloads`,
+  'configuration credentials directories registration sign-ins',
 ].map((names) => names.split(/\s+/));
 
 /** Modules with a state of their own, each for a reason. What one service has and another hasn't is in `Deps`, or in the object that needs it. */
@@ -94,6 +94,8 @@ const partOf: Readonly<Record<string, string>> = {
   log_stream_entries: 'log_streams',
   webhook_delivery_attempts: 'webhook_deliveries',
   troubled_deliveries: 'webhook_deliveries',
+  organization_group_members: 'organization_groups',
+  organization_group_roles: 'organization_groups',
 };
 
 /** Files that write more than their own table, each for a reason: what is written must be one statement with the rest of it. */

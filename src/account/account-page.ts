@@ -12,7 +12,8 @@ import { listSignInsOfUser, type OwnSignIn } from '../db/tables/audit_logs.js';
 import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';
 import { listOpenableClients, type OpenableClient } from '../db/tables/clients.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
-import { listLiveSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
+import { listLiveSessionsOfUser } from '../db/tables/sessions.js';
+import type { SessionRow } from '../db/tables/sessions.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
@@ -24,6 +25,7 @@ import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
 import { pageSignInMethods, signInMethods } from './sign-in-methods.js';
+import { ownOrganizations } from './own-organizations.js';
 import { userDocument } from './user-document.js';
 import { identityDocument } from './identity-document.js';
 import { deviceIn } from '../http/pages/device-words.js';
@@ -159,6 +161,7 @@ export async function renderAccount(
       connections,
       applications: consents.map((consent) => ({ ...applicationDocument(req, consent), scopes: scopes.get(consent.client_id) ?? [] })),
       own_applications,
+      organizations: await ownOrganizations(req),
       sign_in_methods: await pageSignInMethods(req, user),
       sign_ins: signIns.map((row) => signInDocument(row, words)),
       kept_until: deletionDate(ctx),
@@ -186,7 +189,15 @@ export function accountPage(web: Web) {
 async function accountDocument(req: Request) {
   const { user, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
   const applications = consents.map((consent) => applicationDocument(req, consent));
-  return { user: userDocument(user), sessions, identities, applications, own_applications };
+  const organizations = await ownOrganizations(req);
+  return {
+    user: userDocument(user),
+    sessions,
+    identities,
+    applications,
+    own_applications,
+    ...(organizations.length > 0 && { organizations }),
+  };
 }
 
 /** GET /account/data: all that is stored of the person, to take along, as a JSON file. */

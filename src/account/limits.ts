@@ -140,6 +140,10 @@ export function limitCredential(web: Web): RequestHandler {
   });
 }
 
+/** Invitations that are opened or answered from one address. */
+export const limitInvitations = (web: Web): RequestHandler =>
+  limitByAddress(web, { name: 'invitation', limit: { limit: 60, windowSeconds: 60 }, key: inEnvironment });
+
 /** How much mail strangers may have sent to one address, for a registration or a sign-in. */
 const mailLimit: RateLimit = { limit: 30, windowSeconds: 3600 };
 

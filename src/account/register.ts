@@ -1,6 +1,13 @@
 import type { NextFunction, Request, Response } from 'express';
 import { isEmailDomainAllowed } from '../domain/registration/email-domains.js';
-import { findRegistration, resendCode, resendPause, startRegistration } from '../domain/registration/registration.js';
+import {
+  findProvenRegistration,
+  findRegistration,
+  isInvited,
+  resendCode,
+  resendPause,
+  startRegistration,
+} from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
@@ -19,13 +26,19 @@ import { pageClient, shownNameOf } from '../http/pages/shown-client.js';
 import { wordsOf } from '../http/pages/words.js';
 import { message, waitMessage } from '../lib/languages/messages.js';
 
+const registrationDisabled = () => new PageError(403, 'registration_disabled', errorMessage('registration_disabled'));
+
 /** Refuses every step, also of a registration that is half done, where registration is switched off (specification 4.3.5). */
 export function registrationOpen(req: Request, _res: Response, next: NextFunction): void {
-  next(
-    req.ctx.environment.registration_enabled
-      ? undefined
-      : new PageError(403, 'registration_disabled', errorMessage('registration_disabled')),
-  );
+  next(req.ctx.environment.registration_enabled ? undefined : registrationDisabled());
+}
+
+/** The same for the last step, which an invitation opens (specification 16.10.6). */
+export async function completionOpen(req: Request, _res: Response, next: NextFunction): Promise<void> {
+  const registration = req.ctx.environment.registration_enabled
+    ? null
+    : await findProvenRegistration(req.ctx, bodyText(req, 'registration_token'));
+  next(req.ctx.environment.registration_enabled || (registration && isInvited(registration)) ? undefined : registrationDisabled());
 }
 
 async function renderRegister(

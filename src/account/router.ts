@@ -1,4 +1,4 @@
-import { Router } from 'express';
+import { Router, type RequestHandler } from 'express';
 import { browserSession } from '../http/auth/browser-session.js';
 import { ownUiCors, preflight } from '../http/auth/cors.js';
 import { csrf } from '../http/auth/csrf.js';
@@ -24,7 +24,9 @@ import {
   switchOwnTwoStep,
 } from './authenticators.js';
 import { confirm, confirmOptions, confirmPage } from './confirm.js';
-import { limitAttempts, limitMails, limitOptions, limitRecovery, limitReset, limitSignedIn } from './limits.js';
+import { accept, invitationPage, registerInvited } from './invitation.js';
+import { leave, leavePage } from './memberships.js';
+import { limitInvitations, limitAttempts, limitMails, limitOptions, limitRecovery, limitReset, limitSignedIn } from './limits.js';
 import { logout, logoutPage } from './logout.js';
 import { addressCodePage, askForAddress, proveNewAddress } from './email-change.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
@@ -33,7 +35,7 @@ import { showRelatedOrigins } from './related-origins.js';
 import { complete } from './register-complete.js';
 import { registerOptions } from './register-passkey.js';
 import { verifyEmailCode, emailCodePage } from './register-verify.js';
-import { register, registerPage, registrationOpen, resend } from './register.js';
+import { completionOpen, register, registerPage, registrationOpen, resend } from './register.js';
 import { passkeysOpen } from './sign-in/passkey.js';
 import { signInRoutes } from './sign-in/routes.js';
 import { signedIn } from './signed-in.js';
@@ -43,7 +45,7 @@ import { beginTotp, verifyTotp } from './totp.js';
 /** The steps of a registration; all of them count against one limit per address. */
 function registrationRoutes(router: Router, web: Web): void {
   const limits = (field: string) => limitAttempts(web, 'register', web.deps.config.rateLimits.register, field);
-  const checks = (field: string) => [formOrJson, ...limits(field), registrationOpen, browserSession, csrf];
+  const checks = (field: string, open = registrationOpen as RequestHandler) => [formOrJson, ...limits(field), open, browserSession, csrf];
   const page = [registrationOpen, browserSession];
   step(router, '/register', {
     get: [...page, registerPage(web)],
@@ -53,9 +55,20 @@ function registrationRoutes(router: Router, web: Web): void {
   step(router, '/register/verify', { get: [...page, emailCodePage(web)], post: [...checks('registration_id'), verifyEmailCode(web)] });
   step(router, '/register/resend', { post: [...checks('registration_id'), resend(web)] });
   step(router, '/register/passkey/options', {
-    post: [formOrJson, limitOptions(web), registrationOpen, passkeysOpen, browserSession, csrf, registerOptions],
+    post: [formOrJson, limitOptions(web), completionOpen, passkeysOpen, browserSession, csrf, registerOptions],
   });
-  step(router, '/register/complete', { post: [...checks('registration_token'), complete(web)] });
+  step(router, '/register/complete', { post: [...checks('registration_token', completionOpen), complete(web)] });
+}
+
+/** Invitations: whoever holds the token. Counted by address, though nobody guesses 256 bits. */
+function invitationRoutes(router: Router, web: Web): void {
+  const limit = limitInvitations(web);
+  route(router, '/invitations/:token', {
+    get: [limit, browserSession, invitationPage(web)],
+    head: true,
+    post: [form, limit, browserSession, csrf, accept(web)],
+  });
+  route(router, '/invitations/:token/register', { post: [form, limit, browserSession, csrf, registerInvited(web)] });
 }
 
 /** Recovery: counted by address, by the mails to the submitted one, a known browser by itself, and by the reset whose code is tried. */
@@ -96,6 +109,11 @@ function ownAccountRoutes(router: Router, web: Web): void {
   step(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
   step(router, '/account/identities/:id/unlink', { post: [...action, ...confirmed(web, { code: 'fresh_sign_in_required' }), unlink(web)] });
   step(router, '/account/delete', { post: [...action, ...confirmed(web), deleteOwnAccount(web)] });
+  route(router, '/account/organizations/:id/leave', {
+    get: [browserSession, signedIn, leavePage(web)],
+    head: true,
+    post: [...action, ...confirmed(web), leave(web)],
+  });
   step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
 }
 
@@ -131,6 +149,7 @@ export function accountRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   signInRoutes(router, web);
   registrationRoutes(router, web);
+  invitationRoutes(router, web);
   passwordRoutes(router, web);
   ownAccountRoutes(router, web);
   signInMethodRoutes(router, web);

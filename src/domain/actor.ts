@@ -16,6 +16,8 @@ export type Actor = {
   readonly elsewhere?: ReadonlySet<string>;
   /** Whether what the person holds elsewhere counts: not for a token that a client asked the person for, which is for the Management API alone. */
   readonly acts_in_full?: boolean;
+  /** The organization that the actor acts for, and beyond which nothing is there for them; absent: none. */
+  readonly organization_id?: string | null;
   /** The session of a person's token, or of a person at the dashboard; absent for clients. */
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */

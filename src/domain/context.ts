@@ -91,6 +91,11 @@ export function createContext(deps: Deps, environment: Environment, deadline: De
   return { config, logger, clock, metrics, tracer, cache, db, crypto, notes, net, environment, scope };
 }
 
+/** The context of an actor of an organization, outside any transaction: see `Scope.organization_id`. */
+export function inOrganization(ctx: Context, organization_id: string): Context {
+  return { ...ctx, scope: createScope(ctx.db.knex, ctx.environment.id, ctx.scope.deadline, undefined, organization_id) };
+}
+
 /**
  * The context for what several requests wait for together, such as what the cache loads: it must not fail because the one that came first has gone,
  * and ends by the limits of the database.
@@ -170,14 +175,14 @@ async function attemptOnce<T>(
   locks: TransactionLocks,
   work: (tx: Context) => Promise<T>,
 ): Promise<{ readonly result: T } | { readonly cause: unknown }> {
-  const { knex, environment_id, deadline } = ctx.scope;
+  const { knex, environment_id, organization_id, deadline } = ctx.scope;
   const touched = new Set<string>();
   const committed: (() => void)[] = [];
   let refused: { readonly because: unknown } | null = null;
   try {
     const result = await knex.transaction(async (trx: Knex.Transaction) => {
       try {
-        const done = await work({ ...ctx, scope: { environment_id, knex: trx, touched, deadline, locks }, committed });
+        const done = await work({ ...ctx, scope: { environment_id, organization_id, knex: trx, touched, deadline, locks }, committed });
         requireTime(ctx);
         return done;
       } catch (error) {

@@ -43,10 +43,10 @@ export function systemRecord(detail: string): Refusal {
 /**
  * Runs `work` and turns a violated unique index into a 409 at the place that the map gives for it. The index decides, not a look
  * beforehand: of parallel writes one wins.
- * @throws {Refusal} 409 `already_exists`, and what `work` throws
+ * @throws {Refusal} 409 `already_exists` unless the map has another code, and what `work` throws
  */
 export async function refuseDuplicates<T>(
-  constraints: Readonly<Record<string, Pick<Problem, 'attribute' | 'relationship'> & { detail: string }>>,
+  constraints: Readonly<Record<string, Pick<Problem, 'attribute' | 'relationship' | 'detail'> & { readonly code?: ApiErrorCode }>>,
   work: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -16,13 +16,14 @@ export type Methods = {
   readonly head?: boolean;
   readonly post?: RequestHandler[];
   readonly put?: RequestHandler[];
+  readonly patch?: RequestHandler[];
   readonly delete?: RequestHandler[];
   readonly options?: RequestHandler[];
 };
 
 /** The handlers of each method of a path, and the handler that refuses every other method with 405 and `Allow`. */
-export function handlersOf({ get, head, post, put, delete: remove, options }: Methods) {
-  const listed = { GET: get, HEAD: head ? get : undefined, POST: post, PUT: put, DELETE: remove, OPTIONS: options };
+export function handlersOf({ get, head, post, put, patch, delete: remove, options }: Methods) {
+  const listed = { GET: get, HEAD: head ? get : undefined, POST: post, PUT: put, PATCH: patch, DELETE: remove, OPTIONS: options };
   const handlers = new Map(Object.entries(listed).filter((entry): entry is [string, RequestHandler[]] => entry[1] !== undefined));
   const allow = [...handlers.keys()].join(', ');
   const refuse: RequestHandler = (_req, _res, next) => next(new MethodNotAllowedError(allow));

@@ -152,6 +152,11 @@ const requestRules = {
     found: 'The code or token was issued to another client.',
     fix: 'Use the client_id and secret of the client that began the sign-in.',
   },
+  not_a_member: {
+    title: 'No member of the organization',
+    found: 'The person is no active member of the organization, or it is unknown or disabled.',
+    fix: 'Make the person a member, resume the membership, or enable the organization.',
+  },
   session_ended: {
     title: 'Session ended',
     found: 'The session of the sign-in has ended.',

@@ -25,6 +25,7 @@ export const sealPurposes = [
   'password-review',
   'device',
   'device-request',
+  'saml_certificates',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */

@@ -26,7 +26,7 @@ export const securityEventReasons = [
   'account_blocked', 'account_locked', 'account_changed', 'sign_in_expired', 'connection_required',
   // A sign-in at a provider, by the code of its page.
   'sso_state_mismatch', 'sso_access_denied', 'sso_email_unverified', 'sso_account_exists', 'sso_domain_not_allowed', 'sso_provider_error',
-  'registration_disabled', 'not_found',
+  'registration_disabled', 'not_found', 'saml_invalid', 'saml_expired', 'saml_replayed', 'saml_unsolicited', 'saml_wrong_audience', 'saml_no_identity',
   // A client that did not prove who it is.
   'not_proven', 'unknown_client', 'no_credentials',
   // An operation of the Management API.

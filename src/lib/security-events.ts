@@ -1,4 +1,5 @@
 import { administrationSecurityEvents } from './administration-security-events.js';
+import { directorySecurityEvents } from './directory-security-events.js';
 import type { SecurityEvent } from './security-event.js';
 import { signInSecurityEvents } from './sign-in-security-events.js';
 import { tokenSecurityEvents } from './token-security-events.js';
@@ -136,6 +137,7 @@ export const securityEvents = {
     description: 'Ten wrong user codes in ten minutes from one session or address.',
   },
   ...administrationSecurityEvents,
+  ...directorySecurityEvents,
   ...tokenSecurityEvents,
   'client.removed_unused': {
     class: 'configuration_changed',

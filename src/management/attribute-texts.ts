@@ -1,5 +1,6 @@
 import { named, own } from '../lib/named.js';
 import { logAttributeTexts } from './log-attribute-texts.js';
+import { organizationAttributeTexts } from './organization-attribute-texts.js';
 import { personAttributeTexts } from './person-attribute-texts.js';
 
 /**
@@ -210,6 +211,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     locale: 'The language of the pages that say it.',
     text: 'What they say: plain text in ICU MessageFormat, with placeholders of the built-in one, such as `{client}`.',
   },
+  ...organizationAttributeTexts,
   ...logAttributeTexts,
 });
 

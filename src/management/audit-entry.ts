@@ -11,5 +11,7 @@ export type AuditEntry = {
   readonly resource: Pick<Resource, 'type'> & Partial<Pick<Resource, 'reach' | 'relationships'>>;
   readonly target_id: string | null;
   readonly target_display?: string | null;
+  /** Whose record it is. */
+  readonly organization_id?: string | null;
   readonly changes?: Changes;
 };

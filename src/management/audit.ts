@@ -58,6 +58,7 @@ function rowOf(call: Call, entry: AuditEntry, outcome: 'success' | 'denied', rea
     ip_address: call.ip_address,
     user_agent: call.user_agent?.slice(0, 512) ?? null,
     request_id: call.request_id,
+    organization_id: entry.organization_id ?? call.actor.organization_id ?? null,
   };
 }
 

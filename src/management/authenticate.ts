@@ -3,15 +3,19 @@ import type { Actor } from '../domain/actor.js';
 import { apiResourceOf, clientGrantOf } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
 import { isClass } from '../domain/proofs/classes.js';
+import { organizationPermissions } from '../domain/reach/management-permissions.js';
 import { quotedValue } from '../domain/tokens/unusable-token.js';
 import type { ActiveToken } from '../domain/tokens/active-token.js';
-import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
+import { listPermissionNamesOfMember, listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { authenticateToken } from '../http/auth/access-token.js';
 import type { Web } from '../http/web.js';
 
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
   const { management_audience } = ctx.environment;
-  if (token.user_id !== null) return listPermissionNamesOfUser(ctx.scope, token.user_id, management_audience);
+  const { user_id, organization_id } = token;
+  if (user_id !== null && organization_id !== null)
+    return listPermissionNamesOfMember(ctx.scope, organization_id, user_id, management_audience);
+  if (user_id !== null) return listPermissionNamesOfUser(ctx.scope, user_id, management_audience);
   const resource = await apiResourceOf(ctx, management_audience);
   const grant = resource && (await clientGrantOf(ctx, token.client.id, resource, 'client'));
   return grant?.scopes ?? [];
@@ -33,7 +37,10 @@ export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
   if (token.audience !== management_audience)
     throw invalid(`the access token is for ${quotedValue(token.audience)}; ask for resource=${management_audience}`);
   const held = new Set(await heldPermissions(ctx, token));
-  const permissions = new Set(token.scope.split(' ').filter((scope) => held.has(scope)));
+  const { organization_id } = token;
+  const isBound = organization_id !== null;
+  const counts = (scope: string) => held.has(scope) && (!isBound || organizationPermissions.includes(scope));
+  const permissions = new Set(token.scope.split(' ').filter(counts));
   const actor: Actor =
     token.user_id === null
       ? { actor_kind: 'client', actor_id: token.client.id, display: token.client.name, permissions, acts_in_full: true }
@@ -43,7 +50,8 @@ export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
           display: user?.email ?? token.user_id,
           permissions,
           // A first-party client is handed whatever the person holds without asking; any other was given this token alone.
-          acts_in_full: token.client.first_party,
+          acts_in_full: token.client.first_party && !isBound,
+          ...(isBound && { organization_id }),
           session_id: token.session_id,
           signed_in: { acr: isClass(token.acr) ? token.acr : '1', at: token.auth_time },
         };

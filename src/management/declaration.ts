@@ -72,6 +72,12 @@ function schemaOf(settable: Readonly<Record<string, Settable>>, creating: boolea
   );
 }
 
+/** How lists and records are narrowed to an organization's. */
+function ownedBy(table: string, rule: { readonly column?: string; readonly owned?: string } | undefined): Pick<Source, 'owned'> {
+  const owned = rule?.owned ?? (rule?.column === undefined ? undefined : `${table}.${rule.column} = ?`);
+  return owned === undefined ? {} : { owned };
+}
+
 /** Declares a resource; inside, its record and inputs are typed. What requests name in it is found under its own names alone. */
 export function resource<
   R extends object,
@@ -97,7 +103,7 @@ export function resource<
   return {
     ...rest,
     title: titleOf(path),
-    source: { table: path, key: 'id', keyType: 'uuid', ...rest.source },
+    source: { table: path, key: 'id', keyType: 'uuid', ...rest.source, ...ownedBy(rest.source?.table ?? path, rest.organization) },
     attributes: shownAttributes(settable, rest.attributes, hidden),
     reach: { ...reach, attributes: named(Object.fromEntries(all.map(([name, [touch]]) => [name, touch]))) },
     ...(create && { create: { ...create, schema: schemaOf(settable, true) } }),

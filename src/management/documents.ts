@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Call } from './call.js';
 import { apiRoot } from './call.js';
 import type { IncludeTree, Query } from './query.js';
+import { shownTo } from './within-organization.js';
 import { loadRelated } from './related.js';
 import { idOf, targetOf, versionOf, type Resource, type ResourceRow } from './resource.js';
 
@@ -43,7 +44,7 @@ const wire = (value: unknown): unknown => {
 /** The attributes of a record as answers show them; nothing that isn't listed leaves the process. */
 export function attributesOf(call: Pick<Call, 'ctx' | 'actor'>, resource: Resource, row: ResourceRow): Json {
   const attributes: Json = {};
-  for (const name of Object.keys(resource.attributes.shape)) {
+  for (const name of shownTo(call, resource)) {
     const compute = resource.computed?.[name];
     attributes[name] = wire(compute ? compute(row, call.ctx, call.actor) : row[name]);
   }

@@ -19,14 +19,19 @@ export type Repeatable = { readonly digest: Buffer; readonly fingerprint: Buffer
  * The Idempotency-Key of the request (draft-ietf-httpapi-idempotency-key-header-07), bound to who acts, method and path; the query and the body must be the same again.
  * @throws {ApiError} 400 for a key that isn't 1 to 255 printable characters
  */
-export function repeatableOf(req: Request, { actor_kind, actor_id }: Actor, { path, query }: Address, body: Buffer): Repeatable | null {
+export function repeatableOf(
+  req: Request,
+  { actor_kind, actor_id, organization_id = null }: Actor,
+  { path, query }: Address,
+  body: Buffer,
+): Repeatable | null {
   const key = req.headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key) || key.trim() === '') {
     throw refuse(400, 'invalid_idempotency_key', 'The key must be 1 to 255 printable ASCII characters.', { header: 'Idempotency-Key' });
   }
   return {
-    digest: digest([actor_kind, actor_id, req.method, path, key].join('\n')),
+    digest: digest([actor_kind, actor_id, req.method, path, key, ...(organization_id === null ? [] : [organization_id])].join('\n')),
     fingerprint: digest(`${query}\n${body.toString('latin1')}`),
   };
 }

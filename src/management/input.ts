@@ -152,7 +152,7 @@ async function resolveRelationships(call: Call, resource: Resource, input: Input
       continue;
     }
     const one = linkage as Identifier | null;
-    if (row !== null || !relationship.create) {
+    if (row === null ? !relationship.create : !relationship.later) {
       const current = row === null ? undefined : row[relationship.column];
       if (row === null || String((current ?? '') as string) !== (one?.id ?? ''))
         throw refuse(403, 'relationship_read_only', 'This relationship can not be set or changed.', pointerTo(...path));

@@ -7,7 +7,8 @@ import { decodeCursor } from './cursor.js';
 import { cursorProfile } from './media-type.js';
 import { isIndexedOrder, unsupportedSort } from './list-order.js';
 import { badParameter, insufficientScope, problem, refuse } from './problems.js';
-import { permissionFor, targetOf, type Filter, type Resource } from './resource.js';
+import { targetOf, type Filter, type Resource } from './resource.js';
+import { permissionsToFollow } from './within-organization.js';
 import { named } from '../lib/named.js';
 
 /** What a request may ask of an endpoint beside its path. */
@@ -80,8 +81,8 @@ function readInclude(call: Call, resource: Resource, text: string): IncludeTree 
         throw badParameter('include', 'invalid_include', `"${path.slice(0, 100)}" can not be included with a ${resource.type}.`);
       }
       current = targetOf(call.registry, relationship);
-      const needed = permissionFor(current, 'read');
-      if (!call.actor.permissions.has(needed)) throw insufficientScope([needed], 'include');
+      const lacked = permissionsToFollow(call, relationship, current).filter((one) => !call.actor.permissions.has(one));
+      if (lacked.length > 0) throw insufficientScope(lacked, 'include');
       at = (at[name] ??= {}) as Record<string, IncludeTree>;
     }
   }

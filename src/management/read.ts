@@ -8,7 +8,8 @@ import { notFound } from './problems.js';
 import { readQuery, type Query, type QueryParameters } from './query.js';
 import { countRecords, findRecord, findRecords, listRecords } from './records.js';
 import { relatedTo } from './related.js';
-import { permissionFor, targetOf, versionOf, type Relationship, type Resource, type ResourceRow, type ToOne } from './resource.js';
+import { permissionsToFollow, requireFollowed } from './within-organization.js';
+import { targetOf, versionOf, type Relationship, type Resource, type ResourceRow, type ToOne } from './resource.js';
 import type { Condition } from '../db/lists/list-source.js';
 
 /** What a read is asked for beside its address. */
@@ -131,7 +132,7 @@ export async function readRelatedList(
 ): Promise<ComposedList> {
   const relationship = relationshipOf(resource, name, 'many');
   const target = targetOf(call.registry, relationship);
-  await authorizeRead(call, resource, id, permissionFor(target, 'read'));
+  await authorizeRead(call, resource, id, ...permissionsToFollow(call, relationship, target));
   const listName = listNameOf(resource, id, name);
   const query = listQuery(call, target, listName, request);
   const conditions = [relatedTo(resource, await requireRow(call, resource, id), relationship, target)];
@@ -155,7 +156,7 @@ export async function readRelatedOne(
 ): Promise<Composed<ResourceObject | null>> {
   const relationship = relationshipOf(resource, name, 'one');
   const target = targetOf(call.registry, relationship);
-  await authorizeRead(call, resource, id, permissionFor(target, 'read'));
+  await authorizeRead(call, resource, id, ...permissionsToFollow(call, relationship, target));
   const query = readQuery(call, request.parameters(), { resource: target, list: false }, '');
   const one = await targetOfOne(call, relationship, target, await requireRow(call, resource, id));
   const self = `${selfLink(call, resource, id)}/${name}${request.sent}`;
@@ -172,8 +173,9 @@ export async function readLinkage(
   name: string,
   request: ReadRequest,
 ): Promise<Composed<Identifier | null | readonly Identifier[]>> {
-  await authorizeRead(call, resource, id);
   const target = targetOf(call.registry, relationship);
+  await authorizeRead(call, resource, id);
+  if (relationship.kind === 'many') requireFollowed(call, target);
   const listName = listNameOf(resource, id, name);
   const rules = { resource: target, list: relationship.kind === 'many', linkage: true };
   const query = readQuery(call, request.parameters(), rules, listName);

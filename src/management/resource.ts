@@ -26,6 +26,20 @@ export type Written<R> = {
   readonly noted?: Readonly<Record<string, unknown>>;
 };
 
+/** What actors of an organization see and do of a collection (specification 16.5); of one without it nothing. */
+export type OrganizationRule<R = ResourceRow> = {
+  /** The column that names the organization. */
+  readonly column?: keyof R & string;
+  /** SQL of the rows that they see, where that isn't those of `column`; each `?` is the organization's id. */
+  readonly owned?: string;
+  /** The kinds of writes that they don't have. */
+  readonly without?: readonly ('create' | 'delete')[];
+  /** Attributes that they don't set. */
+  readonly fixed?: readonly string[];
+  /** The attributes that they see; left out: all. */
+  readonly shows?: readonly string[];
+};
+
 /** Another resource that a record points at. */
 export type ToOne = {
   readonly kind: 'one';
@@ -33,8 +47,12 @@ export type ToOne = {
   readonly column: string;
   readonly description: string;
   readonly include?: boolean;
-  /** Whether a creation may, or must, name it. It never changes afterwards. */
+  /** Actors of an organization read it without the permission to read its collection. */
+  readonly openWithin?: boolean;
+  /** Whether a creation may, or must, name it. */
   readonly create?: 'required' | 'optional';
+  /** What a change of it means for reach; left out: it never changes. */
+  readonly later?: Touch;
 };
 
 /** Several others: those whose column holds this record's id, or those that a link table names. */
@@ -152,6 +170,7 @@ export type Definition<R, C, U> = {
   /** How long the body of a creation or an update may be, one of `bodyLimits`; that of documents unless given. */
   readonly maxBytes?: number;
   readonly source: Source;
+  readonly organization?: OrganizationRule<R>;
   /** Left out: the rows of `source`. Given: a list that the code itself holds. */
   readonly entries?: readonly ResourceRow[];
   /** Which of `entries` a list has only under a filter. */

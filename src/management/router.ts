@@ -5,6 +5,7 @@ import { tellNonce } from '../http/auth/dpop.js';
 import { inSequence } from '../http/exact-routes.js';
 import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
+import { inOrganization } from '../domain/context.js';
 import { OAuthError } from '../errors.js';
 import { answerEndpoint, endpointFor, methodsOfEndpoints } from './run-endpoint.js';
 import { authenticate, type ApiCaller } from './authenticate.js';
@@ -134,7 +135,9 @@ export function managementRouter(web: Web, registry: ResourceRegistry): RequestH
   async function answer(req: Request, res: Response): Promise<void> {
     const { caller, answer: respond } = requestOf(req);
     if (caller instanceof OAuthError) throw caller;
-    const call: Call = { ctx: req.ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id };
+    const { organization_id } = caller.actor;
+    const ctx = organization_id ? inOrganization(req.ctx, organization_id) : req.ctx;
+    const call: Call = { ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id };
     send(res, await respond(call, req, res));
   }
 

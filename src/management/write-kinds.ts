@@ -6,6 +6,7 @@ import { operationNames } from './audit.js';
 import { requirePermissions } from './authorize.js';
 import { checkArity, linkageOf, readCreation, readInput, readMeta, readUpdate, resolveTargets, type Input } from './input.js';
 import { problem } from './problems.js';
+import { ownInput } from './within-organization.js';
 import { targetOf, type RelatedRows, type Resource, type ResourceRow, type ToMany, type Written } from './resource.js';
 
 export type Operation = {
@@ -48,7 +49,7 @@ type Kind = {
 function touchedBy(resource: Resource, name: string): Touched {
   const relationship = resource.relationships[name];
   if (relationship) {
-    const touch = relationship.kind === 'many' ? (relationship.change?.touch ?? 'everything') : 'plain';
+    const touch = relationship.kind === 'many' ? (relationship.change?.touch ?? 'everything') : (relationship.later ?? 'plain');
     return { touch, at: { relationship: name } };
   }
   return { touch: resource.reach.attributes[name] ?? 'everything', at: { attribute: name } };
@@ -111,7 +112,7 @@ const create: Kind = {
   needs: () => [],
   preparesFor: (one, sent) => creationOf(one).prepare !== undefined && holdsAny(sent, creationOf(one).prepareFor),
   async check(call, { resource }, document) {
-    const input = readInput(document, resource, null);
+    const input = ownInput(call, resource, readInput(document, resource, null), true);
     const needs = requireLinkPermissions(call, resource, input);
     return { ...(await readCreation(call, resource, input)), needs };
   },
@@ -128,13 +129,16 @@ const update: Kind = {
   needs: () => [],
   preparesFor: (one, sent) => updateOf(one).prepare !== undefined && holdsAny(sent, updateOf(one).prepareFor),
   async check(call, { resource, id }, document, row) {
-    const input = readInput(document, resource, id);
+    const input = ownInput(call, resource, readInput(document, resource, id), false);
     const needs = requireLinkPermissions(call, resource, input);
     return { ...(await readUpdate(call, resource, row as ResourceRow, input)), needs };
   },
   prepare: async ({ ctx, actor }, one, row, { attributes, related }) =>
     updateOf(one).prepare?.(ctx, actor, row as ResourceRow, attributes, related),
-  touches: ({ resource }, { attributes }, { before, after }) => touchedBetween(resource, before, after, Object.keys(attributes)),
+  touches: ({ resource }, { attributes, related }, { before, after }) => {
+    const links = Object.keys(related).filter((name) => resource.relationships[name]?.kind === 'one');
+    return touchedBetween(resource, before, after, [...Object.keys(attributes), ...links]);
+  },
   run: ({ ctx, actor }, one, row, { attributes, related }, prepared) =>
     updateOf(one).run(ctx, actor, row as ResourceRow, attributes, related, prepared),
 };

@@ -1,6 +1,7 @@
 import { transaction, type Context } from '../domain/context.js';
 import { reachElsewhere } from '../domain/reach/reach-of.js';
 import { changesBetween, recordDenial, recordWrite } from './audit.js';
+import { organizationOfRecord, requireWithin } from './within-organization.js';
 import { requirePermissions, requireStrongSignIn, targetIdOf } from './authorize.js';
 import type { Call } from './call.js';
 import { AlreadyDone, claimKey, storedReply, storeReply } from './idempotency.js';
@@ -101,6 +102,7 @@ async function requireRecord(
 /** The class of sign-in that the environment demands of people who write, and the permissions that the address alone takes. */
 function authorize({ call, write }: State): Partial<State> {
   requireStrongSignIn(call);
+  requireWithin(call, write.resource, write.kind);
   requirePermissions(call, permissionFor(write.resource, 'write'), ...writeKinds[write.kind].needs(write));
   return {};
 }
@@ -170,7 +172,7 @@ async function audit({ call, write, row, outcome, checked, before, after }: Stat
   const changes = { ...changesBetween(before, after, Object.keys(sent ?? {})), ...changesBetween({}, written.noted ?? {}) };
   const of = row ?? written.row;
   const target = { target_id: idOf(resource, of), target_display: resource.display?.(of) ?? null };
-  await recordWrite(call, { ...entryOf(write), ...target, changes });
+  await recordWrite(call, { ...entryOf(write), ...target, organization_id: organizationOfRecord(resource, of), changes });
   return {};
 }
 

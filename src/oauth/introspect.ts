@@ -5,6 +5,7 @@ import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { isOfRecord } from '../domain/tokens/of-record.js';
 import { effectiveTarget } from '../domain/tokens/target.js';
+import { organizationClaims, type OrganizationClaims } from '../domain/tokens/organization-claims.js';
 import { describeActiveToken, type DescribedToken } from '../domain/tokens/active-token.js';
 import { lookUpScope, type Context } from '../domain/context.js';
 import type { Client } from '../domain/clients/clients.js';
@@ -18,7 +19,7 @@ const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 const confirmation = (jkt: string | null) => (jkt === null ? {} : { cnf: { jkt } });
 
 /** Mapped claims come first: none of them is one of the others (specification 5.13.3). */
-function describe({ token, permissions, mapped }: DescribedToken): object {
+function describe({ token, permissions, mapped }: DescribedToken, organization: OrganizationClaims): object {
   return {
     ...mapped,
     active: true,
@@ -36,6 +37,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     ...(token.amr.length === 0 ? {} : { amr: token.amr }),
     ...(token.auth_time === null ? {} : { auth_time: seconds(token.auth_time) }),
     ...(token.session_id === null ? {} : { sid: token.session_id }),
+    ...organization,
     ...(permissions === null ? {} : { permissions }),
     ...(token.act === null ? {} : { act: token.act }),
     ...confirmation(token.jkt),
@@ -48,6 +50,8 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
   if (!token || token.client_id !== client.id || token.problem !== null || token.rotated_at !== null) return null;
   if (!isOfRecord(client, token.issued_at.getTime())) return null;
   if (token.resource !== null && !(await effectiveTarget(ctx, client, token.resource, token.grant_id))) return null;
+  const organization = await organizationClaims(ctx, token.organization_id);
+  if (!organization) return null;
   return {
     active: true,
     scope: token.scope,
@@ -59,8 +63,24 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
     aud: token.resource ?? ctx.environment.issuer,
     iat: seconds(token.issued_at),
     sid: token.session_id,
+    ...organization,
     ...confirmation(token.jkt),
   };
+}
+
+/** The introspection response of an access token; null when it isn't to be told, which is noted. */
+async function describeAccessToken(req: Request, value: string): Promise<object | null> {
+  const { ctx, client } = req;
+  const described = await describeActiveToken(ctx, value, lookUpScope(ctx));
+  const inactive = (reason: string) => {
+    noteInactive(req, reason);
+    return null;
+  };
+  if ('inactive' in described) return inactive(described.inactive);
+  if (!client.introspection_allowed && described.token.client.id !== client.id)
+    return inactive('the client may introspect its own tokens only');
+  const organization = await organizationClaims(ctx, described.token.organization_id);
+  return organization ? describe(described, organization) : inactive('the organization of the access token is gone');
 }
 
 /** Why a token was called inactive is for the log alone, under the request id: the answer must not say (RFC 7662 2.2). */
@@ -94,10 +114,7 @@ export async function introspect(req: Request, res: Response): Promise<void> {
     answer = await describeRefreshToken(ctx, client, value);
     if (!answer) noteInactive(req, 'the refresh token is unknown, expired, revoked, rotated, or of another client');
   } else {
-    const described = await describeActiveToken(ctx, value, lookUpScope(ctx));
-    if ('inactive' in described) noteInactive(req, described.inactive);
-    else if (client.introspection_allowed || described.token.client.id === client.id) answer = describe(described);
-    else noteInactive(req, 'the client may introspect its own tokens only');
+    answer = await describeAccessToken(req, value);
   }
   res.setHeader('Cache-Control', 'no-store');
   const token_introspection = answer ?? { active: false };

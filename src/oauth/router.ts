@@ -30,6 +30,8 @@ import { apiResourceMetadata, managementResourceMetadata } from './resource-meta
 import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
 import { documentClientPreflight } from './metadata-documents/document-client-preflight.js';
 import { identifyClient } from './metadata-documents/identify-client.js';
+import { chooserPath } from './authorize/chooser-page.js';
+import { chooseOrganization } from './authorize/choose-organization.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
 import { revoke } from './revoke.js';
@@ -70,6 +72,7 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   });
   routes.add(resumePath, { get: [trace, browserSession, resume(web)] });
   routes.add(consentPath, { post: [traced('consent'), form, browserSession, csrf, consent(web)] });
+  routes.add(chooserPath, { post: [trace, form, browserSession, csrf, chooseOrganization(web)] });
   routes.add(oauthEndpoints.end_session_endpoint, {
     get: [browserSession, endSession(web)],
     post: [form, browserSession, endSession(web)],

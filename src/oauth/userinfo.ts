@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { userinfoClaims } from '../domain/tokens/person-tokens.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
+import { findOrganization } from '../domain/organizations/organizations.js';
 import { OAuthError } from '../errors.js';
 import { authenticateToken } from '../http/auth/access-token.js';
 import type { Web } from '../http/web.js';
@@ -17,7 +18,8 @@ export function userinfo(web: Web) {
     const { token, user, permissions } = await authenticateToken(web, req);
     const scopes = token.scope.split(' ');
     if (user === null || !scopes.includes('openid')) throw OAuthError.insufficient_scope('openid');
-    const claims = userinfoClaims(ctx, token.client, { user, permissions, sub: token.sub }, scopes, token.claims);
+    const organization = token.organization_id === null ? null : await findOrganization(ctx, token.organization_id);
+    const claims = userinfoClaims(ctx, token.client, { user, permissions, sub: token.sub, organization }, scopes, token.claims);
     const algorithm = token.client.userinfo_signed_response_alg;
     res.setHeader('Cache-Control', 'no-store');
     res.setHeader('Content-Type', algorithm ? 'application/jwt' : 'application/json');

@@ -5,6 +5,7 @@ import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { startAccountDeletions } from '../jobs/account-deletions.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
+import { startSamlMetadata } from '../jobs/saml-metadata.js';
 import { startUnusedLogos } from '../jobs/unused-logos.js';
 import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startSigningKeyRotation } from '../jobs/key-rotation.js';
@@ -22,4 +23,5 @@ export const startUpkeep = (deps: Deps): Record<string, Loop> => ({
   unused_clients: startUnusedClients(deps),
   unused_logos: startUnusedLogos(deps),
   account_deletions: startAccountDeletions(deps),
+  saml_metadata: startSamlMetadata(deps),
 });

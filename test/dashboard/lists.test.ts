@@ -123,7 +123,7 @@ test('the way back from a record of any collection, after an edit and a deletion
     const question = await html(`${at}/delete`);
     const typed = /Type (.+?) to confirm/.exec(question)?.[1] ?? '';
     const answer = await browser.post(`${at}/delete`, { _csrf: csrfOf(question), confirmation: typed });
-    const leadsTo = remove.leadsTo ? /^\/dashboard\/users\/[^?]+\?done=deleted$/ : `${place}&done=deleted`;
+    const leadsTo = remove.leadsTo ? /^\/dashboard\/(?:users|organizations)\/[^?]+\?done=deleted$/ : `${place}&done=deleted`;
     expect([path, answer.status, answer.headers.get('location')]).toEqual([
       path,
       303,

@@ -73,6 +73,19 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'sso_flows.connection_id': 'an id, which is never made twice',
   'user_roles.role_id': 'a role that somebody holds is not deleted',
   'workload_refusals.client_id': { client: 'gone' },
+  'directory_users.resource': 'what the directory said of a person',
+  // By foreign keys, with the record that they name; the ids of these records never come back.
+  'organization_default_roles.role_id': 'goes with the role',
+  'organization_domains.connection_id': 'empty without the connection',
+  'organization_group_roles.role_id': 'goes with the role',
+  'organization_invitation_roles.role_id': 'goes with the role',
+  'organization_invitations.client_id': 'empty without the client',
+  'organization_membership_roles.role_id': 'goes with the role',
+  'saml_metadata.connection_id': 'goes with the connection',
+  'saml_assertions.connection_id': 'goes with the connection',
+  'session_organizations.client_id': 'goes with the client',
+  'sessions.connection_ids': 'how a session began, by ids that never come back',
+  'setup_links.connection_id': 'empty without the connection',
 };
 
 /** Columns that may hold the name, or the id, of such a record. */

@@ -7,6 +7,7 @@ import { findBrowserSession, startSession } from '../../src/domain/sessions/sess
 import { clientDigest } from '../../src/domain/clients/document-clients.js';
 import { addConsent } from '../../src/db/tables/consents.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import type { OrganizationRow } from '../../src/db/tables/organizations.js';
 import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
 import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { digest } from '../../src/lib/digest.js';
@@ -19,6 +20,7 @@ import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { giveTotp } from '../support/factors.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { observeApp, type ObservedApp } from '../support/observed-app.js';
+import { addMembership, addOrganization } from '../support/organizations.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -33,6 +35,9 @@ let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
 /** Known by its document, and allowed by the person before. */
 let documented: TestClient;
+/** Signs people in for an organization, of which the person is a member. */
+let tenants: TestClient;
+let organization: OrganizationRow;
 let workloadKey: ClientKey;
 let cookie: string;
 let proofKey: ProofKey;
@@ -76,6 +81,10 @@ beforeAll(async () => {
   proofKey = await createProofKey();
   const user = await addUser(ctx);
   cookie = `idp_session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
+
+  tenants = await addClient(ctx, { organization_usage: 'require' });
+  organization = await addOrganization(ctx);
+  await addMembership(ctx, organization, user);
 
   const read_at = ctx.clock.now();
   documented = await addClient(ctx, {
@@ -178,6 +187,10 @@ const userTokens = async (more: Record<string, string> = {}) => tokenRequest(ori
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
 
+/** For the organization; a JWT with a resource. */
+const tenantTokens = async (more: Record<string, string> = {}) =>
+  tokenRequest(origin, tenants, (await code({ organization: organization.name, ...more }, tenants)).grant);
+
 /** A device code that its person said yes to. */
 async function approvedDeviceCode(): Promise<string> {
   const { device_code } = await startDevice(origin, client);
@@ -268,6 +281,32 @@ const budget: Record<
     limit: 2,
     prepare: async () => (await grantedTokens()).body.refresh_token as string,
     run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
+  },
+  // What a sign-in for an organization costs more: the membership, and the note of the last one.
+  'authorization code flow for an organization': { limit: 5, run: async () => (await tenantTokens()).status },
+  'authorization code flow for an organization that the request does not name': {
+    limit: 6,
+    run: async () => (await tokenRequest(origin, tenants, (await code({}, tenants)).grant)).status,
+  },
+  'refresh for an organization': {
+    limit: 2,
+    prepare: async () => (await tenantTokens()).body.refresh_token as string,
+    run: async (refresh_token) => (await tokenRequest(origin, tenants, { grant_type: 'refresh_token', refresh_token })).status,
+  },
+  'introspection for an organization, opaque': {
+    limit: 1,
+    prepare: async () => (await tenantTokens()).body.access_token,
+    run: async (token) => (await oauthPost(origin, '/oauth/introspect', tenants, { token })).status,
+  },
+  'introspection for an organization, JWT': {
+    limit: 1,
+    prepare: async () => (await tenantTokens({ resource: jwtApi.identifier })).body.access_token,
+    run: async (token) => (await oauthPost(origin, '/oauth/introspect', tenants, { token })).status,
+  },
+  'userinfo for an organization': {
+    limit: 1,
+    prepare: async () => (await tenantTokens()).body.access_token,
+    run: async (token) => (await fetch(`${origin}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })).status,
   },
   'authorization code flow with a live session': { limit: 3, run: async () => (await userTokens()).status },
   refresh: {

@@ -33,11 +33,25 @@ const wanted: Record<string, Row> = {
   passcodes: { purpose: 'sign_in', email: 'one@example.com', email_key: 'one@example.com' },
   sign_ins: { stage: 'verify', proofs: [] },
   authorization_codes: { access_token_format: 'jwt' },
+  saml_certificates: { status: 'previous' },
+  setup_links: { sections: ['domains'] },
+};
+
+/** Tables that columns name by less than their whole name. */
+const tableOfId: Record<string, string> = {
+  directory: 'directories',
+  membership: 'organization_memberships',
+  group: 'organization_groups',
+  invitation: 'organization_invitations',
+};
+const referredTo = (column: string) => {
+  const noun = column.replace(/_id$/, '');
+  return tableOfId[noun] ?? `${noun}s`;
 };
 
 /** A value for a column that must have one, by its name and type. */
 function valueOf(table: string, column: string, type: string): unknown {
-  const given = wanted[table]?.[column] ?? row(`${column.replace(/_id$/, '')}s`)['id'];
+  const given = wanted[table]?.[column] ?? row(referredTo(column))['id'];
   if (given !== undefined) return type === 'jsonb' ? JSON.stringify(given) : given;
   if (type === 'uuid') return randomUUID();
   if (type === 'bytea') return digest(`${table} ${column}`);
@@ -133,7 +147,7 @@ function argumentOf(module: string, parameter: string): unknown {
   const several = /^(\w+)s$/.exec(parameter)?.[1];
   if (several !== undefined && several in mine) return [mine[several]];
   const table = /^(\w+)_ids?$/.exec(parameter)?.[1];
-  const id = table === undefined ? undefined : row(`${table}s`)['id'];
+  const id = table === undefined ? undefined : row(referredTo(table))['id'];
   if (id !== undefined) return parameter.endsWith('s') ? [id] : id;
   return usual()[parameter];
 }
@@ -155,7 +169,7 @@ const special: Record<string, () => unknown[]> = {
   'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
   'access_tokens.findProvenJwtStatus': () => [jwt(), proof],
   'access_tokens.findJwtStatus': () => [jwt(), 'user'],
-  'access_tokens.findTokenStates': () => [[{ digest: row('access_tokens')['digest'] }, jwt()]],
+  'token_states.findTokenStates': () => [[{ digest: row('access_tokens')['digest'] }, jwt()]],
   'audit_logs.listSignInsOfUser': () => [row('audit_logs')['target_id'], 9],
   'audit_logs.listActivity': () => [{ party: row('audit_logs')['target_id'], at: null, id: null, newer: false, limit: 9 }],
   'audit_logs.listChangesSince': () => [{ since: new Date(0), ids: [row('audit_logs')['target_id']], without: '', limit: 9 }],
@@ -181,6 +195,12 @@ const special: Record<string, () => unknown[]> = {
   'dependents.countDependents': () => ['api_resources', row('api_resources')['id'], sessionBounds(own)],
   'device_codes.deleteDeviceCodes': () => [{ client_id: row('device_codes')['client_id'] }],
   'devices.deleteDevices': () => [{ user_id: row('devices')['user_id'] }],
+  'directories.rotateDirectoryToken': () => [
+    row('directories')['id'],
+    { token_digest: digest('next'), token_hint: 'next', previous_token_expires_at: soon, updated_at: now },
+  ],
+  'directory_users.findDirectoryUsers': () => [row('directories')['id'], null, { offset: 0, limit: 9 }],
+  'organization_groups.findGroups': () => [row('directories')['id'], null, { offset: 0, limit: 9 }],
   'document_clients.verifyListedHosts': () => [['one.example'], now],
   'environments.storeBaseUrlIssuerUntil': () => [soon],
   'events.storeEvents': () => ['role.created', now, [row('webhooks')['id']], [{ id: randomUUID(), body: '{}' }]],

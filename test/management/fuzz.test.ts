@@ -1,7 +1,9 @@
 // Every operation of the OpenAPI document with malformed values: no 5xx, documented statuses only, nothing changed by what was refused.
 import { beforeAll, expect, test } from 'vitest';
+import { insertGroup } from '../../src/db/tables/organization_groups.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { png } from '../support/images.js';
 import { link, manage, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
@@ -48,6 +50,18 @@ beforeAll(async () => {
     }),
   );
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
+  await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
+  const organization = link('organization', ids.get('organizations') as string);
+  const member = { organization, user: link('user', ids.get('users') as string) };
+  await keep('organization_memberships', api.create('organization_memberships', 'organization_membership', {}, member));
+  await keep(
+    'organization_domains',
+    api.create('organization_domains', 'organization_domain', { domain: 'one.example.com' }, { organization }),
+  );
+  await keep('directories', api.create('directories', 'directory', {}, { organization }));
+  const group = { organization_id: ids.get('organizations') as string, directory_id: ids.get('directories') as string };
+  const stamps = { id: uuidv7(ctx.clock.now().getTime()), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
+  ids.set('organization_groups', (await insertGroup(ctx.scope, { ...group, ...stamps, display_name: 'One', display_name_key: 'one' })).id);
   const [user_id, connection_id] = [ids.get('users') as string, ids.get('connections') as string];
   ids.set('identities', (await linkIdentity(ctx, user_id, { connection_id, subject: 'one', email: null, claims: {}, generation: 1 })).id);
   await giveConsent(ctx, { user_id, client_id: ids.get('clients') as string, scopes: ['openid'], resource: null });

@@ -116,6 +116,6 @@ describe('the tables of checks', () => {
     const names = checks.map(([name]) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const check of checks)
-      expect(check.at(-1) as string).toMatch(/^(RFC \d{4}|OIDC Core|OAuth 2\.0 Multiple Response Types) \d+(\.\d+)*$/);
+      expect(check.at(-1) as string).toMatch(/^(RFC \d{4}|OIDC Core|OAuth 2\.0 Multiple Response Types|specification) \d+(\.\d+)*$/);
   });
 });

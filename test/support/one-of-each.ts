@@ -1,5 +1,7 @@
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
+import { insertGroup } from '../../src/db/tables/organization_groups.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from './browser.js';
 import { addUser, password } from './data.js';
 import { png } from './images.js';
@@ -32,6 +34,26 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await linkIdentity(ctx, user_id, account);
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
   for (const path of ['identities', 'consents']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
+  await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
+  const organization = link('organization', records.get('organizations')?.['id']);
+  // With members an organization stays.
+  const joined = await api.create('organizations', 'organization', { name: 'two', display_name: 'Two' });
+  const member = { organization: link('organization', joined['id']), user: link('user', user_id) };
+  await keep('organization_memberships', api.create('organization_memberships', 'organization_membership', {}, member));
+  const invited = { email: 'invited@example.com' };
+  await keep('organization_invitations', api.create('organization_invitations', 'organization_invitation', invited, { organization }));
+  await keep(
+    'organization_domains',
+    api.create('organization_domains', 'organization_domain', { domain: 'one.example.com' }, { organization }),
+  );
+  await keep('directories', api.create('directories', 'directory', {}, { organization }));
+  const group = { id: uuidv7(ctx.clock.now().getTime()), display_name: 'One', display_name_key: 'one', external_id: null };
+  const of = {
+    organization_id: records.get('organizations')?.['id'] as string,
+    directory_id: records.get('directories')?.['id'] as string,
+  };
+  await insertGroup(ctx.scope, { ...group, ...of, created_at: ctx.clock.now(), updated_at: ctx.clock.now() });
+  records.set('organization_groups', (await api.get(`/organization_groups/${group.id}`)).body['data']);
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);

@@ -24,6 +24,7 @@ export const programs = [
   'python3',
   'redis-server',
   'ruby',
+  'xmlsec1',
 ] as const;
 export type Program = (typeof programs)[number];
 

@@ -122,6 +122,14 @@ const signInMethods: NonNullable<PageModels['account/account']['sign_in_methods'
   signal: { rp_id: 'id.example', user_id: 'AZqzwg', credential_ids: ['abc'] },
 };
 
+const invitation = {
+  path: '/invitations/in_sample',
+  organization: { name: 'Acme Ltd', logo_url: null },
+  inviter: 'Bob Babbage',
+  email: 'ada@example.com',
+  user_email: null,
+};
+
 const account = {
   user: { ...ada, email_verified: true, phone_number_verified: false },
   values: {
@@ -201,6 +209,22 @@ const account = {
   sign_ins: [
     { occurred_at: '2026-11-21T08:58:00.000Z', succeeded: true, count: 1, device: 'Chrome on macOS', ip_address: '203.0.113.5' },
     { occurred_at: '2026-11-21T08:57:00.000Z', succeeded: false, count: 2, device: 'Chrome on macOS', ip_address: '203.0.113.5' },
+  ],
+  organizations: [
+    {
+      id: '019ab3c2-0000-7000-8000-000000000141',
+      display_name: 'Acme Ltd',
+      logo_url: null,
+      status: 'active' as const,
+      joined_at: '2026-10-02T06:12:00.000Z',
+    },
+    {
+      id: '019ab3c2-0000-7000-8000-000000000142',
+      display_name: 'Northwind',
+      logo_url: null,
+      status: 'suspended' as const,
+      joined_at: '2026-11-02T06:12:00.000Z',
+    },
   ],
   own_applications: [
     { client_id: 'wiki', name: 'Wiki', logo_uri: null, open_url: 'https://wiki.example/sign-in?iss=https%3A%2F%2Fid.example' },
@@ -656,6 +680,21 @@ const samples: Record<string, SamplePage> = {
       identities: account.identities.map((identity) => ({ ...identity, last_login_at: identity.email && '2026-10-02T06:12:00.000Z' })),
     },
   },
+  'invitation-accept': {
+    view: 'account/invitation',
+    model: { ...base('Join Acme Ltd'), ...invitation, asked: 'accept', user_email: invitation.email },
+  },
+  'invitation-register': { view: 'account/invitation', model: { ...base('Join Acme Ltd'), ...invitation, asked: 'register' } },
+  'invitation-sign-in': { view: 'account/invitation', model: { ...base('Join Acme Ltd'), ...invitation, asked: 'sign_in', inviter: null } },
+  'invitation-other': {
+    view: 'account/invitation',
+    model: { ...base('Join Acme Ltd'), ...invitation, asked: 'other_account', user_email: 'bob@example.com' },
+  },
+  'invitation-unverified': { view: 'account/invitation', model: { ...base('Join Acme Ltd'), ...invitation, asked: 'unverified' } },
+  leave: {
+    view: 'account/leave',
+    model: { ...base('Leave Acme Ltd?'), organization: { id: '019ab3c2-0000-7000-8000-000000000141' } },
+  },
   logout: { view: 'account/logout', model: { ...base('Sign out'), user: ada, return_to: '' } },
   account: { view: 'account/account', model: { ...base('Your account'), ...account } },
   'account-saved': {
@@ -752,6 +791,38 @@ const samples: Record<string, SamplePage> = {
       ...approval,
       client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: false },
+    },
+  },
+  'choose-organization': {
+    view: 'oauth/choose-organization',
+    model: {
+      ...base('Choose an organization'),
+      client: notes,
+      user: { email: 'ada@example.com' },
+      organizations: [
+        { name: 'acme', display_name: 'Acme', logo_url: null },
+        { name: 'initech', display_name: 'Initech Gesellschaft für angewandte Informationstechnik mbH', logo_url: null },
+        { name: 'umbrella', display_name: 'Umbrella', logo_url: 'https://notes.example/logo.svg' },
+      ],
+      invitations: [{ name: 'hooli', display_name: 'Hooli', logo_url: null }],
+      personal: '',
+      other_account: '/login?return_to=%2F',
+      action: '/oauth/organization',
+      hidden: { request: 'sealed' },
+    },
+  },
+  'choose-organization-none': {
+    view: 'oauth/choose-organization',
+    model: {
+      ...base('Choose an organization', withLogo),
+      client: notes,
+      user: { email: 'ada@example.com' },
+      organizations: [],
+      invitations: [{ name: 'hooli', display_name: 'Hooli', logo_url: null }],
+      personal: null,
+      other_account: '/login?return_to=%2F',
+      action: '/oauth/organization',
+      hidden: { request: 'sealed' },
     },
   },
   'logout-confirm': {

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { connectionForEmail, offeredConnections } from '../../domain/connections/client-connections.js';
+import { connectionForEmail, connectionsOfOrganization, offeredConnections } from '../../domain/connections/client-connections.js';
 import { clientOf, type Client } from '../../domain/clients/clients.js';
 import type { Connection } from '../../domain/connections/connections.js';
 import { PageError } from '../../errors.js';
@@ -7,7 +7,8 @@ import { csrfToken } from '../../http/auth/csrf.js';
 import { errorMessage } from '../../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
 import { basePage, formActionSource, type PageNotice, type PageConnection } from '../../http/pages/pages.js';
-import { leadsToDevice, pendingClientId, pendingOf, safeReturnTo } from '../../http/request/return-to.js';
+import { leadsToDevice, pendingClientId, pendingHere, pendingOf, safeReturnTo } from '../../http/request/return-to.js';
+import { organizationOfSignIn } from '../../http/auth/sign-in-organization.js';
 import { isTaken, takeStep } from '../../http/auth/sign-in.js';
 import type { Web } from '../../http/web.js';
 import { answerStep } from './answer.js';
@@ -30,9 +31,11 @@ export function pendingFormAction(req: Request, return_to: string | null): strin
   return uri !== undefined && URL.canParse(uri) ? [formActionSource(uri)] : [];
 }
 
-/** The connections that are offered to whoever signs in for the client, as buttons. */
+/** The connections that are offered to whoever signs in for the client, those of the organization that it is for first, as buttons. */
 export async function connectionButtons(req: Request, client: Client | null): Promise<PageConnection[]> {
-  return (await offeredConnections(req.ctx, client?.id ?? null)).map(({ id, display_name, strategy }) => ({
+  const organization = await organizationOfSignIn(req, client, pendingHere(req));
+  const theirs = organization ? await connectionsOfOrganization(req.ctx, organization.id) : [];
+  return [...theirs, ...(await offeredConnections(req.ctx, client?.id ?? null))].map(({ id, display_name, strategy }) => ({
     id,
     display_name,
     strategy: strategy as PageConnection['strategy'],
@@ -88,7 +91,8 @@ export async function renderLogin(web: Web, req: Request, res: Response, state: 
 /** Whether the pending request wants a sign-in that happens now, so that an earlier session doesn't do. */
 function wantsFreshLogin(req: Request, return_to: string | null): boolean {
   const pending = pendingOf(req, return_to);
-  return pending !== null && pending.fresh && req.session !== null && req.session.signed_in_at.getTime() < pending.at;
+  if (pending === null || !pending.fresh || req.session === null) return false;
+  return req.session.signed_in_at.getTime() < (pending.from ?? pending.at);
 }
 
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */

@@ -100,6 +100,7 @@ const about: Readonly<Record<string, string>> = named({
   apple: 'Sign in with Apple.',
   github: 'GitHub accounts.',
   oauth2: 'A provider without OpenID Connect: you enter its endpoints.',
+  saml: 'Company directories with SAML: Entra ID, Okta, Google Workspace, AD FS.',
 } satisfies Record<StrategyName, string>);
 
 /** GET /dashboard/connections/new without a strategy. */

@@ -6,6 +6,12 @@ import { authenticatorsPresentation } from './users/authenticators.js';
 import { clientsPresentation } from './clients/clients.js';
 import { connectionsPresentation } from './connections/connections.js';
 import { customDomainsPresentation, environmentsPresentation, eventTypesPresentation } from './settings/environment.js';
+import { directoriesPresentation } from './organizations/directories.js';
+import { organizationInvitationsPresentation } from './organizations/organization-invitations.js';
+import { organizationDomainsPresentation } from './organizations/organization-domains.js';
+import { organizationGroupsPresentation } from './organizations/organization-groups.js';
+import { organizationMembershipsPresentation } from './organizations/organization-memberships.js';
+import { organizationsPresentation } from './organizations/organizations.js';
 import { logStreamsPresentation } from './webhooks/log-streams.js';
 import { mailTemplatesPresentation } from './texts/mail-templates.js';
 import { pageTextsPresentation } from './texts/page-texts.js';
@@ -28,6 +34,12 @@ export const presentations: readonly Presentation[] = [
   authenticatorsPresentation,
   identitiesPresentation,
   consentsPresentation,
+  organizationsPresentation,
+  organizationMembershipsPresentation,
+  organizationInvitationsPresentation,
+  organizationDomainsPresentation,
+  directoriesPresentation,
+  organizationGroupsPresentation,
   rolesPresentation,
   clientsPresentation,
   clientGrantsPresentation,

@@ -25,6 +25,7 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   tokens_revoked: 'Revoked. Tokens issued to this client so far no longer work.',
   devices_forgotten: 'Forgotten. Each browser asks for the second factor again.',
   invited: 'Created. We’re sending an email with a link to set a password.',
+  invitation_sent: 'We’re sending the invitation again, with a new link.',
   activated: 'This key signs from now on.',
   deactivated: 'The key no longer verifies anything.',
   checked: 'Checked again.',

@@ -18,6 +18,7 @@ export type ClientInput = Partial<
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
     | 'required_acr' | 'max_authentication_age' | 'branding' | 'dpop_bound_access_tokens' | 'profile' | 'require_signed_request_object' | 'default_resource'
+    | 'organization_usage'
   >
 >; // prettier-ignore
 

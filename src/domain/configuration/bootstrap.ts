@@ -4,8 +4,8 @@ import { insertClientGrant, findClientGrant, updateClientGrant, widenSystemGrant
 import { listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { findDefaultEnvironment, insertEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
-import { insertPermissions, listPermissionsOfResource } from '../../db/tables/permissions.js';
-import { addRolePermissions, addUserRoles, findRoleByName, insertRole } from '../../db/tables/roles.js';
+import { insertPermissions, listPermissionsOfResource, type PermissionRow } from '../../db/tables/permissions.js';
+import { addRolePermissions, addUserRoles, findRoleByName, insertRole, type RoleRow } from '../../db/tables/roles.js';
 import { findUserByEmailKey, insertUser } from '../../db/tables/users.js';
 import { ConfigError } from '../../config.js';
 import { withAdvisoryLock } from '../../db/connection/advisory-lock.js';
@@ -19,7 +19,13 @@ import { findEnvironmentById } from '../environments/environments.js';
 import { noOrigin } from '../origin.js';
 import { strongSignInDefaults } from '../environments/strong-sign-in.js';
 import { freeIdentifier } from '../api-resources/api-resources.js';
-import { administratorRole, describePermission, managementPermissions } from '../reach/management-permissions.js';
+import {
+  administratorRole,
+  describePermission,
+  managementPermissions,
+  organizationAdminRole,
+  organizationPermissions,
+} from '../reach/management-permissions.js';
 import { clientIdProblem } from '../clients/names.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { hashNewPassword } from '../users/new-password.js';
@@ -49,6 +55,26 @@ async function displaceApiResource(tx: Context, identifier: string): Promise<voi
     { event: 'api_resource.displaced', environment_id: tx.environment.id, api_resource_id: taken.id, identifier },
     'an API resource was renamed: its identifier is that of the Management API',
   );
+}
+
+/** A role that comes with the service, with at least these permissions. */
+async function ensureSystemRole(
+  tx: Context,
+  role: Pick<RoleRow, 'name' | 'description' | 'kind'>,
+  permissions: readonly PermissionRow[],
+): Promise<void> {
+  const { id, times } = stamp(tx);
+  const { id: role_id } =
+    (await findRoleByName(tx.scope, role.name)) ?? (await insertRole(tx.scope, { id: id(), ...role, is_system: true, ...times }));
+  await addRolePermissions(tx.scope, role_id, permissions.map((permission) => permission.id)); // prettier-ignore
+}
+
+async function ensureSystemRoles(tx: Context, permissions: readonly PermissionRow[]): Promise<void> {
+  const description = 'Holds every permission of the Management API.';
+  await ensureSystemRole(tx, { name: administratorRole, description, kind: 'environment' }, permissions);
+  const delegated = permissions.filter(({ name }) => organizationPermissions.includes(name));
+  const whose = 'Administers its organization through the Management API.';
+  await ensureSystemRole(tx, { name: organizationAdminRole, description: whose, kind: 'organization' }, delegated);
 }
 
 /** The built-in resource of the Management API with all its permissions, and the administrator role that holds them. */
@@ -93,17 +119,7 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
     // Who held everything before an upgrade holds everything after it.
     if (added.length > 0 && known.size > 0)
       await widenSystemGrants(tx.scope, resource.id, { held: [...known], all: managementPermissions, at: times.updated_at });
-    const role =
-      (await findRoleByName(tx.scope, administratorRole)) ??
-      (await insertRole(tx.scope, {
-        id: id(),
-        name: administratorRole,
-        description: 'Holds every permission of the Management API.',
-        is_system: true,
-        ...times,
-      }));
-    const permissions = await listPermissionsOfResource(tx.scope, resource.id);
-    await addRolePermissions(tx.scope, role.id, permissions.map((permission) => permission.id)); // prettier-ignore
+    await ensureSystemRoles(tx, await listPermissionsOfResource(tx.scope, resource.id));
   });
 }
 

@@ -15,6 +15,7 @@ import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
 import { queueMail } from '../mail/mail.js';
+import { findDomainRecord, isMissingFor, verificationRecords, type RecordCheck } from '../environments/domain-record.js';
 import { managementPermissions } from '../reach/management-permissions.js';
 import { requireRecentSignIn } from '../sessions/recent-sign-in.js';
 import { invalidTransition, Refusal, refuseDuplicates } from '../refusal.js';
@@ -27,16 +28,8 @@ const duplicates = {
     detail: 'The domain is verified in another environment of this service. Remove it there first.',
   },
 };
-const dayMs = 86_400_000;
 /** Days for which the DNS record of a verified domain may be missing, so that a broken zone doesn't end sign-ins at once. */
 export const missingDays = 7;
-const label = '_identity-verification';
-
-/** What the owner puts into the domain's zone to prove that it is theirs. */
-export function verificationRecords(row: Pick<CustomDomainRow, 'domain' | 'verification_token'>) {
-  return [{ record_kind: 'TXT', name: `${label}.${row.domain}`, value: `identity-verification=${row.verification_token}` }];
-}
-
 /**
  * Adds a domain, to be verified; emits `custom_domain.created`. Other environments may have it too: whoever proves it first gets it, and
  * nobody learns by asking who waits for what. @throws {Refusal} 409 when this environment has it, 422
@@ -61,9 +54,7 @@ export async function createCustomDomain(tx: Context, input: { domain: string })
   return row;
 }
 
-export type DomainCheck = {
-  readonly verified: boolean;
-  readonly failure_reason: 'record_not_found' | 'record_mismatch' | 'dns_error' | null;
+export type DomainCheck = RecordCheck & {
   /** Absent: it was not seen. */
   readonly certificate?: SeenCertificate;
 };
@@ -82,24 +73,9 @@ async function seeCertificate({ config, net }: Context, domain: string): Promise
 
 /** Looks for the record, and at the certificate of a domain that has it. Waits for others: never inside a transaction. */
 export async function checkDomain(ctx: Context, row: CustomDomainRow): Promise<DomainCheck> {
-  const found = await findRecord(ctx, row);
+  const found = await findDomainRecord(ctx, row);
   const certificate = found.verified ? await seeCertificate(ctx, row.domain) : null;
   return { ...found, ...(certificate && { certificate }) };
-}
-
-async function findRecord(ctx: Context, row: CustomDomainRow): Promise<DomainCheck> {
-  const [record] = verificationRecords(row);
-  try {
-    const texts = await ctx.net.txtLookup(record?.name ?? '');
-    if (texts.includes(record?.value ?? '')) return { verified: true, failure_reason: null };
-    return { verified: false, failure_reason: texts.length === 0 ? 'record_not_found' : 'record_mismatch' };
-  } catch (error) {
-    ctx.logger.warn(
-      { event: 'custom_domain.lookup_failed', err: error, domain: row.domain },
-      'the TXT record of a custom domain could not be looked up',
-    );
-    return { verified: false, failure_reason: 'dns_error' };
-  }
 }
 
 /** When the last token expires that is issued by the present issuer; until then its `iss` is taken once there is another. */
@@ -129,8 +105,7 @@ export async function noteDomainCheck(tx: Context, row: CustomDomainRow, check: 
   const { verified, failure_reason } = check;
   const looked = { failure_reason, last_checked_at: now, ...check.certificate };
   if (row.status === 'verified') {
-    const missing_since = verified ? null : failure_reason === 'dns_error' ? row.missing_since : (row.missing_since ?? now);
-    const gone = failure_reason !== 'dns_error' && missing_since !== null && now.getTime() - missing_since.getTime() >= missingDays * dayMs;
+    const { missing_since, gone } = isMissingFor(row, check, now, missingDays);
     if (!gone) return (await noteDomainLookup(tx.scope, row.id, { ...looked, missing_since })) ?? row;
   }
   const changes: Partial<CustomDomainRow> = verified

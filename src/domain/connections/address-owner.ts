@@ -12,7 +12,8 @@ export async function speaksFor(ctx: Context, connection: Connection, domain: st
   if (namesDomain(connection.domains, domain)) return 'own';
   const listed = (await remembered(ctx, 'connections', 'domains', ({ scope }) => listConnectionDomains(scope))) ?? [];
   if (listed.some((other) => other.id !== connection.id && namesDomain(other.domains, domain))) return 'foreign';
-  return connection.domains.length === 0 ? 'own' : 'open';
+  // An organization's speaks for its verified domains alone, and for nobody without any (specification 16.4.1).
+  return connection.domains.length === 0 && connection.organization_id === null ? 'own' : 'open';
 }
 
 /**
@@ -21,6 +22,8 @@ export async function speaksFor(ctx: Context, connection: Connection, domain: st
  */
 export async function provesAddress(ctx: Context, connection: Connection, { email, email_verified }: AssertedAddress): Promise<boolean> {
   const domain = email === null ? null : domainOfEmail(email);
-  if (domain === null || !email_verified || !connection.trusted) return false;
+  // Within the verified domains of an organization the domain is the proof.
+  const isBelieved = connection.organization_id !== null || (email_verified && connection.trusted);
+  if (domain === null || !isBelieved) return false;
   return (await speaksFor(ctx, connection, domain)) === 'own';
 }

@@ -12,15 +12,25 @@ async function connectionIdsOf(ctx: Context, client_id: string): Promise<string[
   return (await remembered(ctx, 'client_connections', client_id, load)) ?? [];
 }
 
-/** The enabled connections that people may sign in with for the client, by display name: those it was given, or all when it was given none. */
+/**
+ * The enabled connections of the environment that people may sign in with for the client, by display name: those it was given, or all when it was given none.
+ * Those of organizations would tell everybody who the customers are.
+ */
 export async function offeredConnections(ctx: Context, client_id: string | null): Promise<Connection[]> {
-  const [enabled, given] = [await enabledConnections(ctx), client_id === null ? [] : await connectionIdsOf(ctx, client_id)];
+  const environments = (await enabledConnections(ctx)).filter(({ organization_id }) => organization_id === null);
+  const [enabled, given] = [environments, client_id === null ? [] : await connectionIdsOf(ctx, client_id)];
   return given.length === 0 ? enabled : enabled.filter((connection) => given.includes(connection.id));
 }
 
-/** Home-realm discovery: the offered connection that the address's domain belongs to, or null. */
+/** The enabled connections of an organization, by display name: whoever signs in for it is offered them, whatever the client was given. */
+export async function connectionsOfOrganization(ctx: Context, organization_id: string): Promise<Connection[]> {
+  return (await enabledConnections(ctx)).filter((connection) => connection.organization_id === organization_id);
+}
+
+/** Home-realm discovery: the connection that the address's domain belongs to, an organization's or one that is offered, or null. */
 export async function connectionForEmail(ctx: Context, email: string, client_id: string | null): Promise<Connection | null> {
-  return connectionForAddress(await offeredConnections(ctx, client_id), email);
+  const organizations = (await enabledConnections(ctx)).filter(({ organization_id }) => organization_id !== null);
+  return connectionForAddress([...organizations, ...(await offeredConnections(ctx, client_id))], email);
 }
 
 /**

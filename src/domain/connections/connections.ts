@@ -19,8 +19,14 @@ export async function enabledConnections(ctx: Context): Promise<Connection[]> {
   return (await remembered(ctx, 'connections', 'enabled', ({ scope }) => listEnabledConnections(scope))) ?? [];
 }
 
-export function callbackUrl(environment: Pick<Environment, 'issuer'>): string {
-  return `${environment.issuer}/auth/sso/callback`;
+/** Where a provider sends people back to: one address for all, but for SAML, whose responses are posted to the connection's own. */
+export function callbackUrl(environment: Pick<Environment, 'issuer'>, { id, strategy }: Pick<Connection, 'id' | 'strategy'>): string {
+  return strategy === 'saml' ? `${environment.issuer}/auth/sso/${id}/callback` : `${environment.issuer}/auth/sso/callback`;
+}
+
+/** Who we are for the provider of a SAML connection, and where our metadata is. */
+export function samlEntityId(environment: Pick<Environment, 'issuer'>, { id }: Pick<Connection, 'id'>): string {
+  return `${environment.issuer}/auth/sso/${id}/metadata`;
 }
 
 export function connectionLoginUrl(environment: Pick<Environment, 'issuer'>, connection: Pick<Connection, 'id'>): string {
@@ -51,11 +57,11 @@ export async function requiredConnectionFor(ctx: Context, email: string): Promis
   return connection?.required ? connection : null;
 }
 
-/** Whether the provider can say, in a signed ID token, when the person signed in there (`auth_time`, OIDC Core 2). */
+/** Whether the provider can say, in a signed ID token or assertion, when the person signed in there (`auth_time`, OIDC Core 2). */
 export function tellsAuthTime({ strategy, issuer }: Pick<Connection, 'strategy' | 'issuer'>): boolean {
   if (!Object.hasOwn(connectionStrategies, strategy)) return false;
   const description = strategyOf(strategy as StrategyName);
-  return description.protocol === 'oidc' && (issuer ?? description.issuer) !== null;
+  return description.protocol === 'saml' || (description.protocol === 'oidc' && (issuer ?? description.issuer) !== null);
 }
 
 const testAad = 'sso-test';

@@ -21,7 +21,7 @@ export type ConnectionState = Pick<
   ConnectionRow,
   | (typeof identityDeciding)[number]
   | 'status' | 'options' | 'scopes' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
-  | 'provider_client_secret_sealed' | 'second_factor' | 'trusted_acr_values'
+  | 'provider_client_secret_sealed' | 'second_factor' | 'trusted_acr_values' | 'organization_id'
 >; // prettier-ignore
 
 /** Attributes whose change widens, or redirects, what a connection already reaches. */
@@ -46,6 +46,8 @@ const nameOf = (domain: string) => domainOfEmail(`x@${domain.trim()}`) ?? domain
  * Null: it reaches nobody who doesn't prove the local account. `before` null is a creation, `after` null a deletion.
  */
 function connectionReach(before: ConnectionState | null, after: ConnectionState | null): string | null {
+  // It reaches no further than the verified domains of its organization, and `reachOfConnection` weighs that.
+  if ((before ?? after)?.organization_id) return null;
   if ((before?.required ?? false) !== (after?.required ?? false)) return 'required';
   if (after === null) return null;
   if (after.account_linking === 'verified_email' && before?.account_linking !== 'verified_email') return 'account_linking';
@@ -81,7 +83,8 @@ export function domainsAfter(
   after: ConnectionState,
   requested: readonly string[] | undefined,
 ): string[] {
-  if (before.domains.length === 0 || holdsEverything(actor) || !identityDeciding.some(isChanged(before, after))) return after.domains;
+  const deciding = after.strategy === 'saml' ? ([...identityDeciding, 'options'] as const) : identityDeciding;
+  if (before.domains.length === 0 || holdsEverything(actor) || !deciding.some(isChanged(before, after))) return after.domains;
   if (requested !== undefined && requested.length > 0) requireEverything(actor, { attribute: 'domains' });
   return [];
 }

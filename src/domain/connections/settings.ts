@@ -1,18 +1,22 @@
 import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../../db/tables/connections.js';
+import type { OrganizationRow } from '../../db/tables/organizations.js';
+import { findSamlMetadata } from '../../db/tables/saml_metadata.js';
 import { uuidv7 } from '../../lib/random.js';
 import { parseScope } from '../../lib/scope-set.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
-import { attributeAliases, endpointFields, mappableAttributes, missingFields, strategyOf, type StrategyName } from './strategies.js';
+import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
+import { optionProblems } from './options.js';
 import { domainsAfter, refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
 import { domainOfEmail, providerSecretAad } from './connections.js';
+import { acceptSamlMetadata } from './saml-provider.js';
 import { leadsSecretElsewhere } from './secret-receivers.js';
 import type { Context } from '../context.js';
 import { emitConnectionUpdated } from '../events/connections.js';
 import { actorData, connectionData } from '../events/data.js';
 import { emit } from '../events/emit.js';
-import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
 /** What can be set on a connection. The secret is plain here, sealed in the row and shown nowhere; null takes it away. */
 export type ConnectionInput = Partial<
@@ -60,25 +64,6 @@ function mappingProblems(row: ConnectionRow): Problem[] {
     );
 }
 
-function optionProblems(row: ConnectionRow): Problem[] {
-  const { options } = strategyOf(row.strategy as StrategyName);
-  return Object.entries(row.options).flatMap(([name, value]) => {
-    const option = options.find((one) => one.name === name);
-    if (!option)
-      return [refused(['options', name], 'unknown_option', `The strategy ${row.strategy} has no option "${name.slice(0, 100)}".`)];
-    const fits = option.type === 'boolean' ? typeof value === 'boolean' : typeof value === 'string' && value.length <= 255;
-    return fits
-      ? []
-      : [
-          refused(
-            ['options', name],
-            'invalid_type',
-            `"${name}" must be ${option.type === 'boolean' ? 'true or false' : 'a text of at most 255 characters'}.`,
-          ),
-        ];
-  });
-}
-
 function listProblems(row: ConnectionRow): Problem[] {
   const scopes = row.scopes.flatMap((scope, index) =>
     parseScope(scope)?.length === 1 ? [] : [refused(['scopes', index], 'invalid_scope', 'This is not one scope (RFC 6749 3.3).')],
@@ -94,6 +79,27 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
 
+/** What the provider calls us; SAML has an entity ID instead. */
+const clientIdProblems = ({ strategy, provider_client_id }: ConnectionRow): Problem[] => {
+  if (strategy === 'saml')
+    return provider_client_id
+      ? [refused('provider_client_id', 'invalid_value', 'SAML has none: our entity ID is the address of our metadata.')]
+      : [];
+  return provider_client_id ? [] : [refused('provider_client_id', 'required', `The strategy ${strategy} needs provider_client_id.`)];
+};
+
+/** What the organization decides for its connections (specification 16.4.2). */
+const organizationProblems = (input: ConnectionInput): Problem[] =>
+  (['domains', 'required'] as const)
+    .filter((name) => input[name] !== undefined && input[name] !== false && !(Array.isArray(input[name]) && input[name].length === 0))
+    .map((name) =>
+      refused(
+        [name],
+        'invalid_value',
+        name === 'domains' ? 'Its domains are those of its organization: verify them there.' : 'Set require_sso of its organization.',
+      ),
+    );
+
 /** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
@@ -107,13 +113,15 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
     ...urlProblems(row, policy),
     ...missing,
     ...mappingProblems(row),
-    ...optionProblems(row),
+    ...optionProblems(row, policy),
+    ...clientIdProblems(row),
     ...listProblems(row),
     ...requiredProblems(row),
   ];
 }
 
 const blank = {
+  provider_client_id: '',
   issuer: null,
   authorization_endpoint: null,
   token_endpoint: null,
@@ -132,6 +140,7 @@ const blank = {
   trusted: false,
   second_factor: 'own',
   trusted_acr_values: [],
+  organization_id: null,
 } as const;
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
@@ -166,16 +175,22 @@ export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: Con
  * Makes a connection. What reaches people who don't prove the local account takes every Management permission.
  * @throws {Refusal} 403, 409, 422
  */
-export async function createConnection(tx: Context, actor: Actor, input: ConnectionInput): Promise<ConnectionRow> {
+export async function createConnection(
+  tx: Context,
+  actor: Actor,
+  input: ConnectionInput,
+  organization: Pick<OrganizationRow, 'id'> | null = null,
+): Promise<ConnectionRow> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const columns = columnsOf(tx, id, input);
-  refuseIfAny(connectionInputProblems(tx, input, null));
+  const owned = organization ? ({ organization_id: organization.id, account_linking: 'verified_email' } as const) : {};
+  const columns = { ...owned, ...columnsOf(tx, id, input) };
+  refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? organizationProblems(input) : [])]);
   const after = { ...blank, ...columns } as ConnectionState;
   const trusted = trustAfter(actor, null, after, input.trusted);
   refuseConnectionReach(actor, null, { ...after, trusted });
   const created = await refuseDuplicates(duplicates, () =>
-    insertConnection(tx.scope, { ...columns, trusted, id, created_at: now, updated_at: now }),
+    insertConnection(tx.scope, { provider_client_id: '', ...columns, trusted, id, created_at: now, updated_at: now }),
   );
   await emit(tx, 'connection.created', { ...connectionData(created), created_by: actorData(actor) });
   return created;
@@ -192,14 +207,17 @@ export async function changeConnection(
   input: ConnectionInput,
 ): Promise<ConnectionRow> {
   const columns = columnsOf(tx, connection.id, input);
-  refuseIfAny(connectionInputProblems(tx, input, connection));
+  refuseIfAny([
+    ...connectionInputProblems(tx, input, connection),
+    ...(connection.organization_id === null ? [] : organizationProblems(input)),
+  ]);
   const merged = { ...connection, ...columns };
   const after = { ...merged, domains: domainsAfter(actor, connection, merged, input.domains) };
   const trusted = trustAfter(actor, connection, after, input.trusted);
   refuseConnectionReach(actor, connection, { ...after, trusted });
   const changed = await updateConnection(tx.scope, connection.id, {
     ...columns,
-    domains: after.domains,
+    ...(connection.organization_id === null && { domains: after.domains }),
     trusted,
     updated_at: tx.clock.now(),
   });
@@ -214,4 +232,25 @@ export async function removeConnection(tx: Context, actor: Actor, connection: Co
   await deleteConnection(tx.scope, connection.id);
   const deleted_at = tx.clock.now().toISOString();
   await emit(tx, 'connection.deleted', { ...connectionData(connection), deleted_by: actorData(actor), deleted_at });
+}
+
+/**
+ * Takes over what the metadata of a SAML provider says by now: who comes through the connection is another's word from then on, and its links are void.
+ * @throws {Refusal} 403, 409 when nothing waits
+ */
+export async function acceptMetadata(tx: Context, actor: Actor, connection: ConnectionRow): Promise<ConnectionRow> {
+  const known = await findSamlMetadata(tx.scope, connection.id);
+  if (!known?.pending) throw invalidTransition('No other metadata waits.');
+  // As if the address of the metadata were another one.
+  const led = { ...connection, options: { ...connection.options, idp_metadata_url: known.pending.entity_id } };
+  const trusted = trustAfter(actor, connection, led, undefined);
+  const domains = domainsAfter(actor, connection, led, undefined);
+  refuseConnectionReach(actor, connection, { ...led, domains, trusted });
+  await acceptSamlMetadata(tx, connection);
+  const now = tx.clock.now();
+  const changes = { trusted, ...(connection.organization_id === null && { domains }), metadata_accepted_at: now, updated_at: now };
+  const changed = await updateConnection(tx.scope, connection.id, changes);
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such connection.' });
+  await emitConnectionUpdated(tx, actor, connection, changed);
+  return changed;
 }

@@ -167,7 +167,13 @@ export type EventData<Type extends EventType> = z.infer<(typeof catalogue)[Type]
 export const eventTypes = Object.keys(catalogue) as EventType[];
 
 /** The part of the name before the dot: the kind of record that it is about. */
-export const groupOfEvent = (type: string): string => type.slice(0, type.indexOf('.'));
+export const subjectOfEvent = (type: string): string => type.slice(0, type.indexOf('.'));
+
+/** What belongs to organizations is one group, whatever kind of record it is about; else the kind. */
+export function groupOfEvent(type: string): string {
+  const subject = subjectOfEvent(type);
+  return /^(organization|directory)/.test(subject) ? 'organizations' : subject;
+}
 
 /** All groups, in the order of their first types. */
 export const eventGroups: readonly string[] = [...new Set(eventTypes.map(groupOfEvent))];

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { authenticatorKinds } from '../../db/tables/authenticators.js';
 import { clientOrigins } from '../../db/tables/clients.js';
+import { membershipSources, membershipStatuses } from '../../db/tables/organization_memberships.js';
+import { autoMemberships, organizationStatuses, ssoRequirements } from '../../db/tables/organizations.js';
 import { shapes } from './shapes.js';
 
 const { actor, client, nullable, previous, text, time, uuid } = shapes;
@@ -25,6 +27,40 @@ const connection = {
   second_factor: text,
   created_at: time,
   updated_at: time,
+};
+
+const organization = {
+  id: uuid,
+  name: text,
+  display_name: text,
+  external_id: nullable,
+  status: z.enum(organizationStatuses),
+  auto_membership: z.enum(autoMemberships),
+  require_sso: z.enum(ssoRequirements),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: time,
+  updated_at: time,
+};
+const membership = {
+  id: uuid,
+  organization_id: uuid,
+  user_id: uuid,
+  status: z.enum(membershipStatuses),
+  source: z.enum(membershipSources),
+  roles: z.array(text),
+  created_at: time,
+  updated_at: time,
+};
+
+const directory_user = { id: uuid, directory_id: uuid, organization_id: uuid, user_id: uuid, email: text, external_id: nullable };
+const invitation = {
+  id: uuid,
+  organization_id: uuid,
+  email: text,
+  client_id: nullable,
+  roles: z.array(text),
+  expires_at: time,
+  created_at: time,
 };
 
 /** Why a session was ended, as `revoke_reason` has it. */
@@ -140,5 +176,55 @@ export const namedEvents = {
   'connection.deleted': {
     description: 'A connection is deleted.',
     data: z.object({ ...connection, deleted_by: actor, deleted_at: time }),
+  },
+  'organization.created': {
+    description: 'An organization is created.',
+    data: z.object({ ...organization, created_by: actor }),
+  },
+  'organization.updated': {
+    description: 'An organization is changed.',
+    data: z.object({ ...organization, ...previous }),
+  },
+  'organization.deleted': {
+    description: 'An organization is deleted.',
+    details: 'Its memberships, domains, connections and directory go with it, without events of their own.',
+    data: z.object({ id: uuid, name: text, display_name: text, external_id: nullable, deleted_by: actor, deleted_at: time }),
+  },
+  'organization_membership.created': {
+    description: 'A user becomes a member of an organization.',
+    details: '`roles` are those of the member, without those of groups.',
+    data: z.object({ ...membership, created_by: actor }),
+  },
+  'organization_membership.updated': {
+    description: 'A membership is suspended, resumed, or has other roles.',
+    data: z.object({ ...membership, ...previous }),
+  },
+  'organization_membership.deleted': {
+    description: 'A user is no longer a member of an organization.',
+    details: 'Those that go with a deleted user or organization have no event.',
+    data: z.object({ ...membership, deleted_by: actor, deleted_at: time }),
+  },
+  'organization_invitation.created': {
+    description: 'An address is invited to an organization.',
+    details: 'Sending the invitation again is no event. Without `roles` whoever accepts gets the organization’s default roles.',
+    data: z.object({ ...invitation, created_by: actor }),
+  },
+  'organization_invitation.accepted': {
+    description: 'An invitation to an organization is accepted.',
+    details: 'What became of the membership has an event of its own.',
+    data: z.object({ ...invitation, user_id: uuid, accepted_by: actor, accepted_at: time }),
+  },
+  'organization_domain.verified': {
+    description: 'An organization has proven that a domain is its own.',
+    data: z.object({ id: uuid, organization_id: uuid, domain: text, verified_at: time }),
+  },
+  'directory.user_provisioned': {
+    description: 'A directory tells of a person for the first time, or lets one in again.',
+    details: '`id` is the person’s in the directory (SCIM), `user_id` the account’s.',
+    data: z.object({ ...directory_user, provisioned_at: time }),
+  },
+  'directory.user_deprovisioned': {
+    description: 'A directory shuts a person out, or lets them go.',
+    data: z.object({ ...directory_user, deprovisioned_at: time }),
   },
 } as const;

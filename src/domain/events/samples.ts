@@ -1,4 +1,5 @@
 import type { EventData, EventType } from './catalogue.js';
+import { organizationSamples } from './organization-samples.js';
 
 const at = '2026-03-14T09:26:53.589Z';
 const environment_id = '0195e8a2-6f00-7000-8000-000000000001';
@@ -238,6 +239,7 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
     updated_by: administrator,
   },
   'connection.deleted': { ...connection, deleted_by: administrator, deleted_at: at },
+  ...organizationSamples,
 };
 
 /** The envelope of the samples, in which `data` stands. */

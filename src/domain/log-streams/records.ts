@@ -36,6 +36,7 @@ export function testRow(environment_id: string, id: string, occurred_at: Date): 
   return {
     environment_id, id, occurred_at, action: 'login.failed', event: 'login.failed', security_event: true, outcome: 'failure', reason: 'test',
     actor_kind: 'anonymous', actor_id: null, actor_display: null, actor_permissions: [], target_type: 'user', target_id: null, target_display: null,
-    changes: { test: [null, true] }, ip_address: '192.0.2.1', user_agent: null, request_id: null, idempotency_key_digest: null, count: 1,
+    changes: { test: [null, true] }, ip_address: '192.0.2.1', user_agent: null, request_id: null, idempotency_key_digest: null, organization_id: null,
+    count: 1,
   }; // prettier-ignore
 }

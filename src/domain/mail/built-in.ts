@@ -151,6 +151,13 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${say('mail.domain_verified_not_you')}\n{{domains_url}}`,
   ],
+  organization_invitation: (say) => [
+    say('mail.organization_invitation_subject'),
+    ifElse('inviter', say('mail.organization_invitation_by'), say('mail.organization_invitation')),
+    `${say('mail.organization_invitation_accept')}\n{{invitation_url}}`,
+    say('mail.organization_invitation_valid'),
+    say('mail.organization_invitation_not_you'),
+  ],
   domain_record_missing: (say) => [
     inline('failed', say('mail.domain_failed_subject'), say('mail.domain_missing_subject')),
     ifElse('failed', say('mail.domain_failed'), say('mail.domain_missing')),

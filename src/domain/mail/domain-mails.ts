@@ -1,6 +1,6 @@
-import { address, durationVariable, flag, textVariable } from './variables.js';
+import { address, durationVariable, flag, optionalText, textVariable } from './variables.js';
 
-/** The mails to administrators about the domains of the environment; part of the list of all. */
+/** Mails about domains and organizations; part of `mails`. */
 export const domainMails = {
   primary_domain: {
     title: 'Primary domain changed',
@@ -29,6 +29,21 @@ export const domainMails = {
       ),
     },
     needed: ['domains_url'],
+  },
+  organization_invitation: {
+    title: 'Invitation',
+    sent: 'To an address that is invited to an organization.',
+    variables: {
+      organization: textVariable('The name of the organization.', 'Acme Ltd'),
+      inviter: optionalText('Who invites; absent when an application does.', 'Ada Lovelace'),
+      expires_in: durationVariable('How long the link is good: “7 days”.', 604_800),
+      invitation_url: address(
+        'The page that accepts the invitation.',
+        'https://id.example/invitations/in_sample',
+        'mail.button_invitation',
+      ),
+    },
+    needed: ['invitation_url'],
   },
   domain_record_missing: {
     title: 'Domain record missing',

@@ -11,6 +11,12 @@ export const managementCollections = [
   'federated_credentials',
   'api_resources',
   'connections',
+  'organizations',
+  'organization_memberships',
+  'organization_invitations',
+  'organization_domains',
+  'organization_groups',
+  'directories',
   'signing_keys',
   'sessions',
   'environments',
@@ -51,3 +57,21 @@ export function describePermission(permission: string): string {
 }
 
 export const administratorRole = 'administrator';
+
+/** What counts in a token that is bound to an organization (specification 16.5.1); whatever else its roles hold of the Management API is worth nothing there. */
+export const organizationPermissions: readonly string[] = [
+  ...[
+    'organizations',
+    'organization_memberships',
+    'organization_invitations',
+    'organization_domains',
+    'organization_groups',
+    'directories',
+    'connections',
+  ].flatMap((collection) => [`${collection}:read`, `${collection}:write`]),
+  'roles:read',
+  'audit_logs:read',
+];
+
+/** Of the kind `organization`: whoever has it administers the organization, and nothing beside it (specification 16.5). */
+export const organizationAdminRole = 'organization_admin';

@@ -9,6 +9,9 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
+import { listRolesOfInvitation } from '../../db/tables/organization_invitation_roles.js';
+import type { InvitationRow } from '../../db/tables/organization_invitations.js';
+import type { MembershipRow } from '../../db/tables/organization_memberships.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { WebhookDeliveryRow } from '../../db/tables/webhook_deliveries.js';
 import type { LogStreamRow } from '../../db/tables/log_streams.js';
@@ -21,6 +24,8 @@ import {
   listReachOfConsents,
   listReachOfDefaultRoles,
   listReachOfLinkedUsers,
+  listReachOfMember,
+  listReachOfOrganization,
   listReachOfRoles,
   listReachOfUser,
 } from '../../db/tables/reach.js';
@@ -28,7 +33,7 @@ import { own } from '../../lib/named.js';
 import { permissionsOfMappings } from '../claims/claim-mappings.js';
 import { couldBothFit } from '../claims/conditions.js';
 import type { Context } from '../context.js';
-import { catalogue, groupOfEvent } from '../events/catalogue.js';
+import { catalogue, subjectOfEvent } from '../events/catalogue.js';
 import { credentialsWrite, managementCollections, managementPermissions } from './management-permissions.js';
 import type { Actor } from '../actor.js';
 import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
@@ -44,6 +49,18 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 /** Roles: their permissions, for whoever is given them. */
 export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, roles.map(({ id }) => id))); // prettier-ignore
+
+/** An organization, or what it is made of (domain, connection, directory): the roles that count in it, for it decides who its members are. */
+export const reachOfOrganization = async (tx: Tx, organization_id: string): Promise<Reach> =>
+  new Set(await listReachOfOrganization(tx.scope, organization_id));
+
+/** A membership: the roles that the member has there. */
+export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>
+  new Set(await listReachOfMember(tx.scope, row.organization_id, row.user_id));
+
+/** An invitation: the roles that whoever accepts gets; none are named where the organization's default roles are meant, which its administrators answer for. */
+export const reachOfInvitation = async (tx: Tx, { id }: Pick<InvitationRow, 'id'>): Promise<Reach> =>
+  reachOfRoles(tx, await listRolesOfInvitation(tx.scope, id));
 
 type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>;
 
@@ -122,8 +139,10 @@ export async function reachOfPermission(tx: Tx, permission: Pick<PermissionRow, 
  */
 export async function reachOfConnection(
   tx: Tx,
-  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted' | 'second_factor'>,
+  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted' | 'second_factor' | 'organization_id'>,
 ): Promise<Reach> {
+  // It speaks for the verified domains of its organization alone, and a session by it is good for that organization (specification 16.4).
+  if (connection.organization_id !== null) return reachOfOrganization(tx, connection.organization_id);
   if (connection.account_linking === 'verified_email' || connection.second_factor !== 'own') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
   const newcomers = connection.allow_registration ? await listReachOfDefaultRoles(tx.scope) : [];
@@ -167,11 +186,11 @@ const namedIn = (event_type: string): string[] =>
 /** The permissions to read what an event of a type tells: those of its subject's collection, and of what its data name beside it. */
 export function permissionsToReadEvent(event_type: string): readonly string[] {
   if (event_type === '*') return managementPermissions.filter((name) => name.endsWith(':read'));
-  const subject = groupOfEvent(event_type);
+  const subject = subjectOfEvent(event_type);
   // A token is nobody's collection, nor is a sign-in: their events tell who signed in where.
   if (subject === 'token') return ['sessions:read', 'clients:read'];
   if (subject === 'login') return ['users:read', 'security_events:read'];
-  const collection = subject === 'password' ? 'users' : `${subject}s`;
+  const collection = subject === 'password' ? 'users' : subject === 'directory' ? 'directories' : `${subject}s`;
   if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToReadEvent('*');
   return [collection, ...namedIn(event_type)].map((name) => `${name}:read`);
 }

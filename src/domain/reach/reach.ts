@@ -62,11 +62,15 @@ export const elsewhere = (identifier: string, permission: string): string => `${
 
 export const isElsewhere = (name: string): boolean => name.includes('#');
 
-type Holder = Pick<Actor, 'permissions' | 'elsewhere'>;
+type Holder = Pick<Actor, 'permissions' | 'elsewhere' | 'organization_id'>;
 
-/** Those of the permissions that the actor doesn't hold, by name. `credentials:write` stands for all of other APIs. */
+/**
+ * Those of the permissions that the actor doesn't hold, by name. `credentials:write` stands for all of other APIs. Who acts for an organization hands out the roles that the
+ * environment has for organizations: what these hold at other APIs counts within the organization alone.
+ */
 export function lackedBy(actor: Holder, names: Iterable<string>): string[] {
-  const holdsElsewhere = (name: string) => actor.permissions.has(credentialsWrite) || actor.elsewhere?.has(name) === true;
+  const holdsAll = actor.permissions.has(credentialsWrite) || Boolean(actor.organization_id);
+  const holdsElsewhere = (name: string) => holdsAll || actor.elsewhere?.has(name) === true;
   const holds = (name: string) => (isElsewhere(name) ? holdsElsewhere(name) : actor.permissions.has(name));
   return [...new Set(names)].filter((name) => !holds(name)).sort();
 }

@@ -11,6 +11,7 @@ import { findUserByEmailKey, insertUserIfNew, type UserRow } from '../../db/tabl
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { isUuid, randomToken, uuidv7Of } from '../../lib/random.js';
+import { acceptInvitation, type Invitation } from '../organizations/invitations.js';
 import { requiredConnectionFor, type Connection } from '../connections/connections.js';
 import { transaction, type Context } from '../context.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
@@ -129,6 +130,28 @@ export async function verifyRegistration(
   return registration ? { outcome: 'right', registration, token } : { outcome: 'expired' };
 }
 
+/**
+ * Starts the registration of whoever holds an invitation: the mail has proven the address, no code is asked for. It ends as all others, and accepts the invitation with
+ * it. Null: the address has an account, or signs in through one connection alone.
+ */
+export async function startInvitedRegistration(
+  ctx: Context,
+  { email, email_key, token_digest }: Invitation,
+): Promise<ProvenAddress | null> {
+  if ((await findUserByEmailKey(ctx.scope, email_key)) || (await requiredConnectionFor(ctx, email))) return null;
+  const token = randomToken('');
+  const token_expires_at = new Date(ctx.clock.now().getTime() + completionTokenLifetime * 1000);
+  return transaction(ctx, async (tx) => {
+    const start = { email, email_key, purpose: 'registration', user_id: null, usable: false, lifetime: completionTokenLifetime } as const;
+    const { passcode } = await startPasscode(tx, { ...start, link_digest: token_digest });
+    const registration = await consumePasscode(tx.scope, passcode, tx.clock.now(), { token_digest: digest(token), token_expires_at });
+    return registration && { outcome: 'right', registration, token };
+  });
+}
+
+/** Whether the registration rests on an invitation, and is open where registration is switched off. */
+export const isInvited = ({ link_digest }: Pick<PasscodeRow, 'link_digest'>): boolean => link_digest !== null;
+
 export async function findProvenRegistration(ctx: Context, token: string): Promise<PasscodeRow | null> {
   return /^[\w-]{43}$/.test(token) ? findByToken(ctx.scope, digest(token), ctx.clock.now()) : null;
 }
@@ -155,7 +178,7 @@ export async function completeRegistration(ctx: Context, input: RegistrationInpu
   const password_hash = await hashNewPassword(ctx, input.password);
   if (password_hash === null) return { outcome: 'password_breached' };
   const now = ctx.clock.now();
-  return transaction(ctx, (tx) => register(tx, input, { password_hash, password_changed_at: now }));
+  return completing(ctx, (tx) => register(tx, input, { password_hash, password_changed_at: now }));
 }
 
 /** The result of completing a registration with a passkey; `passkey_exists`: somebody has this one. */
@@ -184,10 +207,23 @@ async function registerWithPasskey(tx: Context, input: PasskeyRegistration): Pro
  */
 export async function completePasskeyRegistration(ctx: Context, input: PasskeyRegistration): Promise<PasskeyCompletion> {
   try {
-    return await transaction(ctx, (tx) => registerWithPasskey(tx, input));
+    return await completing(ctx, (tx) => registerWithPasskey(tx, input));
   } catch (error) {
     if (error instanceof Undone) return { outcome: 'refused' };
     if (error instanceof Duplicate && error.constraint === 'authenticators_credential') return { outcome: 'passkey_exists' };
+    throw error;
+  }
+}
+
+/** Rolls a registration back whose invitation was revoked, replaced or used meanwhile. */
+class InvitationOver extends Error {}
+
+/** Runs the last step of a registration; one whose invitation is over is over too, and leaves nothing behind. */
+async function completing<T>(ctx: Context, work: (tx: Context) => Promise<T>): Promise<T | { readonly outcome: 'expired' }> {
+  try {
+    return await transaction(ctx, work);
+  } catch (error) {
+    if (error instanceof InvitationOver) return { outcome: 'expired' };
     throw error;
   }
 }
@@ -216,5 +252,7 @@ async function register(
   const roles = await giveDefaultRoles(tx, user.id);
   const { client_id } = input;
   await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'email_otp', connection_id: null, client_id });
+  const { link_digest } = registration;
+  if (link_digest !== null && !(await acceptInvitation(tx, link_digest, user))) throw new InvitationOver();
   return { outcome: 'registered', user };
 }

@@ -2,13 +2,14 @@ import type { PermissionRow } from '../../db/tables/permissions.js';
 import {
   addRolePermissions, countRoleHolders, deleteRole, findRoleOfSpelling, insertRole, listPermissionIdsOfRole, listPermissionNamesOfRoles, removeRolePermissions, updateRole, type RoleRow,
 } from '../../db/tables/roles.js'; // prettier-ignore
+import { countMembershipsWithRole } from '../../db/tables/organization_membership_roles.js';
 import { uuidv7 } from '../../lib/random.js';
 import { linkDifferences, previousAttributes, type LinkChange } from '../changes.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
 
-export type RoleInput = Partial<Pick<RoleRow, 'name' | 'description' | 'is_default'>>;
+export type RoleInput = Partial<Pick<RoleRow, 'name' | 'description' | 'is_default' | 'kind'>>;
 
 const duplicates = { roles_environment_id_name_key: { attribute: 'name', detail: 'There is a role of this name already.' } };
 
@@ -29,6 +30,13 @@ const refuseSystem = (role: RoleRow) => {
   if (role.is_system) throw systemRecord('The role is part of the service and can not be changed.');
 };
 
+/** Every new user gets a default role, and no user one of an organization. @throws {Refusal} 422 */
+function refuseDefaultOfOrganization({ kind, is_default }: RoleInput): void {
+  if (kind !== 'organization' || !is_default) return;
+  const detail = 'New users get roles of the kind `environment`. Name this role in `default_roles` of an organization.';
+  throw new Refusal({ status: 422, code: 'wrong_role_kind', detail, attribute: 'is_default' });
+}
+
 /** Applications that are told roles may read them in any case: one of a name that differs in nothing else would be taken for it. @throws {Refusal} 409 */
 async function refuseSameName(tx: Context, { name }: RoleInput, id: string | null = null): Promise<void> {
   const same = name === undefined ? null : await findRoleOfSpelling(tx.scope, name);
@@ -39,6 +47,7 @@ async function refuseSameName(tx: Context, { name }: RoleInput, id: string | nul
 
 /** Makes a role with the given permissions; emits `role.created`. @throws {Refusal} 409 */
 export async function createRole(tx: Context, input: RoleInput, permissions: readonly PermissionRow[]): Promise<RoleRow> {
+  refuseDefaultOfOrganization(input);
   await refuseSameName(tx, input);
   const now = tx.clock.now();
   const role = await refuseDuplicates(duplicates, () =>
@@ -57,6 +66,7 @@ export async function changeRole(
   change: LinkChange<Pick<PermissionRow, 'id'>> = {},
 ): Promise<RoleRow> {
   refuseSystem(role);
+  refuseDefaultOfOrganization({ ...role, ...input });
   await refuseSameName(tx, input, role.id);
   const isNamed = Object.values(change).some((one) => one !== undefined);
   const { added, removed } = linkDifferences(isNamed ? await listPermissionIdsOfRole(tx.scope, role.id) : [], change);
@@ -75,7 +85,8 @@ export async function changeRole(
 /** Deletes a role that nobody holds. @throws {Refusal} 403 for a system role, 409 while users hold it */
 export async function removeRole(tx: Context, role: RoleRow): Promise<void> {
   refuseSystem(role);
-  const holders = await countRoleHolders(tx.scope, role.id);
+  const holders =
+    role.kind === 'organization' ? await countMembershipsWithRole(tx.scope, role.id) : await countRoleHolders(tx.scope, role.id);
   if (holders > 0)
     throw new Refusal({ status: 409, code: 'role_in_use', detail: `${holders} users hold this role.`, meta: { user_count: holders } });
   await deleteRole(tx.scope, role.id);

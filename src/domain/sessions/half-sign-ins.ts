@@ -22,6 +22,8 @@ export type ProviderLink = {
   readonly provider: string;
   readonly by_word: boolean;
   readonly identity_id?: string;
+  /** Until when the provider lets a session last (SAML `SessionNotOnOrAfter`). */
+  readonly session_until?: string | null;
   /** What `profile_sync` takes over. */
   readonly attributes?: Readonly<Record<string, unknown>>;
 };

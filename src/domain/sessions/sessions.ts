@@ -13,6 +13,7 @@ import {
   type SessionWithUser,
   type BrowserSessionRow,
 } from '../../db/tables/sessions.js';
+import type { ConnectionRow } from '../../db/tables/connections.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import { lockUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
@@ -77,6 +78,10 @@ export type SignIn = {
   ip_address: string | null;
   user_agent: string | null;
   provider?: ProviderSignIn | null;
+  /** The connection that the person came through, and whether it is an organization's. */
+  connection?: Pick<ConnectionRow, 'id' | 'organization_id'> | null;
+  /** When it ends at the latest, if that is sooner than the environment's lifetime. */
+  until?: Date | null;
 };
 
 /** The proofs with what follows from them: the class that they reach (null: the lowest), the methods, and when the oldest proof of the class was given. */
@@ -87,8 +92,22 @@ function proofColumns(
   return { proofs: [...proofs], acr: acr === '1' ? null : acr, amr, authenticated_at: auth_time, auth_time_known };
 }
 
+/** Whether a proof is of the account here, and by itself a way in: whoever gave it is the person for everybody. */
+const isLocal = ({ method, second_step }: SessionProof): boolean =>
+  method === 'password' || method === 'passkey' || (method === 'email' && second_step !== true);
+
+/** How somebody signed in, see {@link SessionRow}. */
+const loginColumns = (
+  proofs: readonly SessionProof[],
+  connection: SignIn['connection'],
+): Pick<SessionRow, 'connection_ids' | 'has_local_login'> => ({
+  connection_ids: connection ? [connection.id] : [],
+  has_local_login: !connection || connection.organization_id === null || proofs.some(isLocal),
+});
+
 function signInColumns(ctx: Context, input: SignIn, token: string): Omit<BrowserSessionRow, 'id' | 'user_id' | 'created_at'> {
   const now = ctx.clock.now();
+  const ends = new Date(now.getTime() + ctx.environment.session_lifetime * 1000);
   return {
     token_digest: digest(token),
     ip_address: input.ip_address,
@@ -96,9 +115,10 @@ function signInColumns(ctx: Context, input: SignIn, token: string): Omit<Browser
     provider_amr: input.provider?.amr ?? null,
     provider_acr: input.provider?.acr ?? null,
     ...proofColumns(input.proofs),
+    ...loginColumns(input.proofs, input.connection),
     signed_in_at: now,
     last_activity_at: now,
-    expires_at: new Date(now.getTime() + ctx.environment.session_lifetime * 1000),
+    expires_at: input.until && input.until < ends ? input.until : ends,
     updated_at: now,
   };
 }
@@ -157,6 +177,7 @@ export async function addProofs(
   const proven = proofColumns(withProofs(proofsOf(held), added));
   const session = await renewSession(tx.scope, session_id, {
     ...proven,
+    has_local_login: added.some(isLocal),
     token_digest: digest(token),
     last_activity_at: now,
     updated_at: now,

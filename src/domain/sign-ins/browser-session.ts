@@ -2,6 +2,7 @@ import { Duplicate } from '../../db/connection/failures.js';
 import { recordLogin, type UserRow } from '../../db/tables/users.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
+import { connectionOf } from '../connections/connections.js';
 import { reachedBy } from '../proofs/classes.js';
 import type { SessionProof } from '../proofs/proofs.js';
 import { spendSingleUse, type SingleUse } from '../proofs/single-use.js';
@@ -58,7 +59,8 @@ export async function openBrowserSession(ctx: Context, whole: WholeSignIn, brows
   const { id: user_id } = claimant;
   const { amr } = reachedBy(proofs);
   const device = deviceAfter(browser.device, user_id, ctx.clock.now());
-  const input = { user_id, proofs, provider, ip_address: origin.ip_address, user_agent: origin.user_agent };
+  const until = provider_account?.session_until ? new Date(provider_account.session_until) : null;
+  const input = { user_id, proofs, provider, until, ip_address: origin.ip_address, user_agent: origin.user_agent };
   const open = async (tx: Context): Promise<SignedInUser> => {
     const counted = await recordLogin(tx.scope, { ...claimant, proven_hash }, tx.clock.now());
     if (!counted) throw new SignInOver('overtaken');
@@ -70,9 +72,11 @@ export async function openBrowserSession(ctx: Context, whole: WholeSignIn, brows
     if (provider_account && !settled && proofs.some(({ method }) => method === 'provider')) throw new SignInOver('overtaken');
     const user = settled ?? staying;
     if (remember) await rememberBrowser(tx, device, user_id, origin);
-    const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
+    const through = settled && provider_account ? await connectionOf(tx, provider_account.account.connection_id) : null;
+    const login = { ...input, connection: through };
+    const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, login) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
-    const opened = renewed ?? (await startSession(tx, input));
+    const opened = renewed ?? (await startSession(tx, login));
     const connection_id = provider_account?.account.connection_id ?? null;
     const signedIn = { user, session_id: opened.session.id, amr, proofs, connection_id };
     await recordSignIn(tx, { ...signedIn, renewed: renewed !== null, device: browser.device, origin });

@@ -32,7 +32,7 @@ type Presented = {
   totp: { readonly code: string };
   recovery_code: { readonly code: string };
   /** The answer of a provider, found to be for this browser. */
-  provider: ProviderPerson & { readonly authentication: ProviderSignIn };
+  provider: ProviderPerson & { readonly authentication: ProviderSignIn; readonly uses?: SingleUse<DeniedPerson> | null };
   /** The password of the account here, by somebody whom a provider has let in. */
   local_account: {
     readonly email: string;
@@ -67,13 +67,14 @@ export const isProven = <R extends { readonly outcome: string }>(verdict: Proven
   verdict.outcome === 'proven';
 
 type Outcomes<T extends string> = T extends string ? { readonly outcome: T } : never;
+type DeniedPerson = { readonly outcome: 'denied'; readonly code: ProviderRefusal };
 /** Why a first step isn't taken, by its means. */
 type FirstRefusals = {
   password: Outcomes<'invalid' | 'blocked'>;
   passkey: Outcomes<'unknown' | 'refused' | 'expired' | 'blocked'>;
   email: Exclude<EmailSignInVerdict, { outcome: 'proven' }>;
   provider:
-    | (Outcomes<'denied'> & { readonly code: ProviderRefusal })
+    | DeniedPerson
     /** The account here is to be proven by its password first; `again`: the two were linked before. */
     | (Outcomes<'ask_password'> & { readonly user: UserRow; readonly again: boolean });
   local_account: Outcomes<'invalid' | 'blocked'>;
@@ -153,11 +154,11 @@ const byProvider: Judge<'provider'> = async (ctx, person) => {
   if (found.kind === 'refuse') return { outcome: 'denied', code: found.code };
   const { user } = found;
   if (found.kind !== 'found') return { outcome: 'ask_password', user, again: found.kind === 'prove_again' };
-  const { authentication, connection } = person;
+  const { authentication, connection, uses = null } = person;
   // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
   const trust = await trustFor(ctx, connection, user, authentication);
   const proofs = [providerProof(ctx.clock.now(), authentication.auth_time, trust)];
-  return { outcome: 'proven', user, proofs, provider: authentication, provider_account: found.provider_account };
+  return { outcome: 'proven', user, proofs, uses, provider: authentication, provider_account: found.provider_account };
 };
 
 const byLocalAccount: Judge<'local_account'> = async (ctx, { email, password, provider, provider_account }, { browser }) => {

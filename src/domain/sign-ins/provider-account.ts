@@ -94,6 +94,7 @@ export type ProviderPerson = {
   readonly profile: Profile;
   /** The application on whose behalf the person signs in. */
   readonly client_id: string | null;
+  readonly session_until?: Date | null;
 };
 
 /**
@@ -124,12 +125,13 @@ export type FoundPerson =
 
 /** Finds the person, or registers them: of two first logins of one person at once, the second finds the account of the first. */
 export async function findPerson(ctx: Context, person: ProviderPerson, attempt = 1): Promise<FoundPerson> {
-  const { connection, profile } = person;
+  const { connection, profile, session_until = null } = person;
   const decision = await decide(ctx, connection, profile);
   const provider_account = {
     account: accountOf(connection, profile),
     provider: connection.display_name,
     by_word: decision.kind === 'link',
+    ...(session_until && { session_until: session_until.toISOString() }),
   };
   if (decision.kind === 'register') {
     try {

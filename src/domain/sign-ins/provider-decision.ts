@@ -30,7 +30,8 @@ export type ProviderRefusal =
   | 'registration_disabled'
   | 'sso_domain_not_allowed'
   | 'sso_provider_error'
-  | 'sso_email_unverified';
+  | 'sso_email_unverified'
+  | 'saml_replayed';
 
 /** What a login through a provider leads to. Decided without writing, so that the connection test can use it too. */
 export type Decision =
@@ -92,7 +93,9 @@ export async function decide(ctx: Context, connection: Connection, profile: Prof
     return user.status === 'active' ? { kind: 'known', user, identity } : refuse('account_blocked');
   }
   const domain = profile.email && domainOfEmail(profile.email.email);
-  if (!profile.email || domain === null || !profile.email_verified) return refuse('sso_email_unverified');
+  // In an organization's verified domains the domain is the proof; elsewhere its connection says nothing (specification 16.4.1).
+  const isStated = profile.email_verified || connection.organization_id !== null;
+  if (!profile.email || domain === null || !isStated) return refuse('sso_email_unverified');
   if (await requiresOtherConnection(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
   // Asked before anybody is looked up: a provider learns nothing of addresses that it doesn't speak for, not even whether they have an account.
   if ((await speaksFor(ctx, connection, domain)) !== 'own') return refuse('sso_domain_not_allowed');

@@ -2,6 +2,7 @@ import { digest } from '../../lib/digest.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { requireTime, type Context } from '../context.js';
+import { noOrganization, type OrganizationClaims } from './organization-claims.js';
 import { signerFor } from '../signing-keys/signing-keys.js';
 import { signJwt } from './formats/jwt.js';
 
@@ -26,6 +27,8 @@ export type AccessTokenContent = {
   readonly issued_at: Date;
   readonly grant_id?: string;
   readonly session_id?: string;
+  /** The organization that it is for; left out: none. */
+  readonly organization?: OrganizationClaims;
   readonly auth_time?: Date | null;
   readonly acr?: string | null;
   readonly amr?: readonly string[];
@@ -68,6 +71,7 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
     amr: content.amr && content.amr.length > 0 ? content.amr : undefined,
     sid: content.session_id,
     gid: content.grant_id,
+    ...(content.organization ?? noOrganization),
     permissions: content.permissions,
     act: content.act ?? undefined,
     earlier_scopes: content.earlier_scopes && Object.keys(content.earlier_scopes).length > 0 ? content.earlier_scopes : undefined,

@@ -36,6 +36,7 @@ function invalidReason(ctx: Context, { claims, status }: FoundToken): string | n
   if (claims.expires_at <= ctx.clock.now()) return expiredAt(seconds(claims.expires_at));
   if (status.revoked) return 'the access token was revoked';
   if (claims.user_id !== null && status.user_status !== 'active') return 'the person of the access token is gone or blocked';
+  if (!status.member_stands) return 'the person of the access token is no active member of its organization, or that is disabled';
   if (status.session_revoked_at === null) return null;
   const outlivesSession = claims.scope.split(' ').includes('offline_access');
   return outlivesSession ? null : 'the session of the access token has ended';
@@ -106,6 +107,7 @@ const activeToken = (content: TokenContent, scope: string, client: Client): Acti
   sub: content.sub,
   user_id: content.user_id,
   session_id: content.session_id,
+  organization_id: content.organization_id,
   scope,
   audience: content.audience,
   issuer: content.issuer,
@@ -165,8 +167,12 @@ function permissionsLeft({ effective }: Activated, { payload, claims }: FoundTok
 }
 
 /** The person of a good token as mappings see them: looked up only where one draws on them. */
-const mappedUser = async (scope: Scope, { user_id }: ActiveToken, mappings: readonly ClaimMapping[], target: ClaimTarget) =>
-  user_id !== null && drawsOnUser(mappings, [target]) ? findUserClaims(scope, user_id) : null;
+const mappedUser = async (
+  scope: Scope,
+  { user_id, organization_id }: ActiveToken,
+  mappings: readonly ClaimMapping[],
+  target: ClaimTarget,
+) => (user_id !== null && drawsOnUser(mappings, [target]) ? findUserClaims(scope, user_id, organization_id) : null);
 
 /** What is wrong with how a token was presented: bound to a key as bearer token, or the other way round (RFC 9449 7.1), or with another key's proof. */
 function misPresented({ claims, first_use }: FoundToken, proof: DpopProof | null): InactiveToken | ProofRefusal | null {

@@ -5,6 +5,7 @@ import { halfHash } from '../../lib/half-hash.js';
 import { tokenHashOf } from '../../lib/signing-algorithm.js';
 import { drawsOnUser, mappedClaims, type ClaimFacts } from '../claims/claim-mappings.js';
 import { claimsOf } from '../claims/claims.js';
+import { noOrganization, type OrganizationClaims } from './organization-claims.js';
 import { keyRing, signerFor } from '../signing-keys/signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
 
@@ -13,6 +14,8 @@ export type IdTokenContent = {
   readonly client: Client;
   readonly sub: string;
   readonly session_id: string;
+  /** The organization that it is for; left out: none. */
+  readonly organization?: OrganizationClaims;
   /** Null leaves it out: a provider didn't say when. */
   readonly auth_time: Date | null;
   readonly nonce: string | null;
@@ -60,6 +63,7 @@ export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<st
     acr: content.acr ?? undefined,
     amr: content.amr.length > 0 ? content.amr : undefined,
     sid: content.session_id,
+    ...(content.organization ?? noOrganization),
     at_hash: halfHash(tokenHashOf(content.client.id_token_signed_response_alg), content.access_token),
   };
 }

@@ -1,11 +1,13 @@
 import type { Client } from '../clients/clients.js';
 import { algorithmFor } from '../clients/profile.js';
 import type { Context } from '../context.js';
+import type { Organization } from '../organizations/organizations.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
 import { accessTokenMappedClaims, mappedClaims, type ClaimFacts } from '../claims/claim-mappings.js';
 import { asClaimed, claimsOf } from '../claims/claims.js';
 import { idTokenClaimsOf, idTokenPayload, idTokenValue, type IdTokenContent } from './id-token.js';
+import { claimsOfOrganization, requireOrganizationClaims, type OrganizationClaims } from './organization-claims.js';
 import { shownPermissions, type Target } from './target.js';
 
 /** What a person allowed a client, as a code or a refresh token keeps it, and the person as far as claims want. */
@@ -13,6 +15,7 @@ export type PersonsGrant = {
   readonly grant_id: string;
   readonly user_id: string;
   readonly session_id: string;
+  readonly organization_id: string | null;
   readonly auth_time: Date | null;
   readonly acr: string | null;
   readonly amr: readonly string[];
@@ -39,6 +42,8 @@ export type Issuance = {
   readonly nonce: string | null;
 };
 
+type Issued = Issuance & { readonly organization: OrganizationClaims };
+
 type Contents = {
   readonly facts: ClaimFacts;
   readonly access: AccessTokenContent;
@@ -46,9 +51,9 @@ type Contents = {
   readonly id: Omit<IdTokenContent, 'access_token'> | null;
 };
 
-function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Contents {
+function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issued): Contents {
   const { user, user_id, session_id, auth_time, acr, amr, grant_id } = granted;
-  const { client, target, seed, format, lifetime, scope, issued_at, nonce, jkt } = issuance;
+  const { client, target, seed, format, lifetime, scope, issued_at, nonce, jkt, organization } = issuance;
   const permissions = target && shownPermissions(client, target, scope, granted.permissions);
   const facts = { user: user && asClaimed(ctx.environment, user), permissions };
   const access: AccessTokenContent = {
@@ -62,6 +67,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Co
     issued_at,
     grant_id,
     session_id,
+    organization,
     auth_time,
     acr,
     amr,
@@ -73,7 +79,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Co
   };
   if (!scope.split(' ').includes('openid')) return { facts, access, id: null };
   const claims = idTokenClaimsOf(client, { ...facts, scope, requested: granted.id_token_claims ?? [] });
-  return { facts, access, id: { client, sub: user_id, session_id, auth_time, nonce, acr, amr, issued_at, claims } };
+  return { facts, access, id: { client, sub: user_id, session_id, organization, auth_time, nonce, acr, amr, issued_at, claims } };
 }
 
 /**
@@ -85,16 +91,24 @@ export async function signForPerson(
   granted: PersonsGrant,
   issuance: Issuance,
 ): Promise<{ access_token: string; id_token: string | undefined }> {
-  const { access, id } = contentsOf(ctx, granted, issuance);
+  const organization = await requireOrganizationClaims(ctx, granted.organization_id);
+  const { access, id } = contentsOf(ctx, granted, { ...issuance, organization });
   const access_token = await accessTokenValue(ctx, access);
   return { access_token, id_token: id === null ? undefined : await idTokenValue(ctx, { ...id, access_token }) };
 }
+
+type UserinfoFacts = {
+  readonly user: UserWithRoles;
+  readonly permissions: readonly string[] | null;
+  readonly sub: string;
+  readonly organization: Pick<Organization, 'id' | 'name' | 'display_name'> | null;
+};
 
 /** The claims at userinfo (OIDC Core 5.3.2): of the scopes, of the `claims` parameter by their names, and those that the client maps. */
 export const userinfoClaims = (
   { environment }: Pick<Context, 'environment'>,
   client: Client,
-  { user: whose, permissions, sub }: { readonly user: UserWithRoles; readonly permissions: readonly string[] | null; readonly sub: string },
+  { user: whose, permissions, sub, organization }: UserinfoFacts,
   scopes: readonly string[],
   requested: readonly string[],
 ): Record<string, unknown> => {
@@ -102,17 +116,21 @@ export const userinfoClaims = (
   const claims = claimsOf(user, scopes, requested);
   if (client.claim_mappings.length > 0) Object.assign(claims, mappedClaims(client.claim_mappings, 'userinfo', { user, permissions }));
   claims['sub'] = sub;
+  // Of these names nothing but this: a mapped claim is not the organization.
+  for (const name of ['org_id', 'org_name', 'org_display_name'] as const) delete claims[name];
+  if (organization)
+    Object.assign(claims, { org_id: organization.id, org_name: organization.name, org_display_name: organization.display_name });
   return claims;
 };
 
 /** What the tokens of a grant would say, without signing or storing anything; null where there would be none. */
 export function previewForPerson(
   ctx: Context,
-  granted: PersonsGrant & { readonly user: UserWithRoles },
+  granted: PersonsGrant & { readonly user: UserWithRoles; readonly organization: Organization | null },
   issuance: Issuance,
 ): { access: AccessTokenContent; id_token: Record<string, unknown> | null; userinfo: Record<string, unknown> | null } {
-  const { facts, access, id } = contentsOf(ctx, granted, issuance);
-  const whose = { user: granted.user, permissions: facts.permissions, sub: granted.user_id };
+  const { facts, access, id } = contentsOf(ctx, granted, { ...issuance, organization: claimsOfOrganization(granted.organization) });
+  const whose = { user: granted.user, permissions: facts.permissions, sub: granted.user_id, organization: granted.organization };
   return {
     access,
     id_token: id && idTokenPayload(ctx, { ...id, access_token: issuance.seed.value }),

@@ -3,13 +3,13 @@ import {
   findJwtStatus,
   findProvenAccessToken,
   findProvenJwtStatus,
-  findTokenStates,
   type AccessTokenState,
   type TokenExtras,
   type ProofToStore,
   type TokenStatus,
   type TokenUser,
 } from '../../db/tables/access_tokens.js';
+import { findTokenStates } from '../../db/tables/token_states.js';
 import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { jsonObject } from '../../lib/json-object.js';
@@ -27,6 +27,8 @@ export type TokenContent = {
   /** Null for a client acting for itself. */
   readonly user_id: string | null;
   readonly session_id: string | null;
+  /** The organization that it is for; null: for none. */
+  readonly organization_id: string | null;
   readonly scope: string;
   readonly audience: string;
   readonly issuer: string;
@@ -97,6 +99,9 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
   const now = seconds(ctx.clock.now());
   if (exp <= now || nbf > now + skewSeconds || iat > now + skewSeconds) return null;
   const session_id = uuid(claims['sid']);
+  const organization_id = uuid(claims['org_id']);
+  // Never taken for one of no organization.
+  if (claims['org_id'] !== undefined && organization_id === null) return null;
   const grant_id = uuid(claims['gid']);
   const read: FoundToken['claims'] = {
     format: 'jwt',
@@ -106,6 +111,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     sub,
     user_id: sub === client_id ? null : uuid(sub),
     session_id,
+    organization_id,
     scope: text(claims['scope']) ?? '',
     audience: aud,
     issuer: iss,
@@ -127,10 +133,11 @@ const isJwt = (token: string) => token.includes('.');
 const isOpaque = (token: string) => /^at_[\w-]{43}$/.test(token);
 
 /** What the status of a JWT depends on. */
-const statusKeys = ({ jti, grant_id, user_id, session_id }: TokenContent) => ({
+const statusKeys = ({ jti, grant_id, user_id, session_id, organization_id }: TokenContent) => ({
   ids: grant_id === null ? [jti] : [jti, grant_id],
   user_id,
   session_id,
+  organization_id,
 });
 
 const contentOf = (ctx: Context, row: AccessTokenState): FoundToken['claims'] => ({
@@ -141,6 +148,7 @@ const contentOf = (ctx: Context, row: AccessTokenState): FoundToken['claims'] =>
   sub: row.user_id ?? row.client_id,
   user_id: row.user_id,
   session_id: row.session_id,
+  organization_id: row.organization_id,
   scope: row.scope,
   audience: row.audience,
   issuer: ctx.environment.issuer,
@@ -167,8 +175,8 @@ async function findJwt(
   if (!read) return null;
   const { claims, payload } = read;
   const resource = isOwnAudience(ctx, claims.audience) ? null : claims.audience;
-  const { ids, user_id, session_id } = statusKeys(claims);
-  const keys = { ids, user_id, session_id, resource };
+  const { ids, user_id, session_id, organization_id } = statusKeys(claims);
+  const keys = { ids, user_id, session_id, organization_id, resource };
   const proven = proof?.jkt === claims.jkt ? proof : null;
   if (!proven) {
     const { status, user, permissions } = await findJwtStatus(scope, keys, extras);

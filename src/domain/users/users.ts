@@ -13,16 +13,16 @@ import type { Context } from '../context.js';
 import { reachOfRoles } from '../reach/reach-of.js';
 import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
-import { actorData, personData, userData } from '../events/data.js';
+import { actorData, userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
+import { requireEnvironmentRoles } from '../roles/role-kinds.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { emitPasswordReset } from '../events/users.js';
 import { hashNewPassword } from './new-password.js';
 import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { noOrigin } from '../origin.js';
-import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { endSessions } from '../sessions/sessions.js';
-import { endSignIns } from '../sessions/half-sign-ins.js';
 import { endTrust } from '../sessions/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
@@ -115,7 +115,8 @@ function columnsOf(input: UserInput): Partial<UserRow> {
 }
 
 /**
- * Makes a user with the given roles and the default ones; emits `user.created`. `hash` comes from {@link hashOf}.
+ * Makes a user with the given roles and the default ones; emits `user.created`. `hash` comes from {@link hashOf}. `administrators` false: default roles that
+ * hold a Management permission are not given.
  * @throws {Refusal} 409, 422
  */
 export async function createUser(
@@ -124,15 +125,17 @@ export async function createUser(
   input: UserInput,
   hash: string | undefined,
   roles: readonly RoleRow[],
+  { administrators = true }: { readonly administrators?: boolean } = {},
 ): Promise<UserRow> {
   const now = tx.clock.now();
   const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now };
   const user = await refuseDuplicates(duplicates, async () =>
     insertUser(tx.scope, { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
   );
+  requireEnvironmentRoles(roles);
   await addUserRoles(tx.scope, user.id, roles.map((role) => role.id)); // prettier-ignore
   await recordRoleChange(tx, actor, user, { added: roles, removed: [] });
-  await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id)), created_by: actorData(actor) });
+  await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id, administrators)), created_by: actorData(actor) });
   return user;
 }
 
@@ -160,7 +163,7 @@ export async function changeUser(tx: Context, actor: Actor, user: UserRow, input
     await emitPasswordReset(tx, changed, { initiated_by: 'admin', sessions_revoked: true, administrator: actor });
   }
   await tellOfAdministration(tx, user, changed, hash !== undefined);
-  await emitUpdated(tx, user, changed);
+  await emitUserDifference(tx, user, changed);
   return changed;
 }
 
@@ -169,7 +172,8 @@ const profile = [
   'middle_name', 'nickname', 'preferred_username', 'profile', 'website', 'gender', 'birthdate', 'zoneinfo', 'phone_number', 'phone_number_verified', 'address',
 ] as const; // prettier-ignore
 
-async function emitUpdated(tx: Context, before: UserRow, after: UserRow, rolesBefore?: readonly string[]): Promise<void> {
+/** `user.updated`, where anything differs. */
+export async function emitUserDifference(tx: Context, before: UserRow, after: UserRow, rolesBefore?: readonly string[]): Promise<void> {
   const roles = await listRoleNamesOfUser(tx.scope, after.id);
   const shown = (user: UserRow, names: readonly string[]) => ({
     ...Object.fromEntries(profile.map((name) => [name, user[name]])),
@@ -184,37 +188,6 @@ export function refuseSelf(actor: Actor, user: UserRow, verb: string): void {
   if (actor.actor_kind === 'user' && actor.actor_id === user.id) {
     throw new Refusal({ status: 409, code: 'own_account', detail: `You can not ${verb} your own account.` });
   }
-}
-
-/** Blocks a user and ends the sessions and everything that was issued to clients, `offline_access` or not. @throws {Refusal} 409 */
-export async function blockUser(tx: Context, actor: Actor, user: UserRow): Promise<UserRow> {
-  if (user.status === 'blocked') throw invalidTransition('The user is blocked already.');
-  refuseSelf(actor, user, 'block');
-  await refuseLastAdministrator(tx, user.id);
-  await endSessions(tx, { user_id: user.id }, 'user_blocked');
-  await endSignIns(tx, user.id);
-  await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
-  const blocked = await setStatus(tx, user, 'blocked');
-  await emit(tx, 'user.blocked', { ...personData(blocked), blocked_by: actorData(actor), blocked_at: blocked.updated_at.toISOString() });
-  return blocked;
-}
-
-/** Lets a blocked user in again. @throws {Refusal} 409 */
-export async function unblockUser(tx: Context, actor: Actor, user: UserRow): Promise<UserRow> {
-  if (user.status === 'active') throw invalidTransition('The user is not blocked.');
-  const active = await setStatus(tx, user, 'active');
-  await emit(tx, 'user.unblocked', {
-    ...personData(active),
-    unblocked_by: actorData(actor),
-    unblocked_at: active.updated_at.toISOString(),
-  });
-  return active;
-}
-
-async function setStatus(tx: Context, user: UserRow, status: UserRow['status']): Promise<UserRow> {
-  const changed = (await updateUser(tx.scope, user.id, { status, updated_at: tx.clock.now() })) ?? user;
-  await emitUpdated(tx, user, changed);
-  return changed;
 }
 
 async function requireRoles(tx: Context, actor: Actor, roles: readonly RoleRow[]): Promise<void> {
@@ -237,6 +210,7 @@ export async function changeUserRoles(
   const added = change.add.filter((role) => !held.has(role.id));
   const removed = change.remove.filter((role) => held.has(role.id));
   if (added.length === 0 && removed.length === 0) return user;
+  requireEnvironmentRoles(added);
   await requireRoles(tx, actor, [...added, ...removed]);
   const before = await listRoleNamesOfUser(tx.scope, user.id);
   if (removed.some((role) => role.is_system)) await refuseLastAdministrator(tx, user.id);
@@ -244,6 +218,6 @@ export async function changeUserRoles(
   await removeUserRoles(tx.scope, user.id, removed.map((role) => role.id)); // prettier-ignore
   await recordRoleChange(tx, actor, user, { added, removed });
   const changed = (await touchRecord<UserRow>(tx.scope, 'users', user.id, tx.clock.now())) ?? user;
-  await emitUpdated(tx, user, changed, before);
+  await emitUserDifference(tx, user, changed, before);
   return changed;
 }

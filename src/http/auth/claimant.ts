@@ -5,7 +5,7 @@ import { endSignInOf, findHalfSignIn, signInLifetime } from '../../domain/sessio
 import { endSessions } from '../../domain/sessions/sessions.js';
 import type { SignInRow } from '../../db/tables/sign_ins.js';
 import { findUser, type UserRow } from '../../db/tables/users.js';
-import { clearSessionCookie } from './browser-session.js';
+import { clearSessionCookie, signInSession } from './browser-session.js';
 import { clearCookie, cookieName, readCookie, setCookie } from '../request/cookies.js';
 import { queryOf } from '../request/form.js';
 
@@ -42,7 +42,8 @@ export function signInTokenOf(req: Request): string | null {
 
 /** Ends the session of this browser, with what was issued in it, and its half sign-in; also fine for somebody who isn't signed in. */
 export async function signOut(req: Request, res: Response): Promise<void> {
-  const { ctx, session } = req;
+  const { ctx } = req;
+  const session = signInSession(req);
   if (session) await transaction(ctx, (tx) => endSessions(tx, { id: session.id }, 'logout'));
   clearSessionCookie(req, res);
   const token = signInTokenOf(req);

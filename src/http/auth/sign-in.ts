@@ -6,7 +6,7 @@ import type { PresentedProof, PresentedMethod, MethodRefusal } from '../../domai
 import { SignInOver } from '../../domain/sessions/half-sign-ins.js';
 import { PageError } from '../../errors.js';
 import { browserSecretOf } from './browser-secret.js';
-import { setSessionCookie } from './browser-session.js';
+import { setSessionCookie, signInSession } from './browser-session.js';
 import { clearSignInCookie, setSignInCookie } from './claimant.js';
 import { cookieDeviceOf, setDevice } from './device-cookie.js';
 import { errorMessage } from '../pages/error-texts.js';
@@ -29,7 +29,7 @@ function refuseOver(error: unknown, isCredential: boolean, return_to: string | n
 
 /** The browser of the request. Needs `browserSession` before. */
 const browserOf = (req: Request, remember: boolean): Browser => ({
-  session: req.session,
+  session: signInSession(req),
   device: cookieDeviceOf(req),
   secret: browserSecretOf(req) ?? '',
   host: req.headers.host,

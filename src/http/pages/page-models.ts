@@ -1,6 +1,7 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/claims/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
 import type { BasePage, FormPage, PageClient, PageConnection } from './form-page.js';
+import type { ChooseOrganizationPage, JoinedOrganization, LeavePage, PageInvitation } from './organization-models.js';
 import type { PageSignInMethods } from './sign-in-methods.js';
 import type {
   LoginPage,
@@ -12,6 +13,7 @@ import type {
 } from './sign-in-models.js';
 
 export type * from './form-page.js';
+export type * from './organization-models.js';
 export type * from './sign-in-models.js';
 
 export type { PageLink };
@@ -82,6 +84,7 @@ export interface AccountPage extends FormPage {
   sign_ins: { occurred_at: string; succeeded: boolean; count: number; device: string; ip_address: string | null }[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
   own_applications: (PageClient & { client_id: string; logo_uri: string | null; open_url: string })[];
+  organizations: JoinedOrganization[];
   /** Absent or null where there are none, and none can be added. */
   sign_in_methods?: PageSignInMethods | null | undefined;
   /** Until when signing in keeps an account that is deleted now (ISO 8601); null where people can't delete theirs. */
@@ -206,9 +209,12 @@ export interface PageModels {
   'account/message': MessagePage;
   'account/account': AccountPage;
   'account/email-verify': EmailVerifyPage;
+  'account/invitation': PageInvitation;
+  'account/leave': LeavePage;
   'account/link-account': LinkAccountPage;
   'account/logout': LogoutPage;
   'oauth/consent': ConsentPage;
+  'oauth/choose-organization': ChooseOrganizationPage;
   'oauth/logout-confirm': LogoutConfirmPage;
   'oauth/logged-out': LoggedOutPage;
   'oauth/form-post': FormPostPage;

@@ -7,6 +7,8 @@ const kib = 1024;
 export const bodyLimits = {
   /** Forms and JSON of the pages and of OAuth. */
   form: 64 * kib,
+  /** A SAML response of 256 KiB in Base64, encoded as a form. */
+  saml_response: 384 * kib,
   /** Documents of the Management API. */
   document: 256 * kib,
   /** A mail template has 120,000 characters, of up to three bytes each. */
@@ -15,6 +17,8 @@ export const bodyLimits = {
   logo: 704 * kib,
   /** A configuration document with what comes along: a larger environment is described in several, by collections. */
   configuration: kib * kib,
+  /** Ten thousand members of a group, each with its id and what directories write beside it. */
+  scim: 2 * kib * kib,
   /** Nothing but the image of a form is kept; what is beyond that is read for the sake of an answer that says what is wrong. */
   upload: 16 * kib * kib,
 } as const;

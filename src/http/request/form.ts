@@ -74,6 +74,21 @@ export function form(req: Request, res: Response, next: NextFunction): void {
   else readForm(req, res, (error?: unknown) => (error ? next(error) : use(req.body)));
 }
 
+const readSamlForm = express.raw({ type: formType, limit: bodyLimits.saml_response, inflate: false });
+
+/** A form with a SAML response (SAML Bindings 3.5), which may be longer than others. */
+export function samlForm(req: Request, res: Response, next: NextFunction): void {
+  readSamlForm(req, res, (error?: unknown) => {
+    if (error) return next(error);
+    try {
+      req.form = parameters(req.body);
+    } catch (problem) {
+      return next(problem);
+    }
+    next();
+  });
+}
+
 /** A JWK with a certificate chain in a client's `jwks` is the deepest thing that anybody sends. */
 const maxDepth = 6;
 

@@ -56,8 +56,12 @@ export type PendingAuthorization = {
   readonly at: number;
   /** Whether only a sign-in after `at` is accepted. */
   readonly fresh: boolean;
+  /** Milliseconds, where that is another moment than `at`, after which a sign-in has to be. */
+  readonly from?: number;
   /** The person was asked for the class that the client wishes for: once is enough. */
   readonly wished?: boolean;
+  /** The organization that the person chose in the place of what the request names; empty: none. */
+  readonly organization?: string;
 };
 
 /** The request, sealed, as text for a URL or a form field. */

@@ -82,7 +82,8 @@ function writtenRelationships(
   const shape: Record<string, z.ZodType> = named();
   let required = false;
   for (const [name, relationship] of Object.entries(resource.relationships)) {
-    const settable = relationship.kind === 'many' ? relationship.write === true : creating && relationship.create !== undefined;
+    const settable =
+      relationship.kind === 'many' ? relationship.write === true : (creating ? relationship.create : relationship.later) !== undefined;
     if (!settable) continue;
     const needed = relationship.kind === 'one' && relationship.create === 'required';
     const linkage = needed ? identifierOf(targetOf(registry, relationship)) : linkageOf(registry, relationship);

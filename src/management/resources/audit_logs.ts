@@ -11,6 +11,7 @@ export const audit_logs = resource<AuditLogRow>({
   path: 'audit_logs',
   description:
     'Every write, every request refused for want of permission, and security events such as sign-ins, refused ones and consents. Nobody can change an entry. Writes and refusals are kept for 400 days, security events for 180.',
+  organization: { column: 'organization_id' },
   attributes: z.object({
     occurred_at: isoTime,
     action: z.string(),

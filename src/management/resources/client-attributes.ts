@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { publicKeySet } from '../../domain/clients/key-set.js';
-import { clientOrigins, clientProfiles, idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
+import { organizationUsages, clientOrigins, clientProfiles, idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
 import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
@@ -19,6 +19,9 @@ const day = 86_400;
 
 const firstParty =
   'Whether it skips the consent page. Changed, like all that decides who acts with such a client, by holders of every Management permission; true for what people sign in to when one of them makes it without a word.';
+
+const organizationUsage =
+  'Whether people sign in to it for an organization: never (the default), when the request names one in `organization`, or always: then people with several choose.';
 
 const idTokenContent =
   '`protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.';
@@ -63,7 +66,8 @@ const protocolAttributes = {
   authorization_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers })],
   introspection_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection })],
   userinfo_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo })],
-  // What guards its people’s sign-in.
+  // Whose sign-in it is, and what guards it.
+  organization_usage: ['control', z.enum(organizationUsages).meta({ description: organizationUsage })],
   required_acr: ['control', z.enum(requiredAcrs).nullable().meta({ description: requiredAcr })],
   max_authentication_age: [
     'control',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  acceptMetadata,
   changeConnection,
   connectionInputProblems,
   createConnection,
@@ -7,10 +8,11 @@ import {
   type ConnectionInput,
 } from '../../domain/connections/settings.js';
 import { strategyNames } from '../../domain/connections/strategies.js';
-import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain/connections/connections.js';
+import { callbackUrl, connectionLoginUrl, connectionTestUrl, samlEntityId } from '../../domain/connections/connections.js';
 import { reachOfConnection, removedWithConnection } from '../../domain/reach/reach-of.js';
+import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { connectionSecondFactors, type ConnectionRow } from '../../db/tables/connections.js';
-import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts } from '../fields.js';
+import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 
 const strategy = z.enum(strategyNames as [string, ...string[]]);
@@ -53,6 +55,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   type: 'connection',
   path: 'connections',
   description: 'Ways to sign in through a provider. Saving one does not need the provider to be reachable.',
+  organization: { column: 'organization_id' },
   attributes: z.object({
     has_client_secret: z.boolean(),
     generation: z.number().int().meta({
@@ -61,11 +64,13 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     }),
     callback_url: z.string().meta({ description: 'To be registered with the provider.' }),
     login_url: z.string().meta({ description: 'Where a login through it begins.' }),
+    metadata_url: z.string().nullable().meta({ description: 'Of `saml`: our metadata, whose address is our entity ID. Else null.' }),
     ...stamps,
   }),
   computed: {
     has_client_secret: (row) => row.provider_client_secret_sealed !== null,
-    callback_url: (_row, ctx) => callbackUrl(ctx.environment),
+    callback_url: (row, ctx) => callbackUrl(ctx.environment, row),
+    metadata_url: (row, ctx) => (row.strategy === 'saml' ? samlEntityId(ctx.environment, row) : null),
     login_url: (row, ctx) => connectionLoginUrl(ctx.environment, row),
   },
   reach: {
@@ -77,7 +82,10 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     display_name: ['plain', shownName(100), 'needed'],
     // Whatever decides who somebody is who comes through it voids its links, and so takes their way in from the people linked.
     strategy: ['control', strategy, 'needed and fixed'],
-    provider_client_id: ['control', boundedText(500), 'needed'],
+    provider_client_id: [
+      'control',
+      boundedText(500).meta({ description: 'What the provider calls us. Needed, but with `saml`, which has none.' }),
+    ],
     status: ['control', status],
     provider_client_secret: [
       'control',
@@ -105,7 +113,19 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     second_factor: ['reach', secondFactor],
     trusted_acr_values: ['control', trustedAcrs],
   },
+  relationships: {
+    organization: {
+      kind: 'one',
+      to: 'organization',
+      column: 'organization_id',
+      description:
+        'Whose connection it is: then its `domains` are the verified ones of the organization, for which alone it speaks, and only who signs in for the organization is offered it. null = the environment’s.',
+      include: true,
+      create: 'optional',
+    },
+  },
   filters: {
+    organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),
     name: equalTo('name', boundedText(63), 'The exact name.'),
     strategy: equalTo('strategy', strategy, 'Of one of these strategies.'),
     status: equalTo('status', status, 'Enabled or disabled.'),
@@ -114,7 +134,9 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
   create: {
     problems: (ctx, input) => connectionInputProblems(ctx, input, null),
-    run: async (tx, actor, input) => ({ row: await createConnection(tx, actor, input) }),
+    run: async (tx, actor, input, related) => ({
+      row: await createConnection(tx, actor, input, (related['organization'] ?? null) as unknown as OrganizationRow | null),
+    }),
   },
   update: {
     problems: (ctx, input, row) => connectionInputProblems(ctx, input, row),
@@ -122,6 +144,14 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   },
   remove: { run: (tx, actor, row) => removeConnection(tx, actor, row) },
   actions: {
+    accept_metadata: {
+      method: 'PATCH',
+      description:
+        'Of `saml` with `idp_metadata_url`: takes over another entity ID, or another host that people are sent to, which the metadata tells of by now. 409 when nothing waits.',
+      audit: 'metadata_accepted',
+      touch: 'control',
+      run: async (tx, actor, row) => ({ row: await acceptMetadata(tx, actor, row) }),
+    },
     test: {
       method: 'POST',
       description:

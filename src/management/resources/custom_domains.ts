@@ -4,11 +4,11 @@ import {
   checkDomain,
   createCustomDomain,
   removeCustomDomain,
-  verificationRecords,
   verifyCustomDomain,
   type DomainCheck,
   type DomainPurposes,
 } from '../../domain/configuration/custom-domains.js';
+import { verificationRecords } from '../../domain/environments/domain-record.js';
 import { reachOfCustomDomain } from '../../domain/reach/reach-of.js';
 import { certificateProblems, type CustomDomainRow } from '../../db/tables/custom_domains.js';
 import { equalTo, stamps, stampSorts, textSort, isoTime } from '../fields.js';

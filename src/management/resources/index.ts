@@ -7,6 +7,7 @@ import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { consents } from './consents.js';
 import { custom_domains } from './custom_domains.js';
+import { directories } from './directories.js';
 import { environments } from './environments.js';
 import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
@@ -14,6 +15,11 @@ import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
 import { logos } from './logos.js';
 import { mail_templates } from './mail_templates.js';
+import { organization_domains } from './organization_domains.js';
+import { organization_groups } from './organization_groups.js';
+import { organization_invitations } from './organization_invitations.js';
+import { organization_memberships } from './organization_memberships.js';
+import { organizations } from './organizations.js';
 import { page_texts } from './page_texts.js';
 import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
@@ -42,6 +48,12 @@ export const resources = [
   federated_credentials,
   api_resources,
   connections,
+  organizations,
+  organization_memberships,
+  organization_invitations,
+  organization_domains,
+  directories,
+  organization_groups,
   sessions,
   webhooks,
   webhook_deliveries,

@@ -12,6 +12,9 @@ import type { RelatedRows } from '../resource.js';
 
 const name = shownName(100).refine((text) => text.trim() === text, 'must not begin or end with spaces');
 
+const kind =
+  'Whom it is given to: users, or members of organizations (`organization`), in whose tokens of the organization alone it counts. `environment` unless said.';
+
 /** The permissions that a document names, if it names any. */
 const namedIn = (related: RelatedRows) => related['permissions'] as unknown as readonly PermissionRow[] | undefined;
 
@@ -19,6 +22,8 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
   type: 'role',
   path: 'roles',
   description: 'Named sets of permissions that users hold. Default roles are given to every new user; system roles can not be changed.',
+  // Those that its members can have; what these hold is the environment's to say.
+  organization: { owned: `roles.kind = 'organization'` },
   attributes: z.object({ is_system: z.boolean(), ...stamps }),
   reach: { of: (tx, role) => reachOfRoles(tx, [role]) },
   settable: {
@@ -26,6 +31,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
     name: ['control', name, 'needed'],
     description: ['plain', boundedText(500, 0).nullable()],
     is_default: ['control', z.boolean()],
+    kind: ['plain', z.enum(['environment', 'organization']).meta({ description: kind }), 'fixed'],
   },
   relationships: {
     permissions: {
@@ -61,6 +67,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
   },
   filters: {
     name: equalTo('name', boundedText(100), 'The exact name.'),
+    kind: equalTo('kind', z.enum(['environment', 'organization']), 'Given to users, or to members of organizations.'),
     is_default: flagFilter('is_default', 'Whether new users get it.'),
     search: searchFilter(['roles.name'], 'The name'),
   },

@@ -6,7 +6,8 @@ import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import { matches } from '../../db/lists/conditions.js';
-import { findSession, hasSessionStatus, touchSession, type SessionRow } from '../../db/tables/sessions.js';
+import { hasSessionStatus } from '../../db/tables/session_status.js';
+import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { byIndex, equalTo, stamps, stampSorts, indexed, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 

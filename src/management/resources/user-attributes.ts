@@ -4,7 +4,7 @@ import type { Settable } from '../declaration.js';
 
 const maxMetadataBytes = 16_384;
 
-const metadata = z
+export const metadataAttribute = z
   .record(z.string().max(255), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, {
     message: 'must be at most 16 KiB of JSON',
@@ -79,7 +79,7 @@ export const settable = {
   address: ['plain', address.nullable()],
   // Who the person is to another system: moved, it is free for somebody else.
   external_id: ['control', boundedText(255).nullable()],
-  metadata: ['plain', metadata],
+  metadata: ['plain', metadataAttribute],
   password: [
     'control',
     z.string().min(1).max(1024).meta({ writeOnly: true, description: 'Never shown. The rules are those of registration.' }),

@@ -8,17 +8,9 @@ import { endSessions } from '../../domain/sessions/sessions.js';
 import { forgetDevices } from '../../domain/sessions/remembered-browsers.js';
 import { grantRevocationEnd } from '../../domain/tokens/revoke.js';
 import { invalidTransition } from '../../domain/refusal.js';
+import { blockUser, unblockUser } from '../../domain/users/blocking.js';
 import { removeUser } from '../../domain/users/removal.js';
-import {
-  blockUser,
-  changeUser,
-  changeUserRoles,
-  createUser,
-  hashOf,
-  unblockUser,
-  userProblems,
-  type UserInput,
-} from '../../domain/users/users.js';
+import { changeUser, changeUserRoles, createUser, hashOf, userProblems, type UserInput } from '../../domain/users/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/lists/list.js';
 import { authenticatorKinds } from '../../db/tables/authenticators.js';
@@ -70,6 +62,11 @@ export const users = resource<UserRow, UserInput, UserInput>({
   type: 'user',
   path: 'users',
   description: 'People who can sign in. The address is unique in the environment, whatever its case.',
+  organization: {
+    owned:
+      'exists (select from organization_memberships m where m.environment_id = users.environment_id and m.user_id = users.id and m.organization_id = ?)',
+    shows: ['email', 'first_name', 'middle_name', 'last_name', 'full_name', 'status'],
+  },
   attributes: z.object({
     full_name: z.string().nullable().meta({ description: 'First and last name; null = neither is set.' }),
     status: z.enum(['active', 'blocked']),

@@ -11,26 +11,34 @@ import { openPushedRequest } from './pushed-request.js';
 import { redirectToGet, sendToLogin, sendToStep, openRequest, type SentRequest } from './pending.js';
 import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
+import { chosenIn, noMemberPage, renderChooser } from './chooser-page.js';
+import { signInSession } from '../../http/auth/browser-session.js';
 import { findAddressee } from './addressee.js';
 import { validate } from './validate.js';
 import { message } from '../../lib/languages/messages.js';
 
 /** Answers a request: with the login page, the consent page, or a redirect to the client. `allowed`: the person has just consented. @throws {PageError} */
 export async function proceed(web: Web, req: Request, res: Response, sent: SentRequest, allowed = false): Promise<void> {
-  const { ctx, session } = req;
+  const { ctx } = req;
+  const session = signInSession(req);
   const { parameters, pushed } = sent;
   req.ui_locales = parameters.get('ui_locales');
   const addressee = await findAddressee(web, req, parameters);
   req.asking_client_id = addressee.client.id;
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
-    const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined });
+    const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined, ...chosenIn(sent) });
     const interaction = await interactionFor(ctx, request, session, { ...sent, allowed });
     switch (interaction.kind) {
       case 'login':
-        return sendToLogin(req, res, sent, interaction.fresh);
+        return sendToLogin(req, res, sent, interaction.fresh, interaction.again);
       case 'step':
-        return sendToStep(req, res, sent, interaction);
+        // The pages of the step are for whom this browser knows everywhere.
+        return req.session === null ? sendToLogin(req, res, sent, true, true) : sendToStep(req, res, sent, interaction);
+      case 'choose':
+        return renderChooser(web, req, res, { sent, request, ...interaction });
+      case 'no_member':
+        throw noMemberPage(req, sent, interaction.session);
       case 'consent':
         return await renderConsent(web, req, res, { sent, request, ...interaction });
       case 'refuse':
@@ -49,7 +57,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
 /** Sends the error to the client. Somebody who isn't signed in goes to the login page first, but for `prompt=none`, so that a crafted link alone redirects nobody to the client (RFC 9700 4.11.2). */
 async function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error: unknown): Promise<void> {
   if (!(error instanceof AuthorizationError)) throw error;
-  if (req.session === null && sent.parameters.get('prompt') !== 'none') return sendToLogin(req, res, sent, false);
+  if (signInSession(req) === null && sent.parameters.get('prompt') !== 'none') return sendToLogin(req, res, sent, false);
   req.error_code = error.error;
   traceRefusal(req, error, sent.parameters);
   await respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });

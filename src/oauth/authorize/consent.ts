@@ -11,6 +11,8 @@ import { AuthorizationError } from './authorization-error.js';
 import { consentQuestion } from './interaction.js';
 import { openPushedRequest } from './pushed-request.js';
 import { respond } from './respond.js';
+import { chosenIn } from './chooser-page.js';
+import { signInSession } from '../../http/auth/browser-session.js';
 import { findAddressee } from './addressee.js';
 import { validate } from './validate.js';
 import { message } from '../../lib/languages/messages.js';
@@ -18,7 +20,8 @@ import { message } from '../../lib/languages/messages.js';
 /** POST /oauth/consent: the person's answer. Yes is remembered and goes on with the request; no is `access_denied` (RFC 6749 4.1.2.1). */
 export function consent(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { ctx, session, form } = req;
+    const { ctx, form } = req;
+    const session = signInSession(req);
     const pending = requirePendingRequest(req, form.get('request'));
     const sent = (await openPushedRequest(req, pending)) ?? pending;
     const addressee = await findAddressee(web, req, sent.parameters);
@@ -32,7 +35,7 @@ export function consent(web: Web) {
     }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
     try {
-      const request = await validate(ctx, addressee, sent.parameters, { session, pushed: sent.pushed !== undefined });
+      const request = await validate(ctx, addressee, sent.parameters, { session, pushed: sent.pushed !== undefined, ...chosenIn(sent) });
       if (session !== null)
         await transaction(ctx, async (tx) => {
           if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);

@@ -1,8 +1,9 @@
 import { askableScopes, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { organizationPermissions } from '../../domain/reach/management-permissions.js';
 import { isOpenidScope } from '../../domain/claims/scopes.js';
 import { isHeldOnly, type Target } from '../../domain/tokens/target.js';
-import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
+import { listPermissionNamesOfMember, listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import type { PreviewRule, ScopeRuling } from '../../lib/refusal-rules.js';
 import type { AuthorizationRequest } from './request.js';
 
@@ -39,13 +40,24 @@ export const granted = (rulings: readonly ScopeRuling[]): string[] =>
 export const goesBeyondClient = (rulings: readonly ScopeRuling[]): boolean => rulings.some(({ rule }) => rule === 'not_in_client_scopes');
 
 /** What of a request this is about. */
-type RightsRequest = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
+type RightsRequest = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes' | 'organization'>;
 
 /** What the client may have of what the person holds. */
 async function grantable(ctx: Context, { client }: RightsRequest, resource: ApiResource, held: readonly string[]): Promise<string[]> {
   const askable = (await askableScopes(ctx, client, resource)) ?? [];
   return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
 }
+
+/** Of the membership alone where the sign-in is for an organization. */
+export const heldBy = (
+  { scope }: Context,
+  organization: AuthorizationRequest['organization'],
+  user_id: string,
+  { identifier }: ApiResource,
+) =>
+  organization === null
+    ? listPermissionNamesOfUser(scope, user_id, identifier)
+    : listPermissionNamesOfMember(scope, organization.id, user_id, identifier);
 
 /**
  * The request without permissions that the person doesn't hold, where they would do nothing: at the Management API, and at API resources whose
@@ -59,7 +71,8 @@ export async function limitToRights<R extends RightsRequest>(
 ): Promise<R> {
   const { resource, scopes } = request;
   if (session === null || resource === null || !(resource.is_system || isHeldOnly(resource))) return request;
-  const held = await listPermissionNamesOfUser(ctx.scope, session.user_id, resource.identifier);
+  const all = await heldBy(ctx, request.organization, session.user_id, resource);
+  const held = request.organization && resource.is_system ? all.filter((name) => organizationPermissions.includes(name)) : all;
   const isOwn = (scope: string) => resource.permissions.includes(scope);
   const others = scopes.filter((scope) => !isOwn(scope));
   if (isHeldOnly(resource) && others.length === scopes.length)

@@ -3,10 +3,12 @@ import type { AuthenticationClass } from '../../domain/proofs/classes.js';
 import type { SignInRequirement } from '../../domain/proofs/sign-in-requirement.js';
 import type { Context } from '../../domain/context.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
+import type { OrganizationOption } from '../../db/tables/session_organizations.js';
 import type { AuthorizationRequest } from './request.js';
 
 /** Errors of OIDC Core 3.1.2.6 and of "OpenID Connect Core Error Code unmet_authentication_requirements 1.0". */
-export type InteractionError = 'login_required' | 'consent_required' | 'unmet_authentication_requirements';
+export type InteractionError =
+  'login_required' | 'interaction_required' | 'consent_required' | 'access_denied' | 'unmet_authentication_requirements';
 
 /** A step that a session lacks: by a factor that the person has, or by one that they have yet to enrol. */
 export type MissingStep = {
@@ -20,9 +22,13 @@ export type MissingStep = {
 /** What must happen before a code can be issued: nothing, a sign-in, a further step of it, a permission, or a refusal. */
 export type Interaction =
   | { readonly kind: 'none'; readonly session: BrowserSession }
-  /** `fresh`: the browser's present sign-in isn't enough. */
-  | { readonly kind: 'login'; readonly fresh: boolean }
+  /** `fresh`: the browser's present sign-in isn't enough. `again`: nor is one that came after the request: only one from now on. */
+  | { readonly kind: 'login'; readonly fresh: boolean; readonly again?: boolean }
   | ({ readonly kind: 'step' } & MissingStep)
+  /** The person chooses an organization. */
+  | { readonly kind: 'choose'; readonly session: BrowserSession; readonly options: readonly OrganizationOption[] }
+  /** The person can't sign in for the organization. */
+  | { readonly kind: 'no_member'; readonly session: BrowserSession }
   | { readonly kind: 'consent'; readonly session: BrowserSession; readonly question: ConsentQuestion }
   | { readonly kind: 'refuse'; readonly error: InteractionError; readonly description: string };
 

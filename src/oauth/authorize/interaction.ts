@@ -7,6 +7,7 @@ import { scopesOfClaims } from '../../domain/claims/claims.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { askForSignIn, refuseInteraction, type InteractionInput, type InteractionCheck, type Interaction } from './interaction-check.js';
 import { essentialReached, requiredReached, secondStepTaken, wishedReached } from './class-checks.js';
+import { goodForOrganization, organizationKnown } from './organization-checks.js';
 import type { AuthorizationRequest } from './request.js';
 import { requirementOfRequest, requestedClaim, statedContext } from './requested-classes.js';
 
@@ -46,6 +47,8 @@ export const interactionChecks: readonly InteractionCheck[] = [
   ['max_age', signInWhen(tooOld, 'the sign-in is older than max_age'), 'OIDC Core 3.1.2.1'],
   ['prompt=login', signInWhen((a) => !a.proven && a.request.prompts.includes('login'), 'a new sign-in was asked for'), 'OIDC Core 3.1.2.1'],
   ['prompt=select_account', signInWhen((a) => !a.fresh && a.request.prompts.includes('select_account'), 'a choice of account was asked for'), 'OIDC Core 3.1.2.1'],
+  ['organization', organizationKnown, 'specification 16.2.3'],
+  ['sign-in for the organization', goodForOrganization, 'specification 16.2.6'],
   ['second step', secondStepTaken, 'OIDC Core 3.1.2.3'],
   ['essential acr', essentialReached, 'OIDC Core 5.5.1.1'],
   ['required acr', requiredReached, 'RFC 9470 5'],

@@ -1,6 +1,7 @@
 import type { Context } from '../../domain/context.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { codeLifetimeMs, insertAuthorizationCode, insertCodeForPushedRequest } from '../../db/tables/authorization_codes.js';
+import { noteOrganizationOfSession } from '../../db/tables/session_organizations.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
@@ -32,6 +33,7 @@ export async function issueCode(
     client_id: request.client.id,
     user_id: session.user_id,
     session_id: session.id,
+    organization_id: request.organization?.id ?? null,
     redirect_uri: request.redirect_uri,
     scope: formatScope(request.scopes),
     resource: request.resource?.identifier ?? null,
@@ -50,6 +52,10 @@ export async function issueCode(
     expires_at: new Date(now.getTime() + codeLifetimeMs),
     request_id,
   };
+  if (request.organization && request.client.organization_usage === 'require') {
+    const last = { session_id: session.id, client_id: request.client.id, organization_id: request.organization.id };
+    await noteOrganizationOfSession(ctx.scope, last);
+  }
   if (pushed === null) await insertAuthorizationCode(ctx.scope, row);
   else if (!(await insertCodeForPushedRequest(ctx.scope, row, { reference: pushed, now }))) throw unusableRequestUri();
   return code;

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
-import { openPending, pendingPath, type PendingAuthorization } from '../../http/request/return-to.js';
+import { openPending, pendingPath, withReturnTo, type PendingAuthorization } from '../../http/request/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
 import type { MissingStep } from './interaction-check.js';
 import { message } from '../../lib/languages/messages.js';
@@ -13,19 +13,31 @@ export type SentRequest = {
   readonly since: number;
   /** The person was asked for the class that the client wishes for (`acr_values`). */
   readonly wished?: boolean;
+  /** The organization that the person chose in the place of what the request names; empty: none. */
+  readonly organization?: string;
 };
 
 /** What this service reads of an authorization request; nothing else is carried along. */
 const known = [
   'response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource', 'code_challenge', 'code_challenge_method', 'response_mode', 'nonce',
   'prompt', 'max_age', 'acr_values', 'login_hint', 'id_token_hint', 'claims', 'request', 'request_uri', 'registration', 'dpop_jkt', 'ui_locales',
+  'organization',
 ]; // prettier-ignore
 
 /** The request in the form in which it is sealed. */
-export function toPending(sent: SentRequest, fresh = false): PendingAuthorization {
+export function toPending(sent: SentRequest, fresh = false, from?: number): PendingAuthorization {
   const { all, repeated } = sent.pushed?.carried ?? sent.parameters;
   const parameters = Object.fromEntries(known.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])));
-  return { parameters, repeated: [...repeated].slice(0, 1), at: sent.since, fresh, ...(sent.wished && { wished: true }) };
+  const { since: at, wished, organization } = sent;
+  return {
+    parameters,
+    repeated: [...repeated].slice(0, 1),
+    at,
+    fresh,
+    ...(from !== undefined && { from }),
+    ...(wished && { wished }),
+    ...(organization !== undefined && { organization }),
+  };
 }
 
 /** The request behind a sealed handle, or null when it was changed or is too old. */
@@ -34,21 +46,31 @@ export function openRequest(req: Request, handle: string | undefined): SentReque
   if (!pending) return null;
   const all = pending.parameters;
   const parameters = { all, repeated: new Set(pending.repeated), get: (name: string) => all[name] || undefined };
-  return { parameters, since: pending.at, ...(pending.wished && { wished: true }) };
+  const { at: since, wished, organization } = pending;
+  return { parameters, since, ...(wished && { wished }), ...(organization !== undefined && { organization }) };
 }
 
 /** Characters of a `return_to` path that the login page accepts and browsers take in a `Location` header. */
 const maxPathLength = 16_000;
 
-function pathTo(req: Request, sent: SentRequest, fresh: boolean): string {
-  const path = pendingPath(req, toPending(sent, fresh));
+function pathTo(req: Request, sent: SentRequest, fresh: boolean, from?: number): string {
+  const path = pendingPath(req, toPending(sent, fresh, from));
   if (path.length > maxPathLength) throw new PageError(400, 'invalid_request', message('refusal.application_link_too_long'));
   return path;
 }
 
-/** Sends the person to the login page; the request is sealed into the address to return to. */
-export function sendToLogin(req: Request, res: Response, sent: SentRequest, fresh: boolean): void {
-  const path = pathTo(req, sent, fresh);
+/** The moment after all sign-ins that there are. */
+const fromNow = ({ ctx }: Request): number => ctx.clock.now().getTime() + 1;
+
+/** The address of the login page for a sign-in from now on, whoever is signed in. */
+export const anotherSignIn = (req: Request, sent: SentRequest): string => withReturnTo('/login', {}, pathTo(req, sent, true, fromNow(req)));
+
+/**
+ * Sends the person to the login page; the request is sealed into the address to return to.
+ * @param again whether a sign-in that came after the request doesn't do either
+ */
+export function sendToLogin(req: Request, res: Response, sent: SentRequest, fresh: boolean, again = false): void {
+  const path = pathTo(req, sent, fresh, again ? fromNow(req) : undefined);
   const hint = sent.parameters.get('login_hint');
   const query = new URLSearchParams({ return_to: path, ...(hint !== undefined && hint.length <= 255 ? { login_hint: hint } : {}) });
   res.setHeader('Cache-Control', 'no-store');

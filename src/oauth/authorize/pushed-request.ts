@@ -13,7 +13,7 @@ export const requestUriPrefix = 'urn:ietf:params:oauth:request_uri:';
 export const unusableRequestUri = () => new PageError(400, 'invalid_request_uri', message('refusal.application_link_expired'));
 
 /** What the sign-in looks at, carried along with the reference; at the end what was pushed counts. */
-const shown = ['redirect_uri', 'login_hint', 'prompt', 'max_age', 'acr_values', 'resource', 'ui_locales'] as const;
+const shown = ['redirect_uri', 'login_hint', 'prompt', 'max_age', 'acr_values', 'resource', 'ui_locales', 'organization'] as const;
 
 /**
  * The request that `request_uri` stands for (RFC 9126 4), or null when it isn't one of ours. Beside it only `client_id` counts: whatever else the

@@ -1,4 +1,6 @@
 import type { ApiResource, Client } from '../../domain/clients/clients.js';
+import type { Organization } from '../../domain/organizations/organizations.js';
+import type { OrganizationChoice } from '../../domain/organizations/requested.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 
 /**
@@ -37,6 +39,10 @@ export type AuthorizationRequest = Addressee & {
   /** What became of each scope that was asked for, and of those that came by themselves. */
   readonly rulings: readonly ScopeRuling[];
   readonly resource: ApiResource | null;
+  /** The organization that the tokens are for; null: for none. */
+  readonly organization: Organization | null;
+  /** How it was found; `choose` and `refused` leave none. */
+  readonly organization_choice: OrganizationChoice;
   readonly code_challenge: string | null;
   /** The thumbprint of the key that the code is to be bound to (RFC 9449 10). */
   readonly dpop_jkt: string | null;

@@ -28,8 +28,9 @@ export function wishedClasses(request: AuthorizationRequest): AuthenticationClas
   return [...request.acr_values, ...claimed].filter(isClass);
 }
 
-/** What client and API resource require of every sign-in. */
-export const requirementOfRequest = ({ client, resource }: AuthorizationRequest): SignInRequirement => requirementOf(client, resource);
+/** What client, API resource and organization require of every sign-in. */
+export const requirementOfRequest = ({ client, resource, organization }: AuthorizationRequest): SignInRequirement =>
+  requirementOf(client, resource, organization);
 
 /** What the tokens are to state of the session: of the classes that anybody asks for the highest one that is reached, else the one that is. */
 export function statedContext(request: AuthorizationRequest, session: BrowserSession): AuthenticationContext {

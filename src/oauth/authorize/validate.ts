@@ -1,5 +1,7 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import type { Visitor } from '../../domain/organizations/just-in-time.js';
+import { organizationChoice } from '../../domain/organizations/requested.js';
 import type { Target } from '../../domain/tokens/target.js';
 import { jsonObject } from '../../lib/json-object.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
@@ -53,6 +55,7 @@ export const requestChecks: readonly Check[] = [
   ['prompt', (r) => malformed(r.prompts === null, 'prompt must be none alone, or of login, consent, select_account'), 'OIDC Core 3.1.2.1'],
   ['max_age', (r) => malformed(r.max_age === undefined, 'max_age must be a number of seconds'), 'OIDC Core 3.1.2.1'],
   ['claims', (r) => malformed(r.claims === null, 'claims must be a JSON object'), 'OIDC Core 5.5'],
+  ['organization', organizationAllowed, 'specification 16.2.1'],
   ['resource', findTarget, 'RFC 8707 2'],
   [
     'scope syntax',
@@ -61,6 +64,9 @@ export const requestChecks: readonly Check[] = [
   ],
   ['scope of the client', findScopeProblem, 'RFC 6749 3.3'],
 ];
+
+/** Who asks, and how; `organization`: what the person chose in the place of what the request names. */
+type RequestSender = { readonly pushed: boolean; readonly session: Visitor | null; readonly organization?: string | undefined };
 
 /**
  * Checks the rest of the request.
@@ -71,7 +77,7 @@ export async function validate(
   ctx: Context,
   addressee: Addressee,
   sent: Parameters,
-  { pushed, session }: { readonly pushed: boolean; readonly session: { readonly user_id: string } | null },
+  { pushed, session, organization: word = sent.get('organization') }: RequestSender,
 ): Promise<AuthorizationRequest> {
   const { client } = addressee;
   const get = (name: string) => sent.get(name);
@@ -94,10 +100,13 @@ export async function validate(
     if (problem) throw refusal(addressee, problem);
   }
   const rulings = judgeScopes(client, r.scopes ?? [], r.target);
+  const organization_choice = await organizationChoice(ctx, client, word, session);
   const request = {
     scopes: granted(rulings),
     rulings,
     resource: r.target?.resource ?? null,
+    organization: organization_choice.kind === 'one' ? organization_choice.organization : null,
+    organization_choice,
     code_challenge: get('code_challenge') ?? null,
     dpop_jkt: get('dpop_jkt') ?? null,
     nonce: get('nonce') ?? null,
@@ -179,6 +188,14 @@ function pkce({ client, get }: Reading): Problem | null {
   }
   if (method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256'];
   return malformed(!isCodeChallenge(challenge), 'code_challenge must be 43 base64url characters');
+}
+
+function organizationAllowed({ client, get }: Reading): Problem | null {
+  const word = get('organization');
+  return malformed(
+    word !== undefined && client.organization_usage === 'deny',
+    'this client signs people in for no organization: leave organization out',
+  );
 }
 
 /** Looks up what `resource` names. */

@@ -86,7 +86,7 @@ async function renderApproval(
   const { ctx } = req;
   const { code, client, resource } = approval;
   const session = sessionOf(req);
-  const request = { client, resource, scopes: code.scope === '' ? [] : code.scope.split(' ') };
+  const request = { client, resource, organization: null, scopes: code.scope === '' ? [] : code.scope.split(' ') };
   const { scopes } = await limitToRights(ctx, request, session);
   const since = code.created_at.getTime();
   if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(approval.user_code)))) return;

@@ -19,6 +19,8 @@ const asRequest = ({ client, resource, scopes }: DeviceAuthorization): Authoriza
   client,
   resource,
   scopes,
+  organization: null,
+  organization_choice: { kind: 'none' },
   rulings: [],
   redirect_uri: '',
   state: undefined,

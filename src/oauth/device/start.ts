@@ -45,6 +45,10 @@ export async function judgeDeviceRequest(
 ): Promise<DeviceRulings> {
   if (!client.grant_types.includes(deviceCodeGrantType))
     throw OAuthError.unauthorized_client('the client may not use the device flow').by('grant_type_not_allowed');
+  if (client.organization_usage === 'require')
+    throw OAuthError.unauthorized_client('the client signs people in for an organization, which the device flow does not').by(
+      'grant_type_not_allowed',
+    );
   const target = await targetOf(ctx, client, requested.resource);
   return { target, rulings: rulingsOf(client, requested.scope, target) };
 }

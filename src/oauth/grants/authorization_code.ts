@@ -27,6 +27,7 @@ const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_t
   resource: ['invalid_target', 'the resource was not part of the authorization request', 'beyond_authorization'],
   user: ['invalid_grant', 'the user may no longer sign in', 'user_blocked'],
   session: ['invalid_grant', 'the session has ended', 'session_ended'],
+  organization: ['invalid_grant', 'the user is no longer an active member of the organization', 'not_a_member'],
   revoked: ['invalid_grant', 'the permission was withdrawn', 'grant_ended'],
 };
 

@@ -90,7 +90,7 @@ export const device_code = grant({
     if (redeemed.problem !== null) throw problemRefusal(redeemed.problem);
     const scope = target ? effectiveScope(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
     const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
-    const granted = { ...redeemed, claims: null, id_token_claims: null };
+    const granted = { ...redeemed, organization_id: null, claims: null, id_token_claims: null };
     const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };
     const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
     return { access_token, expires_in: lifetime, scope, refresh_token, id_token, dropped };

@@ -1,5 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { findOrganization } from '../../domain/organizations/organizations.js';
 import { isClass } from '../../domain/proofs/classes.js';
 import { requirementOf, unmetOf } from '../../domain/proofs/sign-in-requirement.js';
 import { stepRequiredOfGrant } from '../../domain/sign-ins/session-step.js';
@@ -14,13 +15,14 @@ const unmetTexts = {
 } as const;
 
 /**
- * Refuses to refresh what would be asked for at the authorization endpoint now: `required_acr` and `max_authentication_age` of client and API
- * resource, and the policy on second factors. The token stays as it is: it may do again once less is required.
+ * Refuses to refresh what would be asked for at the authorization endpoint now: `required_acr` and `max_authentication_age` of client, API
+ * resource and organization, and the policy on second factors. The token stays as it is: it may do again once less is required.
  * @throws {OAuthError} `invalid_grant`
  */
 export async function requireSignInMet(ctx: Context, client: Client, token: RefreshTokenState, target: Target | null): Promise<void> {
+  const organization = token.organization_id === null ? null : await findOrganization(ctx, token.organization_id);
   const acr = isClass(token.acr) ? token.acr : '1';
-  const unmet = unmetOf(requirementOf(client, target?.resource), acr, token.auth_time, ctx.clock.now());
+  const unmet = unmetOf(requirementOf(client, target?.resource, organization), acr, token.auth_time, ctx.clock.now());
   if (unmet !== null) throw OAuthError.invalid_grant(unmetTexts[unmet]).by('sign_in_class_not_met');
   const { user_id, factors } = token;
   if ((await stepRequiredOfGrant(ctx, { user_id, acr, factors })) !== 'none')

@@ -5,6 +5,7 @@ import { proofRefused, requireBound, usedBefore, type DpopProof } from '../../do
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
+import { findOrganization } from '../../domain/organizations/organizations.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { factorsRequired } from '../../domain/sign-ins/session-step.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
@@ -39,6 +40,7 @@ const problems: Record<RefreshTokenProblem, readonly [description: string, rule:
   expired: ['the refresh token has expired', 'refresh_token_not_usable'],
   user: ['the user may no longer sign in', 'user_blocked'],
   session: ['the session has ended', 'session_ended'],
+  organization: ['the user is no longer an active member of the organization', 'not_a_member'],
 };
 
 function problemRefusal(problem: RefreshTokenProblem): OAuthError {
@@ -107,17 +109,26 @@ function scopeOf(token: RefreshTokenState, scope: string | undefined): string {
   return requested.length === 0 ? token.scope : formatScope(requested);
 }
 
+/** `organization` may repeat, by id or name, what the sign-in was for. @throws {OAuthError} `invalid_target` */
+async function requireSameOrganization(ctx: Context, { organization_id }: RefreshTokenState, word: string | undefined): Promise<void> {
+  if (word === undefined) return;
+  const named = organization_id === null ? null : await findOrganization(ctx, word);
+  if (named !== null && named.id === organization_id) return;
+  throw OAuthError.invalid_target('the organization is not the one of the authorization request').by('beyond_authorization');
+}
+
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
 export const refresh_token = grant({
   public_clients: true,
   spends_proof: true,
-  params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096) },
+  params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096), organization: optional(255) },
   async handle(ctx, client, params, origin, proof) {
     const presented = params.refresh_token;
     const now = ctx.clock.now();
     const token = await requireUsable(ctx, client, { presented, proof, origin });
     if (params.resource !== undefined && (await registeredName(ctx, params.resource)) !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request').by('beyond_authorization');
+    await requireSameOrganization(ctx, token, params.organization);
     const target = token.resource === null ? null : await effectiveTarget(ctx, client, token.resource, token.grant_id);
     if (token.resource !== null && !target) throw notLetIn();
     requireBound(ctx, target && target.resource, proof);

@@ -10,6 +10,7 @@ import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/tokens/access-token.js';
 import { accessTokenMappedClaims, drawsOnUser } from '../../domain/claims/claim-mappings.js';
 import type { InactiveToken } from '../../domain/tokens/active-token.js';
+import { requireOrganizationClaims } from '../../domain/tokens/organization-claims.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { quotedValue } from '../../domain/tokens/unusable-token.js';
@@ -183,6 +184,7 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
     client_id: client.id,
     grant_id: subject.token.grant_id,
     session_id: subject.session_id,
+    organization_id: subject.token.organization_id,
     acr: subject.token.acr,
     amr: subject.token.amr,
     auth_time: subject.token.auth_time,
@@ -207,7 +209,7 @@ async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): 
   const { auth_time, acr, amr } = token;
   const permissions = shownPermissions(client, { resource, askable, exchanged: true }, scope, held);
   const mappings = [...client.claim_mappings, ...resource.claim_mappings];
-  const user = drawsOnUser(mappings, ['access_token']) ? await findUserClaims(ctx.scope, user_id) : null;
+  const user = drawsOnUser(mappings, ['access_token']) ? await findUserClaims(ctx.scope, user_id, token.organization_id) : null;
   return accessTokenValue(ctx, {
     seed,
     format: resource.token_format,
@@ -221,6 +223,7 @@ async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): 
     act,
     earlier_scopes,
     jkt: proof && proof.jkt,
+    organization: await requireOrganizationClaims(ctx, token.organization_id),
     ...(token.grant_id === null ? {} : { grant_id: token.grant_id }),
     ...(session_id === null ? {} : { session_id }),
     auth_time,

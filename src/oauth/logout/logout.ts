@@ -2,6 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { clientOf } from '../../domain/clients/clients.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { PageError } from '../../errors.js';
+import { signInSession } from '../../http/auth/browser-session.js';
 import { signOut } from '../../http/auth/claimant.js';
 import { csrf, csrfToken } from '../../http/auth/csrf.js';
 import { isForeignPost, queryOf } from '../../http/request/form.js';
@@ -90,7 +91,7 @@ export function endSession(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const parameters = req.method === 'POST' ? req.form : queryOf(req);
     const request = await readLogoutRequest(req.ctx, parameters);
-    const { session } = req;
+    const session = signInSession(req);
     if (isForeignPost(req)) {
       // Another site's form comes without our cookie; the GET that follows comes with it.
       const again = withParameters(oauthEndpoints.end_session_endpoint, parameters.all);

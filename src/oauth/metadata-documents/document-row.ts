@@ -70,6 +70,7 @@ const blank = {
   token_rate_limit: null,
   id_token_claims: 'protocol',
   claim_mappings: [],
+  organization_usage: 'deny',
   required_acr: null,
   max_authentication_age: null,
   default_resource: null,

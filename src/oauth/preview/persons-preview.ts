@@ -5,7 +5,6 @@ import { requirementOf } from '../../domain/proofs/sign-in-requirement.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { previewForPerson } from '../../domain/tokens/person-tokens.js';
 import { kindOfToken, notLetIn, effectiveScope, effectiveTarget } from '../../domain/tokens/target.js';
-import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import { findUserClaims, type UserWithRoles } from '../../db/tables/user_claims.js';
 import { findUser } from '../../db/tables/users.js';
 import { OAuthError } from '../../errors.js';
@@ -15,7 +14,7 @@ import { parametersOf } from '../../lib/parameters.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 import { formatScope } from '../../lib/scope-set.js';
 import { consentQuestion, isConsentNeeded } from '../authorize/interaction.js';
-import { afterRights, granted, limitToRights } from '../authorize/granted-scopes.js';
+import { afterRights, granted, heldBy, limitToRights } from '../authorize/granted-scopes.js';
 import type { AuthorizationRequest } from '../authorize/request.js';
 import { validate } from '../authorize/validate.js';
 import { judgeDeviceRequest } from '../device/start.js';
@@ -24,7 +23,7 @@ import { grantFor } from '../token.js';
 import { exampleKey, previewedToken, type PreviewRequest, type PreviewedTokens } from './previewed.js';
 
 /** What of an authorization decides about the tokens. */
-type Authorized = Pick<AuthorizationRequest, 'scopes' | 'rulings' | 'resource'>;
+type Authorized = Pick<AuthorizationRequest, 'scopes' | 'rulings' | 'resource' | 'organization'>;
 
 type Person = PreviewRequest & { readonly user_id: string };
 
@@ -55,15 +54,22 @@ async function requireConsent(ctx: Context, request: AuthorizationRequest, { use
 /** The same for a device (RFC 8628), whose person is asked on the page each time. @throws {OAuthError} */
 async function deviceAuthorizationOf(ctx: Context, client: Client, { user_id, resource, scope }: Person): Promise<Authorized> {
   const { target, rulings } = await judgeDeviceRequest(ctx, client, { resource, scope });
-  const request = { client, resource: target?.resource ?? null, scopes: granted(rulings) };
+  const request = { client, organization: null, resource: target?.resource ?? null, scopes: granted(rulings) };
   const { scopes } = await limitToRights(ctx, request, { user_id });
-  return { scopes, rulings: afterRights(rulings, scopes), resource: request.resource };
+  return { scopes, rulings: afterRights(rulings, scopes), resource: request.resource, organization: null };
+}
+
+/** @throws {OAuthError} where the person would have to choose an organization, or has none */
+function requireOrganization({ organization_choice: { kind } }: AuthorizationRequest): void {
+  if (kind === 'choose') throw new OAuthError(400, 'interaction_required', 'the person has to choose an organization').by('not_a_member');
+  if (kind === 'refused')
+    throw new OAuthError(400, 'access_denied', 'the person is no active member of the organization').by('not_a_member');
 }
 
 /** Who may sign in is asked when the code is redeemed. @throws {OAuthError} `invalid_grant` */
-async function requirePerson(ctx: Context, { user_id }: Person): Promise<UserWithRoles> {
+async function requirePerson(ctx: Context, { user_id }: Person, organization: Authorized['organization']): Promise<UserWithRoles> {
   const user = await findUser(ctx.scope, user_id);
-  const claims = user?.status === 'active' ? await findUserClaims(ctx.scope, user_id) : null;
+  const claims = user?.status === 'active' ? await findUserClaims(ctx.scope, user_id, organization?.id ?? null) : null;
   if (!claims) throw authorizationCodeRefusal('user');
   return claims;
 }
@@ -74,10 +80,11 @@ async function authorized(ctx: Context, client: Client, grant_type: string, pers
   if (grant_type !== 'authorization_code') grantFor(client, grant_type);
   if (byDevice && grant_type !== 'authorization_code') {
     const found = await deviceAuthorizationOf(ctx, client, person);
-    return { ...found, user: await requirePerson(ctx, person) };
+    return { ...found, user: await requirePerson(ctx, person, null) };
   }
   const request = await authorizationOf(ctx, client, person);
-  const user = await requirePerson(ctx, person);
+  requireOrganization(request);
+  const user = await requirePerson(ctx, person, request.organization);
   if (!person.assume_consent) await requireConsent(ctx, request, person);
   return { ...request, user };
 }
@@ -92,10 +99,13 @@ const stillGranted = (rulings: readonly ScopeRuling[], scope: string): ScopeRuli
 export function previewOfPerson(grant_type: string) {
   return async (ctx: Context, client: Client, request: PreviewRequest): Promise<PreviewedTokens> => {
     if (request.user_id === null) throw new Error('whose tokens?');
-    const { user, resource, scopes, rulings } = await authorized(ctx, client, grant_type, { ...request, user_id: request.user_id });
+    const { user, resource, organization, scopes, rulings } = await authorized(ctx, client, grant_type, {
+      ...request,
+      user_id: request.user_id,
+    });
     const target = resource && (await effectiveTarget(ctx, client, resource.identifier));
     if (resource && !target) throw notLetIn();
-    const permissions = target ? await listPermissionNamesOfUser(ctx.scope, user.id, target.resource.identifier) : [];
+    const permissions = target ? await heldBy(ctx, organization, user.id, target.resource) : [];
     const scope = target ? effectiveScope(target, formatScope(scopes), permissions) : formatScope(scopes);
     const seed = seedAccessToken(ctx);
     const issued_at = ctx.clock.now();
@@ -107,6 +117,8 @@ export function previewOfPerson(grant_type: string) {
         user_id: user.id,
         grant_id: seed.jti,
         session_id: seed.jti,
+        organization_id: organization?.id ?? null,
+        organization,
         auth_time: issued_at,
         acr: requirementOf(client, target?.resource).acr ?? '1',
         amr: ['pwd'],

@@ -71,7 +71,7 @@ export function mailTemplatesPage(): string {
   const mails = mailNames.map((name) => {
     const { sent, variables, needed } = mailSpec(name);
     const names = Object.keys(variables).map((one) => (needed.includes(one) ? `**\`${one}\`**` : `\`${one}\``));
-    return `- \`${name}\`: ${sent} ${names.join(' ')}`;
+    return `- \`${name}\`: ${[sent, ...names].join(' ')}`;
   });
   const common = Object.keys(commonVariables).map((one) => `\`${one}\``);
   return `${introduction}

@@ -27,7 +27,8 @@ import { rememberBrowser, rememberedProof } from '../../../src/domain/sessions/r
 import { nextStep, noteFactorRequired } from '../../../src/domain/authenticators/next-step.js';
 import { findHalfSignIn, startSignIn } from '../../../src/domain/sessions/half-sign-ins.js';
 import { endTrust } from '../../../src/domain/sessions/trust.js';
-import { blockUser, changeUser, hashOf } from '../../../src/domain/users/users.js';
+import { blockUser } from '../../../src/domain/users/blocking.js';
+import { changeUser, hashOf } from '../../../src/domain/users/users.js';
 import { listAuthenticatorsOfUser } from '../../../src/db/tables/authenticators.js';
 import { findRoleByName, addUserRoles } from '../../../src/db/tables/roles.js';
 import { findSession } from '../../../src/db/tables/sessions.js';

@@ -13,6 +13,8 @@ import { checks } from '../../../src/domain/diagnostics/checks/index.js';
 import { diagnose, type CheckResult } from '../../../src/domain/diagnostics/diagnose.js';
 import type { Installation } from '../../../src/domain/diagnostics/installation.js';
 import { installationOf } from '../../../src/domain/diagnostics/own-installation.js';
+import { samlKeys } from '../../../src/domain/saml-certificates/saml-certificates.js';
+import { saveSamlMetadata } from '../../../src/db/tables/saml_metadata.js';
 import { setupUrl } from '../../../src/domain/users/setup.js';
 import { createSealer } from '../../../src/lib/seal.js';
 import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';
@@ -22,6 +24,8 @@ import { addConnection } from '../../support/connections.js';
 import { addClient, addEnvironment, addUser, password } from '../../support/data.js';
 import { createTestDatabase } from '../../support/database.js';
 import { cheapPasswords, freePort } from '../../support/service.js';
+import { samlKeyPair } from '../../support/saml-provider.js';
+import { addSamlConnection } from '../../support/saml-sign-in.js';
 import { openContext } from '../../support/standalone.js';
 import { needsRoot } from '../../support/programs.js';
 import { canChangeRoot, ThrowAwayRoot } from '../../support/throw-away-root.js';
@@ -310,6 +314,36 @@ describe('records', () => {
     expect((await says('connections'))[0]).toMatchObject({ level: 'warning', subject: `connections/${connection.id}` });
     await sql(`update connections set status = 'disabled'`);
     expect(await says('connections')).toEqual(well('connections'));
+  });
+
+  test('certificates and metadata of SAML', async () => {
+    const { certificate } = await samlKeyPair();
+    const connection = await addSamlConnection(ctx, { certificate });
+    const { primary } = await samlKeys(ctx);
+    expect(await says('saml')).toEqual(well('saml'));
+    const at = (days: number): Changes => ({ clock: { ...ctx.clock, now: () => new Date(Date.now() + days * 86_400_000) } });
+    const subject = `connections/${connection.id}`;
+    expect(await says('saml', at(340))).toMatchObject([{ level: 'warning', subject }]);
+    expect(await says('saml', at(400))).toMatchObject([{ level: 'notice', subject }]);
+    await sql(`update connections set status = 'disabled'`);
+    expect((await says('saml', at(365 * 10 - 30)))[0]).toMatchObject({ level: 'warning', subject: 'saml_certificates' });
+    expect(primary.expires_at.getTime()).toBeGreaterThan(Date.now());
+
+    const url = 'https://provider.example/metadata';
+    const described = await addSamlConnection(ctx, { certificate }, {}, { options: { idp_metadata_url: url } });
+    const known = {
+      connection_id: described.id,
+      url,
+      entity_id: 'a',
+      sso_url: 'https://a.example',
+      certificates: [certificate],
+      checked_at: new Date(),
+    };
+    await saveSamlMetadata(ctx.scope, { ...known, pending: { ...known, entity_id: 'b' }, last_error: 'it is not well-formed' });
+    expect((await says('saml')).map(({ finding }) => /names another|could not be read/.exec(finding)?.[0])).toEqual([
+      'names another',
+      'could not be read',
+    ]);
   });
 
   test('connections at whose provider every sign-in has failed since yesterday', async () => {

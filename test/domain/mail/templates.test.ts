@@ -61,11 +61,18 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     advice: message('mail.advice_removed'),
     account_url: 'https://id.example/account',
   },
+  organization_invitation: {
+    ...base,
+    organization: 'Acme Ltd',
+    inviter: 'Ada Lovelace',
+    expires_in: 604_800,
+    invitation_url: 'https://id.example/invitations/in_x',
+  },
   domain_record_missing: { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, time_left: 604_800 },
 };
 const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that nobody who gets them has asked for. */
-const unasked: readonly (keyof MailModels)[] = ['account_deleted', 'domain_record_missing', 'email_changed'];
+const unasked: readonly (keyof MailModels)[] = ['account_deleted', 'domain_record_missing', 'organization_invitation', 'email_changed'];
 
 const render = (name: keyof MailModels, change: object = {}, language: Language = 'en'): RenderedMail =>
   renderMail(name, { ...models[name], ...change } as MailModels[typeof name], builtInText(name, language), language);

@@ -13,10 +13,11 @@ import { secretKeyPass } from '../../../src/jobs/secret-keys.js';
 import { createLogStream, rotateStreamSecret } from '../../../src/domain/log-streams/log-streams.js';
 import { rotateSecret } from '../../../src/domain/webhooks/webhooks.js';
 import { observeStatements } from '../../support/statements.js';
+import { samlKeys } from '../../../src/domain/saml-certificates/saml-certificates.js';
 import { insertIdempotencyKey } from '../../../src/db/tables/idempotency_keys.js';
 import { countSealedByKey, sealedColumns } from '../../../src/db/tables/sealed_columns.js';
 import { announceSecretKeys, removeSecretKeyHolder } from '../../../src/db/tables/secret_keys.js';
-import { insertSsoFlow } from '../../../src/db/tables/sso_flows.js';
+import { answerSsoFlow, insertSsoFlow } from '../../../src/db/tables/sso_flows.js';
 import { createSealer, keyIdOf, type Sealer } from '../../../src/lib/seal.js';
 import { addConnection, providerSecret } from '../../support/connections.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
@@ -77,13 +78,17 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   await transaction(ctx, (tx) => rotateStreamSecret(tx, stream.id));
   const connection = await addConnection(ctx);
   const now = ctx.clock.now();
+  await samlKeys(ctx);
+  const state_digest = randomBytes(32);
   await insertSsoFlow(ctx.scope, {
-    state_digest: randomBytes(32),
+    state_digest,
     browser_digest: randomBytes(32),
     connection_id: connection.id,
     content_sealed: ctx.crypto.sealer.seal('{}', `sso_flows/${connection.id}`),
     expires_at: new Date(now.getTime() + 600_000),
   });
+  const answer_sealed = ctx.crypto.sealer.seal('{}', `sso_flows/${connection.id}`);
+  await answerSsoFlow(ctx.scope, { state_digest, connection_id: connection.id, answer_sealed }, now);
   const user = await addUser(ctx);
   await startTotp(ctx, { user_id: user.id, name: 'Phone' });
   const account = { connection_id: connection.id, generation: 1, subject: 's', email: null, claims: {} };

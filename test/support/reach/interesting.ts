@@ -126,6 +126,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'connection.account_linking': [{ account_linking: 'verified_email' }, { account_linking: 'never' }],
   'custom_domain.issuer_until': [{ issuer_until: '2040-01-01T00:00:00.000Z' }, { issuer_until: null }],
   'environment.base_url_issuer_until': [{ base_url_issuer_until: '2040-01-01T00:00:00.000Z' }, { base_url_issuer_until: null }],
+  'organization.name': [{ name: 'walked' }],
+  'organization.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
+  'organization_domain.domain': [{ domain: 'walked.example.net' }],
   'custom_domain.domain': [{ domain: 'walked.example.com' }],
   'client.client_id_metadata_uri': [
     { client_id_metadata_uri: walkedDocument, name: undefined, application_type: undefined, redirect_uris: undefined },
@@ -223,6 +226,28 @@ export function creations(type: string, world: World): { attributes: Document; r
       return [{ attributes: { name: 'New', url: 'https://new.example/', events: ['role.created'] } }];
     case 'environment':
       return [{ attributes: { name: 'New', slug: 'new', kind: 'staging' } }];
+    case 'organization':
+      return [{ attributes: { name: 'new', display_name: 'New' } }];
+    case 'organization_membership':
+      return ['near', 'far'].map((name) => ({
+        attributes: {},
+        relationships: { organization: one('organization', `organization ${name}`), user: one('user', 'user far') },
+      }));
+    case 'organization_invitation':
+      return ['near', 'far'].map((name) => ({
+        attributes: { email: 'new@example.org' },
+        relationships: { organization: one('organization', `organization ${name}`) },
+      }));
+    case 'organization_domain':
+      return ['near', 'far'].map((name) => ({
+        attributes: { domain: 'new.example.net' },
+        relationships: { organization: one('organization', `organization ${name}`) },
+      }));
+    case 'directory':
+      return ['near', 'far'].map((name) => ({
+        attributes: {},
+        relationships: { organization: one('organization', `organization ${name}`) },
+      }));
     case 'custom_domain':
       return [{ attributes: { domain: 'new.example.com' } }];
     case 'signing_key':
@@ -238,6 +263,10 @@ export function creations(type: string, world: World): { attributes: Document; r
 export const preparations: Readonly<Record<string, string>> = {
   'create signing_key.': `delete from signing_keys where status = 'next'`,
   'create signing_key.algorithm': `delete from signing_keys where status = 'next'`,
+  'create directory.': `delete from directories`,
+  'create directory.status': `delete from directories`,
+  'revoke_previous_token directory': `update directories set previous_token_digest = token_digest, previous_token_expires_at = now()`,
+  'delete organization': `update organizations set status = 'disabled'`,
 };
 
 /** Actions that clients, as whom the walk goes, are always refused: a test of a mail goes to the address of the person who asks. */

@@ -80,6 +80,19 @@ with everything as (
   left join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
   left join lateral unnest(rr.names) n on true
   group by u.environment_id, u.id
+), organization_reach as (
+  select o.environment_id, o.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
+  from organizations o
+  left join lateral (
+    select d.role_id from organization_default_roles d where d.environment_id = o.environment_id and d.organization_id = o.id
+    union select r.role_id from organization_memberships m join organization_membership_roles r on r.environment_id = m.environment_id and r.membership_id = m.id
+      where m.environment_id = o.environment_id and m.organization_id = o.id
+    union select r.role_id from organization_groups g join organization_group_roles r on r.environment_id = g.environment_id and r.group_id = g.id
+      where g.environment_id = o.environment_id and g.organization_id = o.id
+  ) given on true
+  left join role_reach rr on rr.environment_id = o.environment_id and rr.id = given.role_id
+  left join lateral unnest(rr.names) n on true
+  group by o.environment_id, o.id
 ), newcomers as (
   select e.id as environment_id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
   from environments e
@@ -145,13 +158,25 @@ select 'newcomers ' || e.id, case when e.registration_enabled then n.names else 
 from environments e join newcomers n on n.environment_id = e.id
 union all
 select 'connection ' || c.environment_id || ' ' || c.id,
-  case when c.account_linking = 'verified_email' or c.second_factor <> 'own' then (select names from everything)
+  case when c.organization_id is not null then (select r.names from organization_reach r where r.environment_id = c.environment_id and r.id = c.organization_id)
+    when c.account_linking = 'verified_email' or c.second_factor <> 'own' then (select names from everything)
     else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
         where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')
       || case when c.allow_registration then coalesce((select array_agg(name) from newcomers n, unnest(n.names) name
         where n.environment_id = c.environment_id and (c.trusted or name like '%#%')), '{}') else '{}' end end,
   jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
 from connections c
+union all
+-- Who becomes a member, and how members sign in.
+select 'organization ' || o.environment_id || ' ' || o.id, r.names, jsonb_build_array(to_jsonb(o) - '{version,created_at,updated_at,metadata}'::text[],
+  (select array_agg(d.domain || coalesce(d.connection_id::text, '') order by d.domain) from organization_domains d
+    where d.environment_id = o.environment_id and d.organization_id = o.id and d.status = 'verified'))
+from organizations o join organization_reach r on r.environment_id = o.environment_id and r.id = o.id
+union all
+select 'member ' || m.environment_id || ' ' || m.organization_id || ' ' || m.user_id,
+  coalesce((select array_agg(n) from member_roles(m.environment_id, m.organization_id, m.user_id) g
+    join role_reach rr on rr.environment_id = m.environment_id and rr.id = g.role_id, unnest(rr.names) n), '{}'), jsonb_build_array(m.status)
+from organization_memberships m
 union all
 select 'issuer ' || e.id, x.names, (select jsonb_agg(jsonb_build_array(d.domain, d.is_primary, d.accepts_passkeys, d.issuer_until) order by d.domain)
     from custom_domains d where d.environment_id = e.id and d.status = 'verified')

@@ -1,5 +1,6 @@
 import type { Context } from '../../../src/domain/context.js';
 import { findApiResourceByIdentifier, findSystemApiResource } from '../../../src/db/tables/api_resources.js';
+import { insertGroup } from '../../../src/db/tables/organization_groups.js';
 import { managementPermissions } from '../../../src/domain/reach/management-permissions.js';
 import { uuidv7 } from '../../../src/lib/random.js';
 import { addClient, addGrant, type TestClient } from '../data.js';
@@ -191,6 +192,19 @@ async function signIns(maker: Maker): Promise<void> {
     account_linking: 'verified_email',
   });
   const now = ctx.clock.now();
+  // Its metadata names another provider by now.
+  const url = 'https://provider.example/metadata';
+  const saml = { name: 'saml', display_name: 'SAML', strategy: 'saml', account_linking: 'ask', allow_registration: false };
+  const waiting = await make(maker, 'connection saml', 'connections', 'connection', { ...saml, options: { idp_metadata_url: url } });
+  const provider = { entity_id: 'https://provider.example', sso_url: 'https://provider.example/sso', certificates: [] };
+  await ctx.db.knex('saml_metadata').insert({
+    ...provider,
+    environment_id: ctx.environment.id,
+    connection_id: waiting,
+    url,
+    pending: { ...provider, entity_id: 'https://other.example' },
+    checked_at: now,
+  });
   const times = { created_at: now, updated_at: now };
   const paid = { ...plain, name: 'paid', display_name: 'Paid' };
   await make(maker, 'connection paid', 'connections', 'connection', paid);
@@ -292,6 +306,65 @@ async function closedDevelopment(maker: Maker): Promise<void> {
   await ctx.db.knex('role_permissions').insert({ environment_id, role_id, permission_id: permission?.id });
 }
 
+/** Organizations whose members hold nothing, and much; a suspended member, a domain and a connection of each. */
+async function organizations(maker: Maker): Promise<void> {
+  const { api, ids } = maker;
+  const permissions = (await api.get('/permissions?page[size]=100')).body['data'] as Document[];
+  const held = permissions.filter((one) => ['connections:write', 'signing_keys:write'].includes(one['attributes'].name));
+  const roles = { permissions: links('permission', ...held.map((one) => one['id'] as string)) };
+  const near = await make(maker, 'role member', 'roles', 'role', { name: 'Member', kind: 'organization' });
+  const far = await make(maker, 'role chief', 'roles', 'role', { name: 'Chief', kind: 'organization' }, roles);
+  for (const [name, role] of [
+    ['near', near],
+    ['far', far],
+  ] as const) {
+    // prettier-ignore
+    const own = { default_roles: links('role', role) };
+    const id = await make(maker, `organization ${name}`, 'organizations', 'organization', { name, display_name: name }, own);
+    const organization = link('organization', id);
+    for (const person of ['near', 'further']) {
+      const user = link('user', ids.get(`user ${person}`) as string);
+      await make(maker, `member ${name} ${person}`, 'organization_memberships', 'organization_membership', {}, { organization, user });
+    }
+    await api.patch(`/organization_memberships/${ids.get(`member ${name} further`)}/suspend`);
+    const attributes = {
+      name: `of-${name}`,
+      display_name: name,
+      strategy: 'oidc',
+      issuer: 'https://provider.example',
+      provider_client_id: 'x',
+    };
+    await make(
+      maker,
+      `connection of ${name}`,
+      'connections',
+      'connection',
+      { ...attributes, provider_client_secret: 's' },
+      { organization },
+    );
+    const domain = await make(
+      maker,
+      `domain of ${name}`,
+      'organization_domains',
+      'organization_domain',
+      { domain: `${name}.example.net` },
+      { organization },
+    );
+    const { ctx } = maker;
+    const invited = { email: `invited@${name}.example.org` };
+    const related = { organization, roles: links('role', role) };
+    await make(maker, `invitation of ${name}`, 'organization_invitations', 'organization_invitation', invited, related);
+    const directory_id = await make(maker, `directory of ${name}`, 'directories', 'directory', {}, { organization });
+    const stamps = { id: uuidv7(ctx.clock.now().getTime()), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
+    const called = { display_name: name, display_name_key: name };
+    const group = await insertGroup(ctx.scope, { ...stamps, ...called, organization_id: id, directory_id });
+    keep(maker, `group of ${name}`, 'organization_group', group.id);
+    await api.patch(`/organization_groups/${group.id}/relationships/roles`, links('role', role));
+    const proven = { status: 'verified', verified_at: maker.ctx.clock.now() };
+    await maker.ctx.db.knex('organization_domains').where({ id: domain }).update(proven);
+  }
+}
+
 async function surroundings(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   keep(maker, 'environment own', 'environment', ctx.environment.id);
@@ -337,6 +410,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await workloads(maker);
   await payments(maker);
   await signIns(maker);
+  await organizations(maker);
   await deliveries(maker);
   await logStreams(maker);
   await mailTemplates(maker);

@@ -11,6 +11,15 @@ const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== tru
 const names = (included: readonly ResourceObject[]) =>
   included.filter((one) => one.type === 'permission').map((one) => one.attributes['name']);
 
+const kinds = [
+  { value: 'environment', label: 'Users' },
+  {
+    value: 'organization',
+    label: 'Members of organizations',
+    hint: 'It counts in the organization where somebody has it, and in its tokens.',
+  },
+];
+
 /** Who holds the role: the first fifty. */
 async function holders(view: Parameters<NonNullable<Presentation['more']>>[0], record: ResourceObject): Promise<readonly Part[]> {
   const { call } = view.req;
@@ -37,7 +46,7 @@ async function holders(view: Parameters<NonNullable<Presentation['more']>>[0], r
 export const rolesPresentation: Presentation = {
   path: 'roles',
   title: terms.roles,
-  navigation: { group: 'People', icon: ['M10 2.75 16.25 5v4.75c0 3.75-2.6 6.4-6.25 7.5-3.65-1.1-6.25-3.75-6.25-7.5V5z'] },
+  under: 'users',
   one: 'role',
   lead: 'Sets of permissions that you assign to users. They apply to their tokens and to this dashboard.',
   empty: {
@@ -62,6 +71,7 @@ export const rolesPresentation: Presentation = {
   state: (record) => (isOwn(record) ? state('quiet', terms.custom) : state('info', terms.system)),
   summary: (record, { now }, included) => [
     { label: terms.description, value: text(record.attributes['description']) },
+    { label: 'For', value: text(kinds.find(({ value }) => value === record.attributes['kind'])?.label) },
     { label: 'Default role', value: yesNo(record.attributes['is_default']) },
     { label: terms.permissions, value: tags(names(included), 100) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
@@ -72,6 +82,14 @@ export const rolesPresentation: Presentation = {
     { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
     { name: 'description', label: terms.description, hint: 'What people with this role do.', attributes: { maxlength: 500 } },
     { name: 'is_default', label: 'Default role', hint: 'Every new user gets this role.' },
+    {
+      name: 'kind',
+      label: 'For',
+      kind: 'radios',
+      on: 'create',
+      initial: 'environment',
+      choices: async () => kinds,
+    },
     {
       name: 'permissions',
       label: terms.permissions,

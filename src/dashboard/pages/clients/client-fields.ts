@@ -5,6 +5,7 @@ import { claimMappingLine } from '../apis/claim-mapping-lines.js';
 import { recordPath, type FieldSpec, type FormSubject, type SectionSpec, subjectOf } from '../../parts/records/presentation.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, methodChoices } from './client-kinds.js';
+import { organizationUsageChoices } from './organization-usage.js';
 import { terms } from '../../parts/words.js';
 
 export const mappingLine = claimMappingLine(['id_token', 'userinfo']);
@@ -197,6 +198,13 @@ const sectionedFields: readonly FieldSpec[] = [
     label: terms.first_party_skips_consent,
     hint: 'Your own application: people aren’t asked for consent.',
     section: consentSection,
+  },
+  {
+    name: 'organization_usage',
+    label: terms.sign_in_for_an_organization,
+    section: authenticationSection,
+    choices: organizationUsageChoices,
+    hint: 'Business customers: whether people sign in for an organization, which tokens then name.',
   },
   { name: 'client_uri', label: terms.client_uri, kind: 'url', section: consentSection },
   { name: 'logo_uri', label: 'Logo URI', kind: 'url', section: consentSection },

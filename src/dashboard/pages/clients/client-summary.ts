@@ -10,6 +10,7 @@ import type { Row, Value } from '../../parts/page-parts.js';
 import { may } from '../../parts/records/objects.js';
 import type { ViewContext } from '../../parts/records/presentation.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, words, yesNo } from '../../parts/values.js';
+import { organizationUsageLabels } from './organization-usage.js';
 import { terms } from '../../parts/words.js';
 import { mappingLine } from './client-fields.js';
 import { kinds, methodLabels, provesBySecret, secretValue } from './client-kinds.js';
@@ -39,6 +40,11 @@ const selfRegistrationRows = (a: ResourceObject['attributes'], now: Date) =>
 
 /** What a sign-in to it has to be, and for how long and how often it gets tokens. */
 const limitRows = (a: ResourceObject['attributes']) => [
+  {
+    label: terms.sign_in_for_an_organization,
+    attribute: 'organization_usage',
+    value: text(organizationUsageLabels[a['organization_usage'] as keyof typeof organizationUsageLabels]),
+  },
   { label: terms.required_authentication_context, value: text(acrLabel(a['required_acr'])) },
   { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], terms.the_session) },
   { label: terms.id_token_lifetime, value: duration(a['id_token_lifetime'], 'The environment’s') },
@@ -85,6 +91,7 @@ export function clientDefaults(record: ResourceObject) {
     access_token_format: 'opaque',
     id_token_claims: 'protocol',
     claim_mappings: [],
+    organization_usage: 'deny',
     first_party: signsIn(record),
     require_pkce,
     introspection_allowed,

@@ -70,7 +70,7 @@ export const initialAccessTokensPresentation: Presentation = {
   remove: { label: 'Delete initial access token', text: 'It can no longer be used to register. Clients that used it stay.' },
   secrets: {
     create: {
-      title: 'Save the token',
+      title: terms.save_the_token,
       label: terms.initial_access_token,
       text: 'It is shown only once. Send it as Authorization: Bearer to /oauth/register.',
     },

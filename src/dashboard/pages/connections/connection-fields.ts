@@ -1,6 +1,6 @@
 import { strategyOf, type StrategyName } from '../../../domain/connections/strategies.js';
 import { statusField } from '../../parts/forms/choices.js';
-import type { FieldSpec } from '../../parts/records/presentation.js';
+import type { FieldSpec, LineSpec } from '../../parts/records/presentation.js';
 import { terms } from '../../parts/words.js';
 
 export const labels = {
@@ -64,38 +64,57 @@ function addressFields(name: StrategyName): FieldSpec[] {
   ];
 }
 
+/** Certificates stand one after another, as in a file. */
+const certificateLine: LineSpec = {
+  split: (text) => text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [text],
+  read: (text) => text.replaceAll('\r\n', '\n'),
+  show: (value) => String(value),
+  wrong: 'This is no certificate.',
+};
+
+/** The settings that only this strategy has. */
+const optionFields = (name: StrategyName): FieldSpec[] =>
+  strategyOf(name).options.map(({ name: option, type, label, hint, choices = [], initial }): FieldSpec => {
+    const field = { name: `options.${option}`, label, hint, section: provider, optional: true };
+    switch (type) {
+      case 'boolean':
+        return { ...field, kind: 'checkbox', initial: initial ? 'on' : '' };
+      case 'choice':
+        return { ...field, kind: 'select', optional: false, initial: choices[0]?.value ?? '', choices: async () => choices };
+      case 'xml':
+        return { ...field, kind: 'source', attributes: { ...plain, rows: 6 } };
+      case 'certificates':
+        return { ...field, kind: 'lines', line: certificateLine, attributes: { ...plain, rows: 6 } };
+      default:
+        return { ...field, kind: type === 'url' ? 'url' : 'text', attributes: { ...plain, maxlength: 2048 } };
+    }
+  });
+
+const clientFields: readonly FieldSpec[] = [
+  { name: 'provider_client_id', label: terms.client_id, section: provider, needed: true, attributes: { ...plain, maxlength: 500 } },
+  {
+    name: 'provider_client_secret',
+    label: terms.client_secret,
+    kind: 'password',
+    hint: 'Encrypted, and never shown again. Leave it empty to keep the stored secret; enter it again if the issuer or token endpoint is on another server.',
+    section: provider,
+    optional: true,
+    attributes: { autocomplete: 'off', maxlength: 8192 },
+  },
+];
+
 function providerFields(name: StrategyName): FieldSpec[] {
-  const { options, scopes } = strategyOf(name);
-  const optionNames = options.map((option) => `${option.name} (${option.label.toLowerCase()})`).join('; ');
-  return [
-    { name: 'provider_client_id', label: terms.client_id, section: provider, attributes: { ...plain, maxlength: 500 } },
-    {
-      name: 'provider_client_secret',
-      label: terms.client_secret,
-      kind: 'password',
-      hint: 'Encrypted, and never shown again. Leave it empty to keep the stored secret; enter it again if the issuer or token endpoint is on another server.',
-      section: provider,
-      optional: true,
-      attributes: { autocomplete: 'off', maxlength: 8192 },
-    },
-    ...addressFields(name),
-    {
-      name: 'scopes',
-      label: terms.scopes,
-      hint: `One per line; empty for ${scopes.join(' ') || 'none'}.`,
-      section: provider,
-    },
-    {
-      name: 'claim_mapping',
-      label: labels.claim_mapping,
-      kind: 'json',
-      hint: 'JSON that maps our attributes to their claims. Leave empty for the defaults.',
-      section: provider,
-    },
-    ...(options.length > 0
-      ? [{ name: 'options', label: 'Options', kind: 'json' as const, hint: `JSON: ${optionNames}.`, section: provider }]
-      : []),
-  ];
+  const { protocol, scopes } = strategyOf(name);
+  const mapping: FieldSpec = {
+    name: 'claim_mapping',
+    label: labels.claim_mapping,
+    kind: 'json',
+    hint: 'JSON that maps our attributes to their claims. Leave empty for the defaults.',
+    section: provider,
+  };
+  if (protocol === 'saml') return [...optionFields(name), mapping];
+  const scope = { name: 'scopes', label: terms.scopes, hint: `One per line; empty for ${scopes.join(' ') || 'none'}.`, section: provider };
+  return [...clientFields, ...addressFields(name), scope, mapping, ...optionFields(name)];
 }
 
 const peopleFields = (trusted: boolean): FieldSpec[] => [

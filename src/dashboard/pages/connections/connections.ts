@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { healthExtras } from '../../parts/health.js';
 import { holdsEverything } from '../../../domain/reach/reach.js';
 import { connectionStrategies, strategyOf, type StrategyName } from '../../../domain/connections/strategies.js';
+import { organizationChoices } from '../../parts/forms/choices.js';
 import type { Value } from '../../parts/page-parts.js';
 import { downloadsOf } from '../../parts/lists/downloads.js';
 import type { Presentation } from '../../parts/records/presentation.js';
@@ -57,8 +58,12 @@ export const connectionsPresentation: Presentation = {
     { label: 'Login URL', value: code(a['login_url'], true) },
     { label: 'Strategy', value: text(connectionStrategies[a['strategy'] as StrategyName].display_name) },
     { label: terms.name, value: code(a['name']) },
-    { label: terms.client_id, value: code(a['provider_client_id'], true) },
-    { label: terms.client_secret, value: a['has_client_secret'] === true ? text('Stored, encrypted') : quiet(terms.none) },
+    ...(a['strategy'] === 'saml'
+      ? [{ label: 'Our entity ID', value: stack(code(a['metadata_url'], true), quiet('Also the address of our metadata.')) }]
+      : [
+          { label: terms.client_id, value: code(a['provider_client_id'], true) },
+          { label: terms.client_secret, value: a['has_client_secret'] === true ? text('Stored, encrypted') : quiet(terms.none) },
+        ]),
     { label: terms.issuer, value: code(a['issuer']) },
     { label: terms.scopes, value: tags(a['scopes']) },
     { label: labels.allow_registration, value: yesNo(a['allow_registration']) },
@@ -74,6 +79,7 @@ export const connectionsPresentation: Presentation = {
   ],
   sections: [{ title: provider }, { title: people }],
   fields: connectionFields('oidc'),
+  editFields: ({ attributes }) => connectionFields(attributes['strategy'] as StrategyName),
   createFields(req: Request) {
     const named =
       req.method === 'POST' ? req.form.get('strategy') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('strategy');
@@ -85,6 +91,14 @@ export const connectionsPresentation: Presentation = {
         label: terms.name,
         hint: 'Used in URLs and the API: lowercase letters, digits and hyphens.',
         attributes: { ...plain, maxlength: 63 },
+      },
+      {
+        name: 'organization',
+        label: terms.organization,
+        relationship: 'one',
+        optional: true,
+        choices: organizationChoices,
+        hint: 'Empty: everybody can sign in with it.',
       },
       ...connectionFields(strategy, holdsEverything(req.call.actor)),
     ];
@@ -104,5 +118,14 @@ export const connectionsPresentation: Presentation = {
     text: 'People who sign in only through it can no longer sign in, and their connected accounts are deleted.',
     typed: (record) => words(record.attributes['name']),
   },
-  actions: { test: { label: terms.test_connection, done: 'updated' } },
+  actions: {
+    accept_metadata: {
+      label: 'Accept new metadata',
+      when: ({ attributes }) => typeof (attributes['options'] as Record<string, unknown>)['idp_metadata_url'] === 'string',
+      confirm: ['People are then sent to the provider that the metadata names by now, and its word counts.'],
+      guarded: true,
+      done: 'updated',
+    },
+    test: { label: terms.test_connection, done: 'updated' },
+  },
 };

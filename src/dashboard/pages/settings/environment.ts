@@ -2,19 +2,20 @@ import type { Presentation, ViewContext } from '../../parts/records/presentation
 import { healthExtras } from '../../parts/health.js';
 import { eventGroups } from '../../../domain/events/catalogue.js';
 import { environmentKindChoices, eventGroupLabel } from '../../parts/forms/choices.js';
-import type { Part, Row, Value } from '../../parts/page-parts.js';
+import type { Row, Value } from '../../parts/page-parts.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { subscriptionCounts, subscribers } from '../webhooks/subscriptions.js';
+import { dnsRecords } from '../../parts/dns-records.js';
 import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words, statusStates } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const domainStates = statusStates({
   pending: ['info', terms.pending],
   verified: ['good', terms.verified],
-  failed: ['bad', 'Not found'],
+  failed: ['bad', terms.record_not_found],
 });
 const domainState = (record: ResourceObject): Value =>
-  record.attributes['missing_since'] !== null ? state('warning', 'DNS record missing') : domainStates(record);
+  record.attributes['missing_since'] !== null ? state('warning', terms.dns_record_missing) : domainStates(record);
 
 const originOf = (record: ResourceObject) => `https://${words(record.attributes['domain'])}`;
 const isPast = (iso: unknown, now: Date) => typeof iso !== 'string' || new Date(iso) <= now;
@@ -33,24 +34,6 @@ function purposes(record: ResourceObject, { req, now }: ViewContext): Value {
   return text(inWords(found.join(', ').toLowerCase()));
 }
 
-type DnsRecord = { record_kind: string; name: string; value: string };
-
-function dnsRecords(record: ResourceObject): Part {
-  const found = record.attributes['verification_records'] as DnsRecord[];
-  const rows = found.map((one) => ({ path: null, cells: [text(one.record_kind), code(one.name, true), code(one.value, true)] }));
-  const empty = { title: 'Nothing to set', text: 'The domain is verified.', button: null };
-  return {
-    kind: 'table',
-    id: 'records',
-    caption: 'DNS records to set',
-    heading: true,
-    columns: [{ label: terms.type }, { label: terms.name }, { label: terms.value }],
-    rows,
-    empty,
-    pager: null,
-  };
-}
-
 function domainSummary(record: ResourceObject, view: ViewContext): Row[] {
   const { attributes: a, id } = record;
   const { now } = view;
@@ -59,10 +42,10 @@ function domainSummary(record: ResourceObject, view: ViewContext): Row[] {
     { label: terms.primary, value: yesNo(a['is_primary']) },
     ...(isPast(a['issuer_until'], now) ? [] : [{ label: 'Its tokens are accepted until', value: time(a['issuer_until'], now) }]),
     { label: terms.verified, value: time(a['verified_at'], now) },
-    { label: 'Last checked', value: time(a['last_checked_at'], now) },
+    { label: terms.last_checked, value: time(a['last_checked_at'], now) },
     { label: 'Certificate valid until', value: time(a['certificate_expires_at'], now) },
     { label: terms.failure_reason, value: text(a['failure_reason']) },
-    ...(a['missing_since'] === null ? [] : [{ label: 'DNS record missing since', value: time(a['missing_since'], now) }]),
+    ...(a['missing_since'] === null ? [] : [{ label: terms.dns_record_missing_since, value: time(a['missing_since'], now) }]),
     { label: terms.added, value: time(a['created_at'], now) },
     { label: terms.id, value: code(id, true) },
   ];
@@ -82,7 +65,7 @@ export const customDomainsPresentation: Presentation = {
     { label: terms.domain, sort: 'domain', value: (record) => text(record.attributes['domain']) },
     { label: terms.status, value: (record, _view, { extras }) => extras?.get(record.id) ?? domainState(record) },
     { label: 'Used for', value: (record, view) => purposes(record, view) },
-    { label: 'Last checked', value: (record, { now }) => time(record.attributes['last_checked_at'], now) },
+    { label: terms.last_checked, value: (record, { now }) => time(record.attributes['last_checked_at'], now) },
   ],
   filters: [{ name: 'status', label: terms.status }],
   name: (record) => words(record.attributes['domain']),
@@ -119,15 +102,15 @@ export const customDomainsPresentation: Presentation = {
     },
   ],
   edit: { guarded: true },
-  create: { label: 'Add domain', title: 'Add a custom domain' },
+  create: { label: terms.add_domain, title: 'Add a custom domain' },
   remove: {
-    label: 'Remove domain',
+    label: terms.remove_domain,
     text: 'The environment no longer answers there. Links and clients that use the domain stop working.',
     typed: (record) => words(record.attributes['domain']),
   },
   actions: {
     verify: {
-      label: 'Verify domain',
+      label: terms.verify_domain,
       confirm: [
         'Looks for the DNS record now. Once verified, people can sign in at the domain. Requires every permission; all administrators are notified by email.',
       ],

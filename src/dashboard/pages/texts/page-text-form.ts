@@ -162,7 +162,16 @@ async function save(req: Request, { keys, locale, own }: Editing, values: Readon
 export function savePageTexts(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const page = await editing(req);
-    const values = new Map(page.keys.map((key) => [key, (req.form.get(prefix + key) ?? '').replaceAll(/\s*\r?\n\s*/g, ' ').trim()]));
+    const values = new Map(
+      page.keys.map((key) => [
+        key,
+        (req.form.get(prefix + key) ?? '')
+          .split('\n')
+          .map((line) => line.trim())
+          .join(' ')
+          .trim(),
+      ]),
+    );
     const errors: Record<string, string> = named();
     for (const [key, text] of values) {
       const problem = text === '' ? null : textProblem(key, page.locale, text);

@@ -105,7 +105,7 @@ export const usersPresentation: Presentation = {
     { label: 'Locale, time zone', value: text([a['locale'], a['zoneinfo']].filter(Boolean).join(', ')) },
     { label: 'Picture URL', value: web(a['picture']) },
     { label: 'Website', value: web(a['website']) },
-    { label: 'External ID', value: code(a['external_id'], true) },
+    { label: terms.external_id, value: code(a['external_id'], true) },
     { label: 'Metadata', value: json(a['metadata']) },
     { label: terms.created, value: time(a['created_at'], now) },
     { label: terms.id, value: code(id, true) },
@@ -162,7 +162,7 @@ export const usersPresentation: Presentation = {
     { name: 'address.country', label: 'Country', section: address },
     {
       name: 'external_id',
-      label: 'External ID',
+      label: terms.external_id,
       hint: 'This person’s ID in another system.',
       section: 'External ID and metadata',
     },

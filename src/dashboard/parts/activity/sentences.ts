@@ -7,9 +7,11 @@ import { listed } from '../texts.js';
 import type { Tone } from '../tone.js';
 import { inWords } from '../values.js';
 import { terms } from '../words.js';
+import { directorySentences } from './directory-sentences.js';
 import type { ActivityEntry } from './entry.js';
 import type { Names } from './names.js';
 import { operationWords } from './operations.js';
+import { samlReasons } from './saml-reasons.js';
 
 /** What happened, how much it matters, and what to do about it. */
 export type Sentence = { readonly text: string; readonly tone: Tone; readonly fix: string | null };
@@ -55,7 +57,7 @@ const secondSteps = named<string>({
   passkey: 'Passkey not accepted as second factor',
 });
 
-const ask = 'Ask the person to start again.';
+const ask = terms.ask_to_start_again;
 const administrators = 'Somebody with this permission has to do it, or give it to them by a role.';
 
 /** Why something was refused, as the sentence of the whole. */
@@ -99,6 +101,7 @@ const reasons: Readonly<Record<SecurityEventReason, Template>> = {
     'Add the domain to the connection, if these people may sign in.',
   ],
   sso_provider_error: ['The provider did not answer as expected', 'bad', 'Test the connection: it says what the provider answered.'],
+  ...samlReasons,
   registration_disabled: [
     'Refused: new accounts are not allowed',
     'warning',
@@ -228,6 +231,7 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'token.impersonated': [({ by }) => `Token in the name of the person issued${by}`, 'quiet'],
   'client.removed_unused': [withBy('Unused client removed'), 'quiet'],
   'webhook.target_blocked': refused('Delivery not sent'),
+  ...directorySentences,
   'management.denied': (happening) => denied(happening),
 };
 
@@ -249,9 +253,8 @@ export function activitySentence(entry: ActivityEntry, names: Names, subject: st
   const happening: Happening = { entry, names, by: doer === null || (actor.id !== null && actor.id === subject) ? '' : ` by ${doer}` };
   if (outcome === 'denied' && operation !== null && (event === null || event === 'management.denied')) return denied(happening);
   if (operation !== null && operationWords(operation) !== null) return ofOperation(operation)(happening);
-  const found = event === null ? undefined : events[event];
-  if (found === undefined) return { text: inWords(event ?? operation ?? ''), tone: 'quiet', fix: null };
+  if (event === null || !Object.hasOwn(events, event)) return { text: inWords(event ?? operation ?? ''), tone: 'quiet', fix: null };
+  const found = events[event];
   if (typeof found === 'function') return found(happening);
-  const [text, tone, fix = null] = found;
-  return { text: textOf(text, happening), tone, fix };
+  return { text: textOf(found[0], happening), tone: found[1], fix: found[2] ?? null };
 }

@@ -2,7 +2,7 @@ import { languages, languageTags } from '../../../lib/languages/languages.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Choice } from '../page-parts.js';
 import type { FieldSpec, ViewContext } from '../records/presentation.js';
-import { relatedId, listOf, may } from '../records/objects.js';
+import { relatedId, listOf, may, recordOf } from '../records/objects.js';
 import { inWords, words } from '../values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../../lib/signing-algorithm.js';
 import {
@@ -43,7 +43,19 @@ export function withHeld(choices: readonly Choice[], held: readonly ResourceObje
   return [...choices, ...others.map(({ id, attributes: a }) => ({ value: id, label: words(a['display_name'] ?? a['name'] ?? id) }))];
 }
 
-export const roleChoices = (view: ViewContext) => choicesFrom(view, 'roles', 'name', 'name', 'description');
+const ofKind = (kind: string) => (record: ResourceObject) => record.attributes['kind'] === kind;
+export const roleChoices = (view: ViewContext) => choicesFrom(view, 'roles', 'name', 'name', 'description', ofKind('environment'));
+export const organizationRoleChoices = (view: ViewContext) =>
+  choicesFrom(view, 'roles', 'name', 'name', 'description', ofKind('organization'));
+export const organizationChoices = (view: ViewContext) => choicesFrom(view, 'organizations', 'display_name', 'display_name');
+
+/** The person whom the address names, as the page of a user does; else the first hundred by their addresses. */
+export async function userChoices(view: ViewContext): Promise<Choice[]> {
+  const named = new URL(view.req.originalUrl, 'http://own.invalid').searchParams.get('user') ?? view.req.form?.get('user');
+  if (!named || !may(view.req.call, 'users', 'read')) return choicesFrom(view, 'users', 'email', 'email');
+  const { record } = await recordOf(view.req.call, 'users', named);
+  return [{ value: record.id, label: words(record.attributes['email']) }];
+}
 export const apiIdentifierChoices = async (view: ViewContext): Promise<Choice[]> => {
   if (!may(view.req.call, 'api_resources', 'read')) return [];
   const { records } = await listOf(view.req.call, 'api_resources', { sort: 'name', size: most });

@@ -63,13 +63,13 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const subject = addressedSubject(req, presentation);
   const specs = subject?.fields ?? presentation.fields;
-  const all = boundFields(resource, presentation.fields, 'update');
   const many = specs.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
   const include = many.length > 0 ? readableIncludes(req, { ...presentation, recordInclude: many.join(',') }) : undefined;
   const { record, row, included } = await recordOf(req.call, presentation.path, addressedId(req), include);
   if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
   // A relationship that the actor may not read is left alone.
-  const fields = boundFields(resource, specs, 'update').filter(
+  const all = boundFields(resource, presentation.editFields?.(record) ?? presentation.fields, 'update');
+  const fields = (presentation.editFields ? all : boundFields(resource, specs, 'update')).filter(
     ({ spec }) => spec.relationship !== 'many' || (include?.split(',').includes(spec.name) && mayLink(req.call, resource, spec)),
   );
   return { record, row, fields: fields.map((field) => withAllHeld(field, record, included)), all, resource, subject };

@@ -33,8 +33,14 @@ function schemaOf(shape: Readonly<Record<string, z.ZodType>>, name: string): Cor
   if (!outer) return null;
   const core = coreOf(outer);
   if (inner === undefined) return core;
-  const member = core.schema instanceof z.ZodObject ? (core.schema.shape[inner] as z.ZodType | undefined) : undefined;
-  return member ? { ...coreOf(member), optional: true } : null;
+  const member =
+    core.schema instanceof z.ZodRecord
+      ? (core.schema.valueType as z.ZodType)
+      : core.schema instanceof z.ZodObject
+        ? (core.schema.shape[inner] as z.ZodType | undefined)
+        : undefined;
+  // What is left empty is no member of a record.
+  return member ? { ...coreOf(member), optional: true, ...(core.schema instanceof z.ZodRecord && { nullable: true }) } : null;
 }
 
 function kindOf(schema: z.ZodType): FieldKind {
@@ -89,6 +95,8 @@ export function textOf(kind: FieldKind, value: unknown, line?: LineSpec): string
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+const startOf = (kind: FieldKind, initial: string) => (kind === 'checkbox' ? initial === 'on' : initial);
+
 /** The initial contents of a form: the record's values, or the defaults of a new one. */
 export function initialEntries(
   fields: readonly BoundField[],
@@ -99,7 +107,10 @@ export function initialEntries(
   const chosen: Record<string, readonly string[]> = named();
   for (const { spec, kind } of fields) {
     const { initial = '' } = spec;
-    const value = record ? member(record.attributes, spec.name) : undefined;
+    const found = record ? member(record.attributes, spec.name) : undefined;
+    // A member that isn't there is what a new one begins with.
+    const value =
+      found === undefined && spec.name.includes('.') && typeof initial === 'string' && initial !== '' ? startOf(kind, initial) : found;
     if (kind === 'checks')
       chosen[spec.name] = record
         ? spec.relationship

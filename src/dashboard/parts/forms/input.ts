@@ -5,7 +5,7 @@ import { textOf, type BoundField, type Entries } from './fields.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { relatedIds } from '../records/objects.js';
 import { sentenceOf } from '../texts.js';
-import { named } from '../../../lib/named.js';
+import { named, own } from '../../../lib/named.js';
 
 /** A resource object as a request would send it. */
 export type FormDocument = {
@@ -27,7 +27,9 @@ function valueOf({ kind, core, spec }: BoundField, entries: Entries, name: strin
     case 'lines': {
       const { line } = spec;
       if (line) {
-        const members = text.split(/\r?\n/).filter((one) => one.trim() !== '').map((one) => line.read(one.trim())); // prettier-ignore
+        const each = line.split?.(text) ?? text.split(/\r?\n/);
+        const members = each.filter((one) => one.trim() !== '').map((one) => line.read(one.trim())); // prettier-ignore
+        if (members.length === 0 && core?.nullable) return null;
         return members.includes(undefined) ? unreadable : members;
       }
       const values = text.split(/\r?\n|,(?=\s)/).map((line) => line.trim()).filter((line) => line !== ''); // prettier-ignore
@@ -86,6 +88,14 @@ function withoutEmpty(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
+/** A member that isn't there, and stays what it is without being there. */
+function isUntouched({ spec: { name, initial = '' } }: BoundField, { texts }: Entries, current: ResourceObject | null): boolean {
+  const [first = '', inner] = name.split('.');
+  if (inner === undefined) return false;
+  const outer = current?.attributes[first] as Record<string, unknown> | null | undefined;
+  return own(outer, inner) === undefined && texts[name] === initial;
+}
+
 const isSameSet = (one: readonly string[], other: readonly string[]) => isDeepStrictEqual(new Set(one), new Set(other));
 
 /**
@@ -110,7 +120,7 @@ export function readForm(resource: Resource, fields: readonly BoundField[], entr
     const was = current?.attributes[name];
     // A time that stands as it was shown, to the minute, is the one that it was.
     const isAsShown = field.kind === 'datetime-local' && entries.texts[name] === textOf(field.kind, was);
-    const given = isAsShown ? was : valueOf(field, entries, name);
+    const given = isAsShown ? was : isUntouched(field, entries, current) ? undefined : valueOf(field, entries, name);
     // A field that was emptied in a change is sent as null; the operation refuses it where that isn't allowed.
     const value = given === undefined && current && !name.includes('.') && Boolean(current.attributes[name]) ? '' : given;
     if (value === unreadable) errors[name] = field.spec.line?.wrong ?? 'This is not valid JSON.';

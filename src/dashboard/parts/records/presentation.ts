@@ -34,6 +34,8 @@ export type FilterSpec = {
 
 /** How the members of a list that aren't texts are written, one a line. */
 export type LineSpec = {
+  /** Where members are longer than a line: takes the text apart. */
+  split?(text: string): readonly string[];
   show(member: unknown): string;
   /** Undefined: the line can't be read. */
   read(line: string): unknown;
@@ -222,6 +224,8 @@ export type FormSpec = {
   readonly fields?: readonly FieldSpec[];
   /** The fields of a new record where they depend on what the request names. */
   readonly createFields?: (req: Request) => readonly FieldSpec[];
+  /** The fields of a change, where they depend on the record. */
+  readonly editFields?: (record: ResourceObject) => readonly FieldSpec[];
   /** What stands above and below the forms of a new record (null) and of one that is there. */
   readonly formParts?: (
     req: Request,

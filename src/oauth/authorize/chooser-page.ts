@@ -1,0 +1,58 @@
+import type { Request, Response } from 'express';
+import type { OrganizationOption } from '../../db/tables/session_organizations.js';
+import { personalAccount } from '../../domain/organizations/requested.js';
+import type { BrowserSession } from '../../domain/sessions/sessions.js';
+import { PageError } from '../../errors.js';
+import { csrfToken } from '../../http/auth/csrf.js';
+import { basePage, formActionSource } from '../../http/pages/pages.js';
+import { shownNameOf } from '../../http/pages/shown-client.js';
+import { wordsOf } from '../../http/pages/words.js';
+import { sealPending } from '../../http/request/return-to.js';
+import type { Web } from '../../http/web.js';
+import { message } from '../../lib/languages/messages.js';
+import { anotherSignIn, toPending, type SentRequest } from './pending.js';
+import type { AuthorizationRequest } from './request.js';
+
+export const chooserPath = '/oauth/organization';
+
+/** What the person chose, as `validate` takes it. */
+export const chosenIn = ({ organization }: SentRequest) => (organization === undefined ? {} : { organization });
+
+const shownOption = ({ name, display_name, branding }: OrganizationOption) => ({ name, display_name, logo_url: branding.logo_url ?? null });
+
+/** The page on which the person says what organization the sign-in is for. The request is sealed into its form. */
+export function renderChooser(
+  web: Web,
+  req: Request,
+  res: Response,
+  chooser: { sent: SentRequest; request: AuthorizationRequest; session: BrowserSession; options: readonly OrganizationOption[] },
+): void {
+  const { request, session, options, sent } = chooser;
+  req.branded_for = request.client;
+  const words = wordsOf(req);
+  const name = shownNameOf(words, request.client);
+  const title = words.t('choose_organization.title');
+  web.renderPage(
+    res,
+    'oauth/choose-organization',
+    {
+      ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      client: { name },
+      user: { email: session.user_email },
+      organizations: options.filter(({ is_member }) => is_member).map(shownOption),
+      invitations: options.filter(({ is_member }) => !is_member).map(shownOption),
+      personal: request.client.organization_usage === 'allow' ? personalAccount : null,
+      other_account: anotherSignIn(req, sent),
+      action: chooserPath,
+      hidden: { request: sealPending(req, toPending(sent)) },
+    },
+    { formAction: [formActionSource(request.redirect_uri)] },
+  );
+}
+
+/** The one answer to whoever can't sign in for an organization, whatever the reason: it names the account, and leads to another. */
+export const noMemberPage = (req: Request, sent: SentRequest, { user_email: email }: BrowserSession): PageError =>
+  new PageError(403, 'organization_access_denied', message('refusal.no_member', { email }), {}, undefined, {
+    href: anotherSignIn(req, sent),
+    label: 'choose_organization.other_account',
+  }).by('not_a_member');

@@ -1,0 +1,213 @@
+// What people do with an invitation: whoever has the link and the address gets in, once, and nobody else.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Browser, csrfOf } from '../support/browser.js';
+import { addClient, addUser, password } from '../support/data.js';
+import { addOrganization, invitationPath, invite } from '../support/invitations.js';
+import { manage, startManagedService, type Api, type Document } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+let api: Api;
+let number = 0;
+
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+});
+afterAll(() => service?.stop());
+
+/** An invitation of an address, an account's or a stranger's, with the path in its mail. */
+async function invited(email: string, { client }: { client?: string } = {}) {
+  const organization = await addOrganization(api);
+  const answer = await invite(api, { organization, email, ...(client !== undefined && { client }) });
+  return { organization, record: answer.body['data'] as Document, path: await invitationPath(service.url, email) };
+}
+
+async function person(row: Document = {}): Promise<{ email: string; browser: Browser }> {
+  const email = `guest-${(number += 1)}@example.com`;
+  await addUser(await service.context(), { email, ...row });
+  const browser = new Browser(service.url);
+  await browser.login(email, password);
+  return { email, browser };
+}
+
+const membersOf = async ({ id }: Document) =>
+  (await api.get(`/organization_memberships?filter[organization]=${id}`)).body['data'] as Document[];
+
+/** Posts to the path with a token of the browser's own, as a page of ours would. */
+async function post(browser: Browser, path: string, from = '/account'): Promise<Response> {
+  return browser.post(path, { _csrf: csrfOf(await (await browser.get(from)).text()) });
+}
+
+test('the user of the address accepts, and goes on to where the invitation leads (specification 16.10.4, 16.10.5)', async () => {
+  const { email, browser } = await person();
+  const client = await addClient(await service.context(), { initiate_login_uri: 'https://notes.example/login' });
+  const { organization, path } = await invited(email, { client: client.id });
+  const page = await browser.get(path);
+  expect([page.status, page.headers.get('referrer-policy')]).toEqual([200, 'no-referrer']);
+  expect(await page.text()).toContain(organization['attributes'].display_name);
+  expect(await membersOf(organization)).toHaveLength(0);
+  const accepted = await browser.submit(path, {});
+  const landing = `https://notes.example/login?iss=${encodeURIComponent(service.url)}`;
+  expect([accepted.status, accepted.headers.get('location')]).toEqual([303, landing]);
+  expect(await membersOf(organization)).toHaveLength(1);
+  expect((await browser.get(path)).headers.get('location')).toBe(landing);
+  expect((await post(browser, path)).status).toBe(410);
+});
+
+test('without a client it leads to the account; with a client of no sign-in address to its first page (specification 16.10.5)', async () => {
+  const { email, browser } = await person();
+  const client = await addClient(await service.context(), { client_uri: 'https://notes.example/' });
+  const { path } = await invited(email, { client: client.id });
+  expect((await browser.submit(path, {})).headers.get('location')).toBe('https://notes.example/');
+  expect((await browser.submit((await invited(email)).path, {})).headers.get('location')).toBe('/account');
+});
+
+test('an invitation that two browsers accept at once makes one member (attack 43.1333)', async () => {
+  const { email, browser } = await person();
+  const second = new Browser(service.url);
+  await second.login(email, password);
+  const { organization, path } = await invited(email);
+  const answers = await Promise.all([browser.submit(path, {}), second.submit(path, {})]);
+  expect(answers.map(({ status }) => status).sort()).toContain(303);
+  expect(await membersOf(organization)).toHaveLength(1);
+});
+
+test('somebody signed in with another address is told who is invited, and can switch (attack 43.1334)', async () => {
+  const { email } = await person();
+  const { browser } = await person();
+  const { organization, path } = await invited(email);
+  const html = await (await browser.get(path)).text();
+  expect(html).toContain(email);
+  expect(html).toContain('Use another account');
+  const refused = await post(browser, path, path);
+  expect(refused.status).toBe(403);
+  expect(await membersOf(organization)).toHaveLength(0);
+  const out = await browser.post('/logout', { _csrf: csrfOf(html), return_to: path });
+  expect(out.headers.get('location')).toBe(path);
+  expect(await (await browser.get(path)).text()).toContain('Sign in to accept');
+});
+
+test('an account whose address nobody has proven can not accept (attack 43.1334)', async () => {
+  const { email, browser } = await person({ email_verified: false });
+  const { organization, path } = await invited(email);
+  const page = await (await browser.get(path)).text();
+  expect(page).toContain('isn’t confirmed yet');
+  expect((await post(browser, path, path.replace(/^.*$/, '/account'))).status).toBe(403);
+  expect(await membersOf(organization)).toHaveLength(0);
+});
+
+test('revoked, expired, replaced, guessed, and one of a disabled organization: one answer, whatever the request (attacks 43.1331, 43.1335, 43.1336)', async () => {
+  const { email, browser } = await person();
+  const [revoked, replaced, disabled] = [await invited(email), await invited(email), await invited(email)];
+  await api.patch(`/organization_invitations/${revoked.record['id']}/revoke`);
+  await api.post(`/organization_invitations/${replaced.record['id']}/resend`);
+  const change = { data: { type: 'organization', id: disabled.organization['id'], attributes: { status: 'disabled' } } };
+  await api.patch(`/organizations/${disabled.organization['id']}`, change);
+  const guessed = `/invitations/in_${'A'.repeat(43)}`;
+  for (const path of [revoked.path, replaced.path, disabled.path, guessed, '/invitations/x', '/invitations/%00']) {
+    expect((await browser.get(path)).status).toBe(410);
+    expect((await post(browser, path)).status).toBe(410);
+    expect((await post(browser, `${path}/register`)).status).toBe(410);
+  }
+  for (const { organization } of [revoked, replaced, disabled]) expect(await membersOf(organization)).toHaveLength(0);
+});
+
+test('an expired invitation is worth nothing (attack 43.1336)', async () => {
+  const later = await startManagedService();
+  try {
+    const other = await manage(later.url);
+    const organization = await addOrganization(other);
+    await invite(other, { organization, email: 'late@example.com' }, { expires_in: 3600 });
+    const path = await invitationPath(later.url, 'late@example.com');
+    later.clock.advance(3_600_000);
+    expect((await new Browser(later.url).get(path)).status).toBe(410);
+  } finally {
+    await later.stop();
+  }
+});
+
+test('another site accepts nothing in somebody’s name (attack 43.1337)', async () => {
+  const { email, browser } = await person();
+  const { organization, path } = await invited(email);
+  expect((await browser.post(path, {})).status).toBe(403);
+  expect((await browser.post(`${path}/register`, {})).status).toBe(403);
+  expect(await membersOf(organization)).toHaveLength(0);
+});
+
+/** Registers through the invitation as the pages lead. */
+async function register(browser: Browser, path: string): Promise<{ complete: () => Promise<Response>; status: number }> {
+  const answer = await browser.submit(path, {}, `${path}/register`);
+  const html = await answer.text();
+  const registration_token = /name="registration_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
+  const fields = { registration_token, first_name: 'Ada', last_name: 'Lovelace', password, return_to: path };
+  return { complete: () => browser.post('/register/complete', { _csrf: csrfOf(html), ...fields }), status: answer.status };
+}
+
+const setRegistration = async (registration_enabled: boolean) => {
+  const { id } = (await api.get('/environments?filter[slug]=default')).body['data'][0];
+  await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes: { registration_enabled } } });
+};
+
+test('a stranger registers without a code, even where registration is off, and is a member (specification 16.10.6, attack 43.1338)', async () => {
+  await setRegistration(false);
+  const { organization, path } = await invited('stranger@example.com');
+  const browser = new Browser(service.url);
+  const { status, complete } = await register(browser, path);
+  expect(status).toBe(200);
+  const completed = await complete();
+  expect([completed.status, completed.headers.get('location')]).toEqual([303, path]);
+  expect((await browser.get(path)).headers.get('location')).toBe('/account');
+  const [member] = await membersOf(organization);
+  expect(member?.['attributes'].source).toBe('invitation');
+  const [user] = (await api.get('/users?filter[email]=stranger@example.com')).body['data'];
+  expect(user.attributes.email_verified).toBe(true);
+  expect((await complete()).status).not.toBe(303);
+  // Nothing else is open there.
+  expect((await browser.get('/register')).status).toBe(403);
+  await setRegistration(true);
+});
+
+test('an invitation that is revoked while its stranger registers makes no account (attack 43.1339)', async () => {
+  const { record, path } = await invited('revoked@example.com');
+  const { complete } = await register(new Browser(service.url), path);
+  await api.patch(`/organization_invitations/${record['id']}/revoke`);
+  expect((await complete()).status).toBe(410);
+  expect((await api.get('/users?filter[email]=revoked@example.com')).body['data']).toHaveLength(0);
+});
+
+test('who has an account signs in, and makes no second one (specification 16.10.6)', async () => {
+  const { email } = await person();
+  const { path } = await invited(email);
+  const browser = new Browser(service.url);
+  expect(await (await browser.get(path)).text()).toContain(`login_hint=${encodeURIComponent(email)}`);
+  expect((await post(browser, `${path}/register`, '/login')).status).toBe(409);
+  expect((await browser.login(email, password, path)).headers.get('location')).toBe(path);
+});
+
+test('a member sees the organization on the account page, leaves it once confirmed, and nobody else’s (specification 16.10.7)', async () => {
+  const { email, browser } = await person();
+  const { browser: other } = await person();
+  expect(await (await browser.get('/account')).text()).not.toContain('organizations-title');
+  const { organization, path } = await invited(email);
+  await browser.submit(path, {});
+  expect(await (await browser.get('/account')).text()).toContain(organization['attributes'].display_name);
+  const leave = `/account/organizations/${organization['id']}/leave`;
+  expect((await other.get(leave)).status).toBe(404);
+  expect((await post(other, leave)).status).toBe(404);
+  expect((await browser.post(leave, {})).status).toBe(403);
+  expect((await browser.submit(leave, {})).headers.get('location')).toBe('/account?done=organization');
+  expect(await membersOf(organization)).toHaveLength(0);
+  expect((await browser.get(leave)).status).toBe(404);
+});
+
+test('the last administrator of an organization can not leave it (specification 16.10.7)', async () => {
+  const { email, browser } = await person();
+  const organization = await addOrganization(api);
+  const [admin] = (await api.get('/roles?filter[name]=organization_admin')).body['data'];
+  await invite(api, { organization, email, roles: [admin.id] });
+  await browser.submit(await invitationPath(service.url, email), {});
+  const leave = `/account/organizations/${organization['id']}/leave`;
+  expect((await browser.submit(leave, {})).status).toBe(409);
+  expect(await membersOf(organization)).toHaveLength(1);
+});
