@@ -57,12 +57,15 @@ const slow = [
   'test/db/migrations/baseline.test.ts',
   'test/docs/{configuration,webhooks}-guide.test.ts',
   'test/docs/dependencies.test.ts',
+  // A SAML provider of another maker.
+  'test/clients/saml/pysaml2.test.ts',
   'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
   // Many rows, and what is measured.
   'test/account/{hashing-cost,timing}.test.ts',
   'test/dashboard/{audit-export,slow-lists}.test.ts',
   'test/management/list-plans.test.ts',
   'test/management/configuration/many-records.test.ts',
+  'test/scim/large-directory.test.ts',
 ];
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));

@@ -32,7 +32,11 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
   const calls: Record<string, () => Promise<unknown>> = {
     'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', acceptedIssuers(ctx)),
     'introspection, JWT': () =>
-      findJwtStatus(ctx.scope, { ids: [id], user_id: id, session_id: id, resource: 'https://none.example' }, 'permissions'),
+      findJwtStatus(
+        ctx.scope,
+        { ids: [id], user_id: id, session_id: id, organization_id: null, resource: 'https://none.example' },
+        'permissions',
+      ),
     userinfo: () => findAccessToken(ctx.scope, none, 'user', acceptedIssuers(ctx)),
     session: () => findSessionByToken(ctx.scope, none),
     'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx), { with_user: false }),

@@ -112,6 +112,7 @@ async function code(ctx: Context, person: Person) {
     amr: ['pwd'],
     expires_at: new Date(now.getTime() + 60_000),
     request_id: null,
+    organization_id: null,
   });
   const redeemed = await redeemAuthorizationCode(ctx.scope, {
     ...ids,
@@ -154,7 +155,11 @@ export async function hotOperations(ctx: Context, size: number): Promise<HotOper
       name: 'introspection, JWT',
       run: () => {
         const { user_id, session_id } = anybody();
-        return findJwtStatus(ctx.scope, { ids: [randomUUID(), randomUUID()], user_id, session_id, resource: audience }, 'permissions');
+        return findJwtStatus(
+          ctx.scope,
+          { ids: [randomUUID(), randomUUID()], user_id, session_id, organization_id: null, resource: audience },
+          'permissions',
+        );
       },
     },
     { name: 'userinfo', run: async () => found(await findAccessToken(ctx.scope, token(), 'user', issuers), 'the token') },
