@@ -22,9 +22,17 @@ const collections = [...managementCollections.filter((name) => name !== 'logos')
 const permittedBy = (name: string) => ({ identities: 'users', consents: 'users' })[name] ?? name;
 const creatable = collections.filter(
   (name) =>
-    !['sessions', 'authenticators', 'identities', 'consents', 'event_types', 'organization_groups', 'audit_logs', 'security_events', 'request_traces'].includes(
-      name,
-    ),
+    ![
+      'sessions',
+      'authenticators',
+      'identities',
+      'consents',
+      'event_types',
+      'organization_groups',
+      'audit_logs',
+      'security_events',
+      'request_traces',
+    ].includes(name),
 );
 
 async function administrator(): Promise<Browser> {

@@ -80,7 +80,9 @@ test('what is being retried has not arrived, and attempts are counted apart (spe
 
 test('event types say how many subscribe, and who', async () => {
   const browser = await signedInWith(service, 'webhooks:read', 'event_types:read');
-  const pages = ['?group=user', '?group=role', '?group=token'].map(async (query) => (await browser.get(`/dashboard/event_types${query}`)).text());
+  const pages = ['?group=user', '?group=role', '?group=token'].map(async (query) =>
+    (await browser.get(`/dashboard/event_types${query}`)).text(),
+  );
   const list = (await Promise.all(pages)).join('');
   const count = (name: string) =>
     new RegExp(`${name}</code>[\\s\\S]*?data-label="Subscribed webhooks">\\s*(?:<[^>]+>)*(\\d+)`).exec(list)?.[1];

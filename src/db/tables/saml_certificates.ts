@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { insert, table, update, type Scope } from '../scope.js';
+import { insert, table, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
 /** A row of `saml_certificates`; `private_key_sealed` holds the private key as PEM (PKCS #8), sealed for `saml_certificates/<id>`. */

@@ -266,7 +266,6 @@ export const preparations: Readonly<Record<string, string>> = {
   'create directory.': `delete from directories`,
   'create directory.status': `delete from directories`,
   'revoke_previous_token directory': `update directories set previous_token_digest = token_digest, previous_token_expires_at = now()`,
-  'delete organization': `update organizations set status = 'disabled'`,
 };
 
 /** Actions that clients, as whom the walk goes, are always refused: a test of a mail goes to the address of the person who asks. */

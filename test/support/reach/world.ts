@@ -363,6 +363,15 @@ async function organizations(maker: Maker): Promise<void> {
     const proven = { status: 'verified', verified_at: maker.ctx.clock.now() };
     await maker.ctx.db.knex('organization_domains').where({ id: domain }).update(proven);
   }
+  // With members an organization stays.
+  await make(
+    maker,
+    'organization void',
+    'organizations',
+    'organization',
+    { name: 'void', display_name: 'Void' },
+    { default_roles: links('role', far) },
+  );
 }
 
 async function surroundings(maker: Maker): Promise<void> {
