@@ -40,6 +40,7 @@ const dependents = {
     devices: { from: `devices d where d.environment_id = $1 and d.user_id = $2::uuid and d.expires_at > $3` },
     consents: rowsBy('consents', 'user_id'),
     roles: rowsBy('user_roles', 'user_id'),
+    memberships: rowsBy('organization_memberships', 'user_id'),
     directory_users: rowsBy('directory_users', 'user_id'),
   },
   sessions: {

@@ -30,6 +30,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
       devices: 'deleted',
       consents: 'deleted',
       roles: 'deleted',
+      memberships: 'deleted',
       directory_users: 'deleted',
     },
     block: { sessions: 'ended', refresh_tokens: 'ended' },
