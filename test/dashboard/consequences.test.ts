@@ -109,7 +109,7 @@ test('the numbers are those of the record, of each kind', async () => {
   await signedIn.login(user.email, password);
   await redeem(service.url, client, await authorizeCode(signedIn, client));
   const expected: [string, string, Record<string, string[]>, string?][] = [
-    ['users', 'delete', { 'Deleted with it': ['1 live session', '1 connected account', '1 sign-in method', '1 consent', '1 role assignment'] }],
+    ['users', 'delete', { 'Deleted with it': ['1 live session', '1 connected account', '1 sign-in method', '1 consent', '1 role assignment', '1 membership'] }],
     ['users', 'delete', { 'Deleted with it': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'block', { 'Ends at once': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'end_sessions', { 'Ends at once': ['1 live session'] }, user.id],

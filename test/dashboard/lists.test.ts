@@ -83,7 +83,18 @@ test('a list whose filters fit nothing says so, and leads to the list without th
 const back = (page: string) => /<nav class="crumbs"[\s\S]*?href="([^"]+)"/.exec(page)?.[1];
 
 /** Those first that go with others. */
-const lastDeleted = ['federated_credentials', 'trusted_issuers', 'permissions', 'api_resources', 'connections', 'clients', 'users'];
+const lastDeleted = [
+  'federated_credentials',
+  'trusted_issuers',
+  'permissions',
+  'api_resources',
+  'organization_groups',
+  'directories',
+  'organizations',
+  'connections',
+  'clients',
+  'users',
+];
 
 test('the way back from a record of any collection, after an edit and a deletion, leads to where one stood in its list', async () => {
   const api = await manage(service.url);
