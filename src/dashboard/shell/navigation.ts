@@ -95,13 +95,18 @@ const groups: readonly { readonly label: string | null; readonly entries: readon
   { label: 'Help', entries: [documentation] },
 ];
 
+/** An entry is called after its first page: whoever may not open that one reads the name of the first that they may. */
+const labelOf = ({ label, pages }: Entry, first: Page): string => (first === pages[0] ? label : first.label);
+
 /** The pages that the actor may open, each with the entry that it belongs to. */
 export const openPages = (call: Call): SearchResult[] =>
   groups
     .flatMap(({ entries }) => entries)
-    .flatMap(({ label: entry, pages }) =>
-      pages.filter((page) => page.isOpen(call)).map(({ label, path }) => ({ text: label, detail: entry === label ? null : entry, path })),
-    );
+    .flatMap((entry) => {
+      const open = entry.pages.filter((page) => page.isOpen(call));
+      const name = open[0] && labelOf(entry, open[0]);
+      return open.map(({ label, path }) => ({ text: label, detail: name === label ? null : (name ?? null), path }));
+    });
 
 const addressOf = (req: Request) => req.path.replace(/\/$/, '');
 
@@ -114,7 +119,7 @@ export function navigationFor(req: Request): Navigation {
       label,
       items: entries.flatMap((entry) => {
         const first = entry.pages.find((page) => page.isOpen(req.call));
-        return first ? [{ label: entry.label, icon: entry.icon, path: first.path, current: entry.pages.some(isAt) }] : [];
+        return first ? [{ label: labelOf(entry, first), icon: entry.icon, path: first.path, current: entry.pages.some(isAt) }] : [];
       }),
     }))
     .filter(({ items }) => items.length > 0);
