@@ -18,7 +18,7 @@ import { emitClientRegistered, emitClientUpdated } from '../events/clients.js';
 import { addSigningAlgorithm, requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { generateSigningKey, type NewSigningKey } from '../signing-keys/signing-keys.js';
 import { holdsEverything } from '../reach/reach.js';
-import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
+import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
 const previousSecretLifetimeMs = 86_400_000;
 
@@ -162,7 +162,10 @@ export async function registerClient(
   const client_secret = isSecretless(complete as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
   const id = chosen.client_id ?? uuidv7(now.getTime());
-  const client = await insertClient(tx.scope, { ...complete, ...secret, id, created_at: now, updated_at: now });
+  const taken = { attribute: 'client_id', detail: 'There is a client with this client_id already.' };
+  const client = await refuseDuplicates({ clients_pkey: taken }, () =>
+    insertClient(tx.scope, { ...complete, ...secret, id, created_at: now, updated_at: now }),
+  );
   await emitClientRegistered(tx, client);
   return { client, client_secret };
 }

@@ -3,6 +3,7 @@ import { subjectTypes } from '../../db/tables/client_grants.js';
 import type { FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import { named } from '../../lib/named.js';
 import { etagOf } from '../documents.js';
+import { chosenClientId } from '../resources/client-attributes.js';
 import { federated_credentials } from '../resources/federated_credentials.js';
 import { scopeToken } from '../resources/permissions.js';
 import { attributeTextOf } from '../attribute-texts.js';
@@ -45,12 +46,9 @@ function recordOf(kind: Kind, more: z.ZodRawShape = {}): z.ZodObject {
   });
 }
 
-const clientId = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^(?!\.\.?$)[\x21-\x7e]+$/, 'must be visible ASCII, and neither . nor .., which no address can hold')
-  .meta({ description: 'Its client_id: 1 to 128 visible ASCII characters, but neither `.` nor `..`, nor the id of a user.' });
+const clientId = chosenClientId.meta({
+  description: 'Its client_id: 1 to 128 visible ASCII characters, but neither `.` nor `..`, nor the id of a user.',
+});
 
 const identifier = z.string().min(1).max(2048);
 const nameOfApi = identifier.meta({ description: 'The identifier of an API resource; `management` stands for the built-in one.' });

@@ -64,7 +64,7 @@ export const documentKinds: Readonly<Record<KindName, Kind>> = {
   connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
   trusted_issuer: kind('trusted_issuer', trusted_issuers, 'issuer'),
   client: kind('client', clients, 'client_id', {
-    without: ['client_id_metadata_uri'],
+    without: ['client_id', 'client_id_metadata_uri'],
     needed: ['name'],
     secrets: ['client_secret'],
     names: [connections],

@@ -12,6 +12,13 @@ import { scopeToken } from './permissions.js';
 import type { Settable } from '../declaration.js';
 
 const uri = z.string().min(1).max(2048);
+/** The `client_id` of a new client where its maker chooses it. */
+export const chosenClientId = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^(?!\.\.?$)[\x21-\x7e]+$/, 'must be visible ASCII, and neither . nor .., which no address can hold');
+
 const grantType = z.enum(Object.keys(grants) as [string, ...string[]]);
 export const applicationType = z.enum(['web', 'spa', 'native', 'machine']);
 const authMethod = z.enum(clientAuthMethods);

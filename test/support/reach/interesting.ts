@@ -130,6 +130,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'organization.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'organization_domain.domain': [{ domain: 'walked.example.net' }],
   'custom_domain.domain': [{ domain: 'walked.example.com' }],
+  'client.client_id': [{ client_id: 'walked-client' }],
   'client.client_id_metadata_uri': [
     { client_id_metadata_uri: walkedDocument, name: undefined, application_type: undefined, redirect_uris: undefined },
   ],
