@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../lib/package-root.js';
 
@@ -31,8 +31,8 @@ export type Verb = {
   readonly description: string;
   /** Of a change of a relationship: the type of the records that are named after the id. */
   readonly linked?: string;
-  /** Answers a list. */
-  readonly many?: true;
+  /** Answers a list of this type. */
+  readonly many?: string;
   readonly input?: readonly Member[];
 };
 
@@ -67,5 +67,4 @@ export type Catalogue = { readonly collections: readonly Collection[]; readonly 
 
 export const cataloguePath = 'data/commands.json';
 
-export const readCatalogue = async (): Promise<Catalogue> =>
-  JSON.parse(await readFile(join(packageRoot, cataloguePath), 'utf8')) as Catalogue;
+export const readCatalogue = (): Catalogue => JSON.parse(readFileSync(join(packageRoot, cataloguePath), 'utf8')) as Catalogue;

@@ -150,7 +150,7 @@ function verbsOf(reader: Reader, rest: string, operations: Paths[string]): Verb[
     if (relationship !== undefined)
       return method === 'get' ? [] : [{ ...shared, name: `${linkageVerbs[method]}_${relationship}`, linked: reader.linked(operation) }];
     const input = reader.input(operation);
-    const many = method === 'get' && reader.isMany(operation);
+    const many = method === 'get' && reader.isMany(operation) ? reader.shown(operation)?.type : undefined;
     return rest.includes('/') ? [] : [{ ...shared, name: rest, ...(many ? { many } : {}), ...(input ? { input } : {}) }];
   });
 }
