@@ -30,10 +30,10 @@ async function discover(url: string): Promise<client.Configuration> {
   return configuration;
 }
 
-/** Every permission of the Management API: the person gets those that they hold. */
-async function allScopes(url: string): Promise<string> {
+/** What the Management API calls itself, and its every permission: the person gets those that they hold (RFC 9728 2). */
+async function readResource(url: string): Promise<{ resource: string; scopes: string }> {
   const metadata = await readJson(await reach(`${url}/.well-known/oauth-protected-resource/api`, {}));
-  return (metadata['scopes_supported'] as string[]).join(' ');
+  return { resource: String(metadata['resource']), scopes: (metadata['scopes_supported'] as string[]).join(' ') };
 }
 
 const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
@@ -112,8 +112,9 @@ async function signIn(shell: Shell, program: Command, given: Options): Promise<v
   if (path === null)
     throw new CliError('there is no home directory to remember the sign-in in: set XDG_CONFIG_HOME', null, [], exits.usage);
   const configuration = await discover(url);
-  const scope = given.scope ?? (await allScopes(url));
-  const [resource, sign] = [`${url}/api`, given.device ? byDevice : byBrowser];
+  const { resource, scopes } = await readResource(url);
+  const scope = given.scope ?? scopes;
+  const sign = given.device ? byDevice : byBrowser;
   const tokens = await sign(configuration, { resource, scope }, shell, given).catch((error: unknown) => {
     throw refusalOf(error);
   });
