@@ -1,16 +1,15 @@
 import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
 import { claimTargets, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
-import { findUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
-import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../claims/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
 import { decidedCeiling } from './ceiling.js';
 import { requireDefaultResource } from './default-resource.js';
 import { fapi2Algorithm, withFapi2 } from './fapi2.js';
-import { chosenIdProblems } from './names.js';
+import { chosenIdProblems, refusePersonsId } from './names.js';
 import { isFapi2 } from './profile.js';
 import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
@@ -114,29 +113,6 @@ const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInp
 
 /** What is made for a client unless it is given: its id, and its secret. */
 export type ChosenCredentials = { readonly client_id?: string; readonly client_secret?: string | undefined };
-
-/** The UUID that PostgreSQL, Python or .NET read in a text: in any case, in braces, as a URN (RFC 9562 4), with other hyphens or none. */
-const uuidIn = (text: string): string =>
-  text
-    .toLowerCase()
-    .replace(/^urn:uuid:/, '')
-    .replaceAll(/[{}()-]/g, '')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-
-/**
- * The tokens of a client for itself have its id as `sub`: an API that goes by that must never take it for a person, however leniently it reads a UUID
- * (RFC 9700 4.15). @throws {Refusal} 422
- */
-async function refusePersonsId(tx: Context, client_id: string | undefined): Promise<void> {
-  const id = uuidIn(client_id ?? '');
-  if (!isUuid(id) || !(await findUser(tx.scope, id))) return;
-  throw new Refusal({
-    status: 422,
-    code: 'invalid_value',
-    detail: 'This is the id of a user; a client has one of its own.',
-    attribute: 'client_id',
-  });
-}
 
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.

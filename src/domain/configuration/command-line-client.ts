@@ -35,6 +35,7 @@ const columns: Partial<ClientRow> = {
 /**
  * The client by which people sign in to the command line: it may ask them for every Management permission, and gets those that they hold. Where a client
  * or an API resource had its name before, or it was deleted, there is none.
+ * @throws {Error} in an environment that wasn't prepared
  */
 export async function ensureCommandLineClient(ctx: Context): Promise<void> {
   const client_id = commandLineClient.id;

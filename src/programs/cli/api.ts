@@ -44,7 +44,7 @@ export async function readJson(response: Response): Promise<Json> {
 }
 
 /** @throws {CliError} when nobody answers */
-export async function reach(url: string, init: RequestInit): Promise<Response> {
+export async function sendTo(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
@@ -81,7 +81,7 @@ const maxWaitSeconds = 60;
 export function openApi(access: Access): CallApi {
   let token: Promise<string> | null = null;
   const send = async (method: string, path: string, { document, key }: ApiRequest): Promise<Response> =>
-    reach(`${access.url}/api${path}`, {
+    sendTo(`${access.url}/api${path}`, {
       method,
       headers: {
         authorization: `Bearer ${await (token ??= access.token(false))}`,

@@ -6,7 +6,7 @@ import { packageRoot } from '../../lib/package-root.js';
 export type MemberType = 'text' | 'time' | 'flag' | 'number' | 'json' | 'list';
 
 /** An attribute, or a member of the `meta` that an action or a call takes. */
-export type Member = {
+export type CommandMember = {
   readonly name: string;
   readonly type: MemberType;
   /** The values that there are; of a list, of its items. */
@@ -17,10 +17,10 @@ export type Member = {
 };
 
 /** A relationship as a request names it: the type of its records. */
-export type Link = Pick<Member, 'name' | 'required' | 'description'> & { readonly to: string; readonly many?: true };
+export type Link = Pick<CommandMember, 'name' | 'required' | 'description'> & { readonly to: string; readonly many?: true };
 
 /** What a creation or an update takes. */
-export type Written = { readonly attributes: readonly Member[]; readonly relationships: readonly Link[] };
+export type WrittenMembers = { readonly attributes: readonly CommandMember[]; readonly relationships: readonly Link[] };
 
 /** A command on one record, but for reading, changing and deleting it. */
 export type Verb = {
@@ -33,22 +33,22 @@ export type Verb = {
   readonly linked?: string;
   /** Answers a list of this type. */
   readonly many?: string;
-  readonly input?: readonly Member[];
+  readonly input?: readonly CommandMember[];
 };
 
 export type Collection = {
   readonly path: string;
   readonly type: string;
   readonly description: string;
-  readonly shown: readonly Member[];
+  readonly shown: readonly CommandMember[];
   /** The parameters of its list as they are written: `email`, `created_at[gte]`. */
   readonly filters: readonly { readonly name: string; readonly description: string }[];
   readonly sorts: readonly string[];
   readonly includes: readonly string[];
   readonly get?: true;
   readonly list?: true;
-  readonly create?: Written;
-  readonly update?: Written;
+  readonly create?: WrittenMembers;
+  readonly update?: WrittenMembers;
   readonly delete?: true;
   readonly verbs: readonly Verb[];
 };
@@ -59,12 +59,12 @@ export type CallCommand = {
   readonly method: string;
   readonly path: string;
   readonly summary: string;
-  readonly input?: readonly Member[];
+  readonly input?: readonly CommandMember[];
 };
 
 /** What the Management API has, as the command line needs it: written by `npm run docs`, so that no part of the service is loaded to know it. */
-export type Catalogue = { readonly collections: readonly Collection[]; readonly calls: readonly CallCommand[] };
+export type CommandCatalogue = { readonly collections: readonly Collection[]; readonly calls: readonly CallCommand[] };
 
 export const cataloguePath = 'data/commands.json';
 
-export const readCatalogue = (): Catalogue => JSON.parse(readFileSync(join(packageRoot, cataloguePath), 'utf8')) as Catalogue;
+export const readCatalogue = (): CommandCatalogue => JSON.parse(readFileSync(join(packageRoot, cataloguePath), 'utf8')) as CommandCatalogue;

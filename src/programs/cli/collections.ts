@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { openApi, type ApiRecord, type CallApi } from './api.js';
-import type { CallCommand, Collection, Link, Member, Verb, Written } from './catalogue.js';
-import { linkOption, linksOf, memberOption, optionName, valuesOf } from './members.js';
+import type { CallCommand, Collection, Link, CommandMember, Verb, WrittenMembers } from './catalogue.js';
+import { linkOption, linksOf, memberOption, optionName, givenValues } from './members.js';
 import { listText, metaText, recordText } from './output.js';
 import { one, type Shell } from './shell.js';
 
@@ -55,7 +55,7 @@ async function* pagesOf(call: CallApi, path: string, query: URLSearchParams, lim
   }
 }
 
-const isPlain = ({ type, name }: Member) => type !== 'json' && type !== 'list' && !/description|url|uri|hint/.test(name);
+const isPlain = ({ type, name }: CommandMember) => type !== 'json' && type !== 'list' && !/description|url|uri|hint/.test(name);
 
 async function showList(shell: Shell, collection: Pick<Collection, 'shown'>, path: string, given: ListOptions): Promise<void> {
   const limit = limitOf(given);
@@ -109,35 +109,35 @@ function addGet(parent: Command, collection: Collection, shell: Shell): void {
 }
 
 /** The options of what a creation or an update takes. */
-function withMembers(command: Command, attributes: readonly Member[], relationships: readonly Link[] = []): void {
+function withMembers(command: Command, attributes: readonly CommandMember[], relationships: readonly Link[] = []): void {
   for (const member of attributes) command.addOption(memberOption(member));
   for (const link of relationships) command.addOption(linkOption(link));
 }
 
-function documentOf({ type }: Collection, written: Written, given: Record<string, unknown>, id?: string): Record<string, unknown> {
+function documentOf({ type }: Collection, written: WrittenMembers, given: Record<string, unknown>, id?: string): Record<string, unknown> {
   const relationships = linksOf(written.relationships, given);
   return {
     data: {
       type,
       ...(id === undefined ? {} : { id }),
-      attributes: valuesOf(written.attributes, given),
+      attributes: givenValues(written.attributes, given),
       ...(Object.keys(relationships).length > 0 ? { relationships } : {}),
     },
   };
 }
 
 /** What an example gives an attribute. */
-const sampleOf = ({ name, type, values }: Member): string =>
+const sampleOf = ({ name, type, values }: CommandMember): string =>
   `${optionName(name)} ${values?.[0] ?? { text: name.includes('email') ? 'ada@example.com' : '...', time: '2026-01-31T12:00:00Z', flag: 'true', number: '1', json: "'{}'", list: '...' }[type]}`; // prettier-ignore
 
-function exampleOf(path: string, words: string, members: readonly Member[], links: readonly Link[] = []): string {
+function exampleOf(path: string, words: string, members: readonly CommandMember[], links: readonly Link[] = []): string {
   const needed = members.filter(({ required }) => required);
   const ids = links.filter(({ required }) => required).map(({ name }) => `${optionName(name)} <id>`);
   const samples = (needed.length > 0 ? needed : members.slice(0, 1)).map(sampleOf);
   return `\nExample:\n  $ idp ${[path, words, ...samples, ...ids].join(' ')}`;
 }
 
-function addCreate(parent: Command, collection: Collection, written: Written, shell: Shell): void {
+function addCreate(parent: Command, collection: Collection, written: WrittenMembers, shell: Shell): void {
   const command = parent.command('create').description('create one; secrets are shown this once');
   withMembers(command, written.attributes, written.relationships);
   command.addHelpText('after', exampleOf(collection.path, 'create', written.attributes, written.relationships));
@@ -149,7 +149,7 @@ function addCreate(parent: Command, collection: Collection, written: Written, sh
   });
 }
 
-function addUpdate(parent: Command, collection: Collection, written: Written, shell: Shell): void {
+function addUpdate(parent: Command, collection: Collection, written: WrittenMembers, shell: Shell): void {
   const command = parent.command('update <id>').description('change attributes of one');
   withMembers(command, written.attributes, written.relationships);
   command.addHelpText('after', exampleOf(collection.path, 'update <id>', written.attributes));
@@ -185,7 +185,7 @@ function addVerb(parent: Command, collection: Collection, verb: Verb, shell: She
   command.action(async (id: string, ...rest: unknown[]) => {
     const given = rest.at(-2) as Record<string, unknown>;
     const data = linked === undefined ? null : (rest[0] as string[]).map((other) => ({ type: linked, id: other }));
-    const document = data ? { data } : input.length > 0 ? { meta: valuesOf(input, given) } : undefined;
+    const document = data ? { data } : input.length > 0 ? { meta: givenValues(input, given) } : undefined;
     const answer = await openApi(shell.options())(method, addressOf(collection, id, `/${path}`), { document });
     const record = answer.data as ApiRecord | null | undefined;
     const isDone = record === undefined && Object.keys(answer.meta).length === 0;
@@ -212,7 +212,7 @@ export function addCall(command: Command, { words, method, path, summary, input 
   own.description(summary);
   withMembers(own, input);
   own.action(async (given: Record<string, unknown>) => {
-    const document = method === 'GET' ? undefined : { meta: valuesOf(input, given) };
+    const document = method === 'GET' ? undefined : { meta: givenValues(input, given) };
     const { meta } = await openApi(shell.options())(method, `/${path}`, { document });
     shell.print(await metaText(shell.output(), meta));
   });

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { commandLineClient } from '../../lib/command-line-client.js';
-import { CliError, exits, reach, readJson, type Access } from './api.js';
-import { forgetToken, readToken, storeOf, writeToken, type StoredToken } from './token-store.js';
+import { msUntil } from '../../platform/clock.js';
+import { CliError, exits, sendTo, readJson, type Access } from './api.js';
+import { endIn, forgetToken, readStoredToken, storeOf, writeToken, type StoredToken } from './token-store.js';
 
 type Variables = Readonly<NodeJS.ProcessEnv>;
 
@@ -14,21 +15,21 @@ type Given = { readonly url: string; readonly clientId?: string; readonly client
 const marginMs = 30_000;
 
 const isLive = (token: StoredToken | null, url: string): token is StoredToken =>
-  token?.url === url && Date.parse(token.expires_at) - marginMs > Date.now();
+  token?.url === url && msUntil(new Date(token.expires_at)) > marginMs;
 
 /** A token of the token endpoint's answer. */
 const tokenIn = (url: string, body: Record<string, unknown>): StoredToken => ({
   url,
   access_token: String(body['access_token']),
-  expires_at: new Date(Date.now() + 1000 * Number(body['expires_in'] ?? 0)).toISOString(),
+  expires_at: endIn(Number(body['expires_in'] ?? 0)),
   ...(typeof body['refresh_token'] === 'string' ? { refresh_token: body['refresh_token'] } : {}),
 });
 
 /** @throws {CliError} when the token endpoint refuses */
-async function requestToken(url: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<StoredToken> {
-  const response = await reach(`${url}/oauth/token`, {
+async function requestToken(url: string, fields: Record<string, string>, authorization?: string): Promise<StoredToken> {
+  const response = await sendTo(`${url}/oauth/token`, {
     method: 'POST',
-    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+    headers: { ...(authorization === undefined ? {} : { authorization }), 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(fields).toString(),
   });
   const body = await readJson(response);
@@ -46,10 +47,10 @@ export function clientAccess(url: string, id: string, secret: string, variables:
   return {
     url,
     async token(renew) {
-      const known = path && !renew ? readToken(path) : null;
+      const known = path && !renew ? readStoredToken(path) : null;
       if (isLive(known, url)) return known.access_token;
       const authorization = `Basic ${Buffer.from([id, secret].map(encodeURIComponent).join(':')).toString('base64')}`;
-      const token = await requestToken(url, { grant_type: 'client_credentials', resource: `${url}/api` }, { authorization });
+      const token = await requestToken(url, { grant_type: 'client_credentials', resource: `${url}/api` }, authorization);
       if (path) writeToken(path, token);
       return token.access_token;
     },
@@ -73,7 +74,7 @@ function profileAccess(path: string, profile: string, stored: StoredToken): Acce
   return {
     url,
     async token(renew) {
-      const known = readToken(path);
+      const known = readStoredToken(path);
       if (!renew && isLive(known, url)) return known.access_token;
       if (!known?.refresh_token) throw new CliError(`the sign-in of ${profile} is over; ${signIn(profile)}`);
       const { refresh_token } = known;
@@ -109,7 +110,7 @@ export function accessOf(program: Command, variables: Variables): Access {
   if (!isClient && token) return { url, token: () => Promise.resolve(token) };
   if (isClient || (clientId !== undefined && !isProfile)) return asClient();
   const path = profilePath(variables, profile);
-  const stored = path === null ? null : readToken(path);
+  const stored = path === null ? null : readStoredToken(path);
   if (path === null || stored === null) {
     if (isProfile) throw new CliError(`nobody is signed in as ${profile}; ${signIn(profile)}`, null, [], exits.usage);
     return asClient();

@@ -5,23 +5,23 @@ import type { Command } from 'commander';
 import * as client from 'openid-client';
 import { commandLineClient } from '../../lib/command-line-client.js';
 import { isLoopbackHost } from '../../lib/redirect-uri.js';
-import { CliError, exits, reach, readJson } from './api.js';
+import { CliError, exits, sendTo, readJson } from './api.js';
 import { defaultProfile, profilePath } from './credentials.js';
 import type { Shell } from './shell.js';
-import { forgetToken, readToken, writeToken } from './token-store.js';
+import { endIn, forgetToken, readStoredToken, writeToken } from './token-store.js';
 
 /** How long somebody has to sign in. */
 const patienceMs = 300_000;
 
 type Options = { readonly scope?: string; readonly device?: true; readonly browser: boolean };
-type Asked = { readonly resource: string; readonly scope: string };
+type SignInRequest = { readonly resource: string; readonly scope: string };
 type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>;
 
 async function discover(url: string): Promise<client.Configuration> {
   const { hostname, protocol } = new URL(url);
   if (protocol !== 'https:' && !isLoopbackHost(hostname))
     throw new CliError(`${url} is neither https nor on this machine: nobody signs in there`, null, [], exits.usage);
-  const response = await reach(`${url}/.well-known/openid-configuration`, { redirect: 'error' });
+  const response = await sendTo(`${url}/.well-known/openid-configuration`, { redirect: 'error' });
   const server = (await readJson(response)) as unknown as client.ServerMetadata;
   // What another address says of itself is not believed (OIDC Discovery 4.3).
   if (server.issuer !== url) throw new CliError(`${url} is not the issuer, which is ${String(server.issuer)}: give that as --url`);
@@ -32,7 +32,7 @@ async function discover(url: string): Promise<client.Configuration> {
 
 /** What the Management API calls itself, and its every permission: the person gets those that they hold (RFC 9728 2). */
 async function readResource(url: string): Promise<{ resource: string; scopes: string }> {
-  const metadata = await readJson(await reach(`${url}/.well-known/oauth-protected-resource/api`, {}));
+  const metadata = await readJson(await sendTo(`${url}/.well-known/oauth-protected-resource/api`, {}));
   return { resource: String(metadata['resource']), scopes: (metadata['scopes_supported'] as string[]).join(' ') };
 }
 
@@ -68,7 +68,7 @@ function comeBack(server: Server, state: string): Promise<URL> {
   });
 }
 
-async function byBrowser(configuration: client.Configuration, asked: Asked, { print }: Shell, given: Options): Promise<Tokens> {
+async function byBrowser(configuration: client.Configuration, requested: SignInRequest, { print }: Shell, given: Options): Promise<Tokens> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
@@ -78,7 +78,7 @@ async function byBrowser(configuration: client.Configuration, asked: Asked, { pr
     const [pkceCodeVerifier, expectedState] = [client.randomPKCECodeVerifier(), client.randomState()];
     const address = client.buildAuthorizationUrl(configuration, {
       redirect_uri: redirect.href,
-      ...asked,
+      ...requested,
       state: expectedState,
       code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
       code_challenge_method: 'S256',
@@ -93,8 +93,8 @@ async function byBrowser(configuration: client.Configuration, asked: Asked, { pr
   }
 }
 
-async function byDevice(configuration: client.Configuration, asked: Asked, { print }: Shell): Promise<Tokens> {
-  const started = await client.initiateDeviceAuthorization(configuration, asked);
+async function byDevice(configuration: client.Configuration, requested: SignInRequest, { print }: Shell): Promise<Tokens> {
+  const started = await client.initiateDeviceAuthorization(configuration, requested);
   print(`Open ${started.verification_uri} on any device and type ${started.user_code}`);
   return client.pollDeviceAuthorizationGrant(configuration, started);
 }
@@ -119,7 +119,7 @@ async function signIn(shell: Shell, program: Command, given: Options): Promise<v
     throw refusalOf(error);
   });
   const { access_token, refresh_token, expires_in = 0, scope: granted = scope } = tokens;
-  const expires_at = new Date(Date.now() + 1000 * expires_in).toISOString();
+  const expires_at = endIn(expires_in);
   writeToken(path, { url, access_token, expires_at, ...(refresh_token === undefined ? {} : { refresh_token }) });
   const count = granted.split(' ').filter(Boolean).length;
   shell.print(`Signed in at ${url} as profile ${profile}, with ${count === 1 ? '1 permission' : `${count} permissions`}`);
@@ -129,11 +129,11 @@ async function signIn(shell: Shell, program: Command, given: Options): Promise<v
 async function signOut(shell: Shell, program: Command): Promise<void> {
   const { profile = defaultProfile } = program.opts<{ profile?: string }>();
   const path = profilePath(shell.variables, profile);
-  const stored = path === null ? null : readToken(path);
+  const stored = path === null ? null : readStoredToken(path);
   if (path === null || stored === null) throw new CliError(`nobody is signed in as ${profile}`);
   forgetToken(path);
   const { url, refresh_token, access_token } = stored;
-  const response = await reach(`${url}/oauth/revoke`, {
+  const response = await sendTo(`${url}/oauth/revoke`, {
     method: 'POST',
     body: new URLSearchParams({ client_id: commandLineClient.id, token: refresh_token ?? access_token }),
   });

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { named } from '../../lib/named.js';
-import type { Link, Member, MemberType } from './catalogue.js';
+import type { Link, CommandMember, MemberType } from './catalogue.js';
 
 const placeholders = named({
   text: '<text>',
@@ -35,7 +35,7 @@ function listOf(text: string, earlier: unknown): unknown {
 
 /** How the text after an option becomes a value; `null` where null is a value. */
 const parserOf =
-  ({ type, nullable }: Member) =>
+  ({ type, nullable }: CommandMember) =>
   (text: string, earlier: unknown): unknown => {
     // commander takes null for a value that is missing.
     if (nullable && text === 'null') return text;
@@ -44,13 +44,13 @@ const parserOf =
     return type === 'list' ? listOf(text, earlier) : text;
   };
 
-const notes = (one: Member, required: boolean): string =>
+const notes = (one: CommandMember, required: boolean): string =>
   [one.description, required && '(required)', one.nullable && !/\bnull\b/.test(one.description) && '(null: none)', one.type === 'list' && '(repeat it for several)']
     .filter(Boolean)
     .join(' '); // prettier-ignore
 
 /** The option for an attribute, or a member of `meta`. */
-export function memberOption(member: Member): Option {
+export function memberOption(member: CommandMember): Option {
   const { name, type, values, nullable } = member;
   const option = new Option(`${optionName(name)} ${placeholders[type]}`, notes(member, member.required === true));
   if (type === 'flag') option.choices(['true', 'false', ...(nullable ? ['null'] : [])]);
@@ -72,24 +72,24 @@ type Values = Readonly<Record<string, unknown>>;
 const flags = new Map<unknown, unknown>([['true', true], ['false', false], ['null', null]]); // prettier-ignore
 
 /** What was given of these members, by their names. */
-export function valuesOf(members: readonly Member[], given: Values): Record<string, unknown> {
-  const said = members.flatMap((member): [string, unknown][] => {
+export function givenValues(members: readonly CommandMember[], given: Values): Record<string, unknown> {
+  const pairs = members.flatMap((member): [string, unknown][] => {
     const value = given[memberOption({ ...member, values: [] }).attributeName()];
     if (value === undefined) return [];
     if (member.type === 'flag') return [[member.name, flags.get(value) ?? value]];
     return [[member.name, member.nullable && value === 'null' ? null : value]];
   });
-  return Object.fromEntries(said);
+  return Object.fromEntries(pairs);
 }
 
 /** What was given of these relationships, as linkage. */
 export function linksOf(links: readonly Link[], given: Values): Record<string, { data: unknown }> {
-  const said = links.flatMap((link): [string, { data: unknown }][] => {
+  const pairs = links.flatMap((link): [string, { data: unknown }][] => {
     const value = given[linkOption(link).attributeName()];
     if (value === undefined) return [];
     const one = (id: unknown) => ({ type: link.to, id });
     const data = link.many ? (value as unknown[]).map(one) : value === 'null' ? null : one(value);
     return [[link.name, { data }]];
   });
-  return Object.fromEntries(said);
+  return Object.fromEntries(pairs);
 }

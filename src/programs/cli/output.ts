@@ -1,9 +1,6 @@
 import type { ApiRecord } from './api.js';
-import { columns } from './shell.js';
+import { columns, type Output } from './shell.js';
 import { visible, visibleJson } from './visible.js';
-
-export const outputs = ['table', 'json', 'yaml', 'ndjson'] as const;
-export type Output = (typeof outputs)[number];
 
 /** Longer cells of a list are cut. */
 const widest = 60;

@@ -4,8 +4,7 @@ import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators 
 import { addCreateAdministrator } from './create-administrator.js';
 import { accessOf } from './credentials.js';
 import { addOnDemand } from './on-demand.js';
-import { outputs, type Output } from './output.js';
-import { columns, one, present, type Print, type Shell } from './shell.js';
+import { columns, one, outputs, present, type Output, type Print, type Shell } from './shell.js';
 import { visibleJson } from './visible.js';
 
 function originOf(text: string): string {

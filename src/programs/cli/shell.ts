@@ -1,5 +1,7 @@
 import type { Access, ApiRecord } from './api.js';
-import type { Output } from './output.js';
+
+export const outputs = ['table', 'json', 'yaml', 'ndjson'] as const;
+export type Output = (typeof outputs)[number];
 
 /** Receives what a command has to say. */
 export type Print = (text: string) => void;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createAdjustableClock } from '../../platform/clock.js';
 import { CliError } from './api.js';
 
 /** Tokens that a command left for the next one. */
@@ -19,10 +20,13 @@ export function storeOf(variables: Readonly<NodeJS.ProcessEnv>): string | null {
   return config ? join(config, 'idp') : null;
 }
 
+/** When a token ends that lasts so many seconds. */
+export const endIn = (seconds: number): string => new Date(createAdjustableClock().now().getTime() + 1000 * seconds).toISOString();
+
 const isAbsent = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /** @throws {CliError} when others of the machine could have read or written it */
-export function readToken(path: string): StoredToken | null {
+export function readStoredToken(path: string): StoredToken | null {
   try {
     if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
       throw new CliError(`${path} is open to others: chmod 600 it, or delete it and sign in again`);

@@ -1,7 +1,7 @@
 import { createOpenApi } from '../../management/openapi/document.js';
 import { endpoints } from '../../management/calls/index.js';
 import { registry } from '../../management/resources/index.js';
-import type { CallCommand, Catalogue, Collection, Link, Member, MemberType, Verb, Written } from '../cli/catalogue.js';
+import type { CallCommand, CommandCatalogue, Collection, Link, CommandMember, MemberType, Verb, WrittenMembers } from '../cli/catalogue.js';
 
 type Schema = { readonly [keyword: string]: unknown };
 type Parameter = { readonly in: string; readonly name: string; readonly description?: string; readonly schema?: Schema };
@@ -40,7 +40,7 @@ class Reader {
     return found ?? null;
   }
 
-  private member(name: string, given: Schema, required: boolean): Member {
+  private member(name: string, given: Schema, required: boolean): CommandMember {
     const schema = this.resolved(given);
     const description = ((given['description'] ?? schema['description'] ?? '') as string).replaceAll(/\s+/g, ' ');
     const options = ((schema['anyOf'] ?? schema['oneOf'] ?? [schema]) as Schema[]).map((one) => this.resolved(one));
@@ -62,7 +62,7 @@ class Reader {
     };
   }
 
-  private members(schema: Schema | null): Member[] {
+  private members(schema: Schema | null): CommandMember[] {
     const required = new Set((schema?.['required'] ?? []) as string[]);
     return Object.entries((schema?.['properties'] ?? {}) as Record<string, Schema>).map(([name, one]) =>
       this.member(name, one, required.has(name)),
@@ -83,7 +83,7 @@ class Reader {
 
   private bodyOf = ({ requestBody }: Operation) => requestBody?.content[mediaType]?.schema;
 
-  written(operation: Operation): Written {
+  written(operation: Operation): WrittenMembers {
     const body = this.bodyOf(operation);
     return {
       attributes: this.members(this.within(body, 'data', 'attributes')),
@@ -91,7 +91,7 @@ class Reader {
     };
   }
 
-  input(operation: Operation): Member[] | undefined {
+  input(operation: Operation): CommandMember[] | undefined {
     const meta = this.within(this.bodyOf(operation), 'meta');
     return meta ? this.members(meta) : undefined;
   }
@@ -102,7 +102,7 @@ class Reader {
     return String(this.within(data?.['items'] as Schema, 'type')?.['const']);
   }
 
-  shown(operation: Operation | undefined): { type: string; members: Member[] } | null {
+  shown(operation: Operation | undefined): { type: string; members: CommandMember[] } | null {
     const schema = operation?.responses['200']?.content?.[mediaType]?.schema;
     const data = this.within(schema, 'data');
     const object = data?.['items'] ? this.resolved(data['items'] as Schema) : data;
@@ -177,7 +177,7 @@ function collectionOf(reader: Reader, path: string, description: string): Collec
 }
 
 /** Every collection and call of the Management API, from its registries by way of the OpenAPI document. */
-export function commandCatalogue(): Catalogue {
+function commandCatalogue(): CommandCatalogue {
   const reader = new Reader();
   const calls = endpoints.map((one): CallCommand => {
     const operation = reader.paths[`/api/${one.path}`]?.[one.method.toLowerCase() as 'get'];
