@@ -62,7 +62,10 @@ function named(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((one) => !isHeader(one)).map(named);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(
-    ([name, one]) => name !== 'propertyNames' && !(name === 'allOf' && 'type' in value) && !(name === 'additionalProperties' && hasMembers(value) && typeof one === 'object'),
+    ([name, one]) =>
+      name !== 'propertyNames' &&
+      !(name === 'allOf' && 'type' in value) &&
+      !(name === 'additionalProperties' && hasMembers(value) && typeof one === 'object'),
   );
   // A type that says of itself what it may hold says nothing to a compiler.
   return Object.fromEntries(entries.map(([name, one]) => [name, name === 'any_value' ? {} : named(one)]));

@@ -91,7 +91,7 @@ describe('calls', () => {
     expect(refused).toMatchObject({ status: 422, requestId: expect.any(String), message: expect.stringContaining('not an email address') });
   });
 
-  test('what is lost on the way is sent again, and done once (attack 47.1486)', async () => {
+  test('what is lost on the way is sent again, and done once (attack 48.1486)', async () => {
     const lossy = network(async (request, number) => {
       if (number > 1) return null;
       await fetch(request.clone());
@@ -176,7 +176,7 @@ describe('a webhook', () => {
     expect(await verifyWebhook({ secret: [other, secret], body: new TextEncoder().encode(body), headers: new Headers(delivery()) })).toMatchObject({ event: 'user.created' }); // prettier-ignore
   });
 
-  test('that is altered, old, of the future, unsigned or of another secret is not (attack 47.1487)', async () => {
+  test('that is altered, old, of the future, unsigned or of another secret is not (attack 48.1487)', async () => {
     const refused = (given: Partial<Parameters<typeof verifyWebhook>[0]>) =>
       expect(verifyWebhook({ secret, body, headers: delivery(), ...given })).rejects.toThrow(WebhookError);
     await refused({ body: `${body} ` });
@@ -194,7 +194,7 @@ describe('a webhook', () => {
 describe('an access token', () => {
   const resource = 'https://orders.example/api';
 
-  test('of the service is verified, also by a key that came later; others are not (attack 47.1488)', async () => {
+  test('of the service is verified, also by a key that came later; others are not (attack 48.1488)', async () => {
     const ctx = await service.context();
     const machine = await addMachine(ctx, await addResource(ctx, { identifier: resource, token_format: 'jwt' }, ['orders:read']));
     const issued = async () => String((await tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource })).body['access_token']); // prettier-ignore

@@ -121,7 +121,7 @@ describe('a list', () => {
     expect(await cli('users', 'list', '--filter', 'created_at[gt]=2990-01-01T00:00:00Z', '--output', 'ndjson')).toBe('');
   });
 
-  test('what a record says moves no cursor and hides nothing, whatever the form (attack 47.1482)', async () => {
+  test('what a record says moves no cursor and hides nothing, whatever the form (attack 48.1482)', async () => {
     const name = 'a\u001b[2Jb\u0007c\u202ed\u0085e\nf';
     const api = await manage(service.url);
     const { id } = await api.create('users', 'user', { email: 'eve@example.com', metadata: { name } });
@@ -172,7 +172,7 @@ describe('a refusal', () => {
 });
 
 describe('tokens', () => {
-  test('of a client are remembered until they end, in files that nobody else reads (specification 15.12.3, attack 47.1481)', async () => {
+  test('of a client are remembered until they end, in files that nobody else reads (specification 15.12.3, attack 48.1481)', async () => {
     const home = await temporaryHome();
     const words = [...accessTo(service.url).slice(2), 'users', 'list', '--output', 'ndjson'];
     const issued = async () => (await service.deps.db.knex('audit_logs').where({ action: 'token.issued' })).length;

@@ -76,14 +76,14 @@ describe('login in the browser', () => {
     expect(await run(['--profile', 'default', 'roles', 'list', '--limit', '1'], undefined, [])).toContain('id');
   });
 
-  test('is asked about every time; a no is told (attack 47.1483)', async () => {
+  test('is asked about every time; a no is told (attack 48.1483)', async () => {
     const browser = await signedInWith(service, 'roles:read');
     await login(browser);
     await login(browser);
     await expect(login(browser, [], 'deny')).rejects.toThrow('access_denied');
   });
 
-  test('is not ended by what others send to its port: another state, path or method (attack 47.1484)', async () => {
+  test('is not ended by what others send to its port: another state, path or method (attack 48.1484)', async () => {
     const browser = await signedInWith(service, 'roles:read');
     const said = await login(browser, ['--profile', 'other'], 'allow', async (address) => {
       const redirect = new URL(address.searchParams.get('redirect_uri') ?? '');
@@ -110,7 +110,7 @@ describe('login in the browser', () => {
     await expect(stored()).rejects.toThrow('ENOENT');
   });
 
-  test('its token goes nowhere but where it came from, and a file that others can read counts for nothing (attack 47.1485)', async () => {
+  test('its token goes nowhere but where it came from, and a file that others can read counts for nothing (attack 48.1485)', async () => {
     await login(await signedInWith(service, 'roles:read'));
     await expect(run(['--profile', 'default', 'roles', 'list'], undefined, ['--url', 'http://127.0.0.1:9'])).rejects.toThrow(
       'not at http://127.0.0.1:9',

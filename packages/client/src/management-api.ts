@@ -2516,7 +2516,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. */
+        /** Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token. */
         get: operations["get_organization_invitation_client"];
         put?: never;
         post?: never;
@@ -2533,7 +2533,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. Ids alone. */
+        /** Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token. Ids alone. */
         get: operations["get_organization_invitation_client_linkage"];
         put?: never;
         post?: never;
@@ -3723,6 +3723,92 @@ export interface paths {
         };
         /** The environment that it belongs to. Ids alone. */
         get: operations["get_signing_key_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/saml_certificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List saml certificates */
+        get: operations["list_saml_certificates"];
+        put?: never;
+        /** Create a saml certificate */
+        post: operations["create_saml_certificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/saml_certificates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a saml certificate */
+        get: operations["get_saml_certificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/saml_certificates/{id}/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Lets the next certificate sign from now on: applications and providers that know the one until now alone refuse what it signs. That one becomes previous, and an earlier previous one goes. */
+        patch: operations["activate_saml_certificate"];
+        trace?: never;
+    };
+    "/api/saml_certificates/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_saml_certificate_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/saml_certificates/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_saml_certificate_environment_linkage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5631,10 +5717,10 @@ export interface components {
             /** @description The address of its metadata document, which is its id; null = it has none. */
             client_id_metadata_uri?: string;
             /**
-             * @description `web` and `machine` can keep a secret, `spa` and `native` can not. It can not be changed.
+             * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
              * @enum {string}
              */
-            application_type?: "web" | "spa" | "native" | "machine";
+            application_type?: "web" | "spa" | "native" | "machine" | "saml";
             /** @description For administrators; null = none. */
             description?: string | null;
             /** @description Where answers may go, compared as exact text (RFC 9700 2.1). */
@@ -5730,6 +5816,23 @@ export interface components {
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
             max_authentication_age?: number | null;
+            /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+            saml_entity_id?: string | null;
+            /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
+            saml_acs_urls?: string[];
+            /**
+             * @description What the NameID says: `persistent`, an identifier of the person for this application alone (SAML Core 8.3.7), or `email`, the address, which then has to be verified. Whatever a request asks for.
+             * @enum {string}
+             */
+            saml_name_id?: "persistent" | "email";
+            /** @description The attributes of its assertions: names, each with the claim that it tells. `roles` has a value for each role; `org_id`, `org_name` and `org_display_name` are those of the organization that the person signs in for. `email` is told while it is verified. */
+            saml_attributes?: {
+                [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
+            };
+            /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+            saml_request_certificates?: string[];
+            /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
+            saml_idp_initiated?: boolean;
             /** @description The address of its home page; null = none. */
             client_uri?: string | null;
             /** @description The address of its logo, shown at sign-in; null = none. */
@@ -5888,6 +5991,23 @@ export interface components {
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
             max_authentication_age?: number | null;
+            /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+            saml_entity_id?: string | null;
+            /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
+            saml_acs_urls?: string[];
+            /**
+             * @description What the NameID says: `persistent`, an identifier of the person for this application alone (SAML Core 8.3.7), or `email`, the address, which then has to be verified. Whatever a request asks for.
+             * @enum {string}
+             */
+            saml_name_id?: "persistent" | "email";
+            /** @description The attributes of its assertions: names, each with the claim that it tells. `roles` has a value for each role; `org_id`, `org_name` and `org_display_name` are those of the organization that the person signs in for. `email` is told while it is verified. */
+            saml_attributes?: {
+                [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
+            };
+            /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+            saml_request_certificates?: string[];
+            /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
+            saml_idp_initiated?: boolean;
             /** @description The address of its home page; null = none. */
             client_uri?: string | null;
             /** @description The address of its logo, shown at sign-in; null = none. */
@@ -6636,7 +6756,7 @@ export interface components {
                             id: string;
                         }[];
                     };
-                    /** @description Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. */
+                    /** @description Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token. */
                     client?: {
                         data: {
                             /** @constant */
@@ -6848,6 +6968,14 @@ export interface components {
              */
             algorithm?: "RS256" | "ES256" | "PS256" | "EdDSA";
         };
+        saml_certificate_create: {
+            data: {
+                /** @constant */
+                type: "saml_certificate";
+                attributes?: components["schemas"]["saml_certificate_create_attributes"];
+            };
+        };
+        saml_certificate_create_attributes: Record<string, unknown>;
         environment_create: {
             data: {
                 /** @constant */
@@ -7517,7 +7645,7 @@ export interface components {
             client_id: string;
             name: string;
             /** @enum {string} */
-            application_type: "web" | "spa" | "native" | "machine";
+            application_type: "web" | "spa" | "native" | "machine" | "saml";
             token_endpoint_auth_method: string;
             redirect_uris: string[];
             grant_types: string[];
@@ -7535,7 +7663,7 @@ export interface components {
             client_id: string;
             name: string;
             /** @enum {string} */
-            application_type: "web" | "spa" | "native" | "machine";
+            application_type: "web" | "spa" | "native" | "machine" | "saml";
             token_endpoint_auth_method: string;
             redirect_uris: string[];
             grant_types: string[];
@@ -7820,7 +7948,7 @@ export interface components {
             client_id: string;
             name: string;
             /** @enum {string} */
-            application_type: "web" | "spa" | "native" | "machine";
+            application_type: "web" | "spa" | "native" | "machine" | "saml";
             token_endpoint_auth_method: string;
             redirect_uris: string[];
             grant_types: string[];
@@ -8355,7 +8483,7 @@ export interface components {
                  * @description Stable; what programs look at. `/docs/errors` says what to do.
                  * @enum {string}
                  */
-                code: "invalid_request" | "malformed_document" | "invalid_query" | "unknown_parameter" | "repeated_parameter" | "invalid_include" | "unknown_type" | "unknown_field" | "unsupported_sort" | "unknown_filter" | "invalid_filter" | "invalid_page_size" | "page_too_large" | "invalid_cursor" | "invalid_idempotency_key" | "invalid_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "insufficient_user_authentication" | "insufficient_scope" | "scope_escalation" | "operators_only" | "system_record" | "client_id_forbidden" | "attribute_read_only" | "relationship_read_only" | "not_found" | "related_not_found" | "method_not_allowed" | "not_acceptable" | "type_mismatch" | "id_mismatch" | "already_exists" | "already_invited" | "already_member" | "conflict" | "invalid_transition" | "own_account" | "last_administrator" | "last_way_in" | "too_many" | "no_proven_address" | "passkeys_exist" | "not_empty" | "role_in_use" | "public_client" | "self_registered_client" | "logo_in_use" | "signing_algorithm_in_use" | "domain_in_use" | "default_environment" | "state_changed" | "webhook_deleted" | "idempotency_key_in_use" | "version_mismatch" | "payload_too_large" | "unsupported_media_type" | "unsupported_content_encoding" | "wrong_role_kind" | "ambiguous_name" | "secret_in_document" | "secret_missing" | "secret_required" | "required" | "invalid_type" | "invalid_value" | "reserved_claim" | "signing_algorithm_unavailable" | "profile_rule_unmet" | "pushed_requests_required" | "invalid_format" | "invalid_characters" | "too_long" | "too_short" | "duplicate_value" | "too_many_targets" | "unknown_attribute" | "unknown_relationship" | "unknown_member" | "unknown_option" | "unknown_variable" | "variable_required" | "invalid_text" | "invalid_template" | "markup_not_allowed" | "unknown_event_type" | "unknown_scope" | "unknown_time_zone" | "invalid_scope" | "invalid_period" | "invalid_email" | "invalid_domain" | "own_domain" | "reserved_name" | "invalid_identifier" | "invalid_url" | "invalid_redirect_uri" | "invalid_origin" | "url_invalid" | "url_scheme" | "url_userinfo" | "url_fragment" | "url_port" | "url_address" | "grant_not_allowed" | "auth_method_not_allowed" | "jwks_twice" | "jwks_required" | "invalid_image" | "unsupported_password_hash" | "password_too_short" | "password_too_long" | "password_common" | "password_breached" | "password_contains_email" | "password_contains_name" | "idempotency_key_reused" | "rate_limited" | "server_error" | "list_took_too_long" | "temporarily_unavailable";
+                code: "invalid_request" | "malformed_document" | "invalid_query" | "unknown_parameter" | "repeated_parameter" | "invalid_include" | "unknown_type" | "unknown_field" | "unsupported_sort" | "unknown_filter" | "invalid_filter" | "invalid_page_size" | "page_too_large" | "invalid_cursor" | "invalid_idempotency_key" | "invalid_token" | "invalid_dpop_proof" | "use_dpop_nonce" | "insufficient_user_authentication" | "insufficient_scope" | "scope_escalation" | "operators_only" | "system_record" | "client_id_forbidden" | "attribute_read_only" | "relationship_read_only" | "not_found" | "related_not_found" | "method_not_allowed" | "not_acceptable" | "type_mismatch" | "id_mismatch" | "already_exists" | "already_invited" | "already_member" | "conflict" | "invalid_transition" | "own_account" | "last_administrator" | "last_way_in" | "too_many" | "no_proven_address" | "passkeys_exist" | "not_empty" | "role_in_use" | "public_client" | "self_registered_client" | "logo_in_use" | "signing_algorithm_in_use" | "domain_in_use" | "default_environment" | "state_changed" | "webhook_deleted" | "idempotency_key_in_use" | "version_mismatch" | "payload_too_large" | "unsupported_media_type" | "unsupported_content_encoding" | "wrong_role_kind" | "ambiguous_name" | "secret_in_document" | "secret_missing" | "secret_required" | "required" | "invalid_type" | "invalid_value" | "reserved_claim" | "signing_algorithm_unavailable" | "profile_rule_unmet" | "pushed_requests_required" | "invalid_format" | "invalid_characters" | "too_long" | "too_short" | "duplicate_value" | "too_many_targets" | "unknown_attribute" | "unknown_relationship" | "unknown_member" | "unknown_option" | "unknown_variable" | "variable_required" | "invalid_text" | "invalid_template" | "markup_not_allowed" | "unknown_event_type" | "unknown_scope" | "unknown_time_zone" | "invalid_scope" | "invalid_period" | "invalid_email" | "invalid_domain" | "own_domain" | "reserved_name" | "invalid_identifier" | "invalid_url" | "invalid_redirect_uri" | "invalid_origin" | "url_invalid" | "url_scheme" | "url_userinfo" | "url_fragment" | "url_port" | "url_address" | "application_type_mismatch" | "grant_not_allowed" | "auth_method_not_allowed" | "jwks_twice" | "jwks_required" | "invalid_image" | "unsupported_password_hash" | "password_too_short" | "password_too_long" | "password_common" | "password_breached" | "password_contains_email" | "password_contains_name" | "idempotency_key_reused" | "rate_limited" | "server_error" | "list_took_too_long" | "temporarily_unavailable";
                 title: string;
                 detail: string;
                 source?: {
@@ -9324,10 +9452,10 @@ export interface components {
                 /** @description What people are shown. A creation needs it, unless a metadata document says it. */
                 name?: string;
                 /**
-                 * @description `web` and `machine` can keep a secret, `spa` and `native` can not. It can not be changed.
+                 * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
                  * @enum {string}
                  */
-                application_type?: "web" | "spa" | "native" | "machine";
+                application_type?: "web" | "spa" | "native" | "machine" | "saml";
                 /** @description For administrators; null = none. */
                 description?: string | null;
                 /** @description Where answers may go, compared as exact text (RFC 9700 2.1). */
@@ -9423,6 +9551,23 @@ export interface components {
                 required_acr?: ("2" | "phr") | null;
                 /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
                 max_authentication_age?: number | null;
+                /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+                saml_entity_id?: string | null;
+                /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
+                saml_acs_urls?: string[];
+                /**
+                 * @description What the NameID says: `persistent`, an identifier of the person for this application alone (SAML Core 8.3.7), or `email`, the address, which then has to be verified. Whatever a request asks for.
+                 * @enum {string}
+                 */
+                saml_name_id?: "persistent" | "email";
+                /** @description The attributes of its assertions: names, each with the claim that it tells. `roles` has a value for each role; `org_id`, `org_name` and `org_display_name` are those of the organization that the person signs in for. `email` is told while it is verified. */
+                saml_attributes?: {
+                    [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
+                };
+                /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                saml_request_certificates?: string[];
+                /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
+                saml_idp_initiated?: boolean;
                 /** @description The address of its home page; null = none. */
                 client_uri?: string | null;
                 /** @description The address of its logo, shown at sign-in; null = none. */
@@ -9895,10 +10040,10 @@ export interface components {
                     /** @description What people are shown. A creation needs it, unless a metadata document says it. */
                     name?: string;
                     /**
-                     * @description `web` and `machine` can keep a secret, `spa` and `native` can not. It can not be changed.
+                     * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
                      * @enum {string}
                      */
-                    application_type?: "web" | "spa" | "native" | "machine";
+                    application_type?: "web" | "spa" | "native" | "machine" | "saml";
                     /** @description For administrators; null = none. */
                     description?: string | null;
                     /** @description Where answers may go, compared as exact text (RFC 9700 2.1). */
@@ -9994,6 +10139,23 @@ export interface components {
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
                     max_authentication_age?: number | null;
+                    /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+                    saml_entity_id?: string | null;
+                    /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
+                    saml_acs_urls?: string[];
+                    /**
+                     * @description What the NameID says: `persistent`, an identifier of the person for this application alone (SAML Core 8.3.7), or `email`, the address, which then has to be verified. Whatever a request asks for.
+                     * @enum {string}
+                     */
+                    saml_name_id?: "persistent" | "email";
+                    /** @description The attributes of its assertions: names, each with the claim that it tells. `roles` has a value for each role; `org_id`, `org_name` and `org_display_name` are those of the organization that the person signs in for. `email` is told while it is verified. */
+                    saml_attributes?: {
+                        [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
+                    };
+                    /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                    saml_request_certificates?: string[];
+                    /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
+                    saml_idp_initiated?: boolean;
                     /** @description The address of its home page; null = none. */
                     client_uri?: string | null;
                     /** @description The address of its logo, shown at sign-in; null = none. */
@@ -10190,10 +10352,10 @@ export interface components {
                     /** @description What people are shown. A creation needs it, unless a metadata document says it. */
                     name?: string;
                     /**
-                     * @description `web` and `machine` can keep a secret, `spa` and `native` can not. It can not be changed.
+                     * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
                      * @enum {string}
                      */
-                    application_type?: "web" | "spa" | "native" | "machine";
+                    application_type?: "web" | "spa" | "native" | "machine" | "saml";
                     /** @description For administrators; null = none. */
                     description?: string | null;
                     /** @description Where answers may go, compared as exact text (RFC 9700 2.1). */
@@ -10289,6 +10451,23 @@ export interface components {
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
                     max_authentication_age?: number | null;
+                    /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+                    saml_entity_id?: string | null;
+                    /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
+                    saml_acs_urls?: string[];
+                    /**
+                     * @description What the NameID says: `persistent`, an identifier of the person for this application alone (SAML Core 8.3.7), or `email`, the address, which then has to be verified. Whatever a request asks for.
+                     * @enum {string}
+                     */
+                    saml_name_id?: "persistent" | "email";
+                    /** @description The attributes of its assertions: names, each with the claim that it tells. `roles` has a value for each role; `org_id`, `org_name` and `org_display_name` are those of the organization that the person signs in for. `email` is told while it is verified. */
+                    saml_attributes?: {
+                        [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
+                    };
+                    /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                    saml_request_certificates?: string[];
+                    /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
+                    saml_idp_initiated?: boolean;
                     /** @description The address of its home page; null = none. */
                     client_uri?: string | null;
                     /** @description The address of its logo, shown at sign-in; null = none. */
@@ -11602,7 +11781,7 @@ export interface components {
                 };
             };
         };
-        /** @description Addresses that are statuses into an organization, by a mail with a link that is good once. */
+        /** @description Invitations of addresses into an organization, each a mail with a link that is good once. */
         organization_invitation: {
             /** @constant */
             type: "organization_invitation";
@@ -11668,7 +11847,7 @@ export interface components {
                         id: string;
                     }[];
                 };
-                /** @description Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. */
+                /** @description Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token. */
                 client?: {
                     links?: {
                         /** Format: uri-reference */
@@ -13040,6 +13219,104 @@ export interface components {
                 id: string;
             }[];
             data: components["schemas"]["signing_key"];
+        };
+        saml_certificate_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["saml_certificate"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description The certificates by which SAML applications and providers know the environment. They are good for ten years and are rotated by hand; the first one is made when it is first needed. */
+        saml_certificate: {
+            /** @constant */
+            type: "saml_certificate";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /**
+                 * @description `primary` signs; `next` is in the metadata and signs once it is activated; `previous` decrypts what providers encrypted for it.
+                 * @enum {string}
+                 */
+                status?: "next" | "primary" | "previous";
+                /** @description The certificate (X.509), as PEM. */
+                pem?: string;
+                /**
+                 * Format: date-time
+                 * @description When it ends.
+                 */
+                expires_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        saml_certificate_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["saml_certificate"];
         };
         environment_list: {
             jsonapi: {
@@ -14662,7 +14939,7 @@ export interface operations {
                 /** @description Active or blocked. Several mean any of them. */
                 "filter[status]"?: ("active" | "blocked")[];
                 /** @description The id in another system. Several mean any of them. */
-                "filter[external_id]"?: (string & (unknown & unknown))[];
+                "filter[external_id]"?: string[];
                 /** @description Whether the address was proven. Several mean any of them. */
                 "filter[email_verified]"?: ("true" | "false")[];
                 /** @description Whether one factor is not enough to sign in. Several mean any of them. */
@@ -15216,7 +15493,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Given to users, or to members of organizations. Several mean any of them. */
                 "filter[kind]"?: ("environment" | "organization")[];
                 /** @description Whether new users get it. Several mean any of them. */
@@ -15626,7 +15903,7 @@ export interface operations {
                 /** @description At one of these connections (ids). Several mean any of them. */
                 "filter[connection]"?: string[];
                 /** @description The provider's id of the account. Several mean any of them. */
-                "filter[subject]"?: (string & (unknown & unknown))[];
+                "filter[subject]"?: string[];
                 /** @description Whether it signs the user in. Several mean any of them. */
                 "filter[proven]"?: ("true" | "false")[];
                 /** @description When it was connected. */
@@ -15759,9 +16036,9 @@ export interface operations {
                 /** @description Of one of these users (ids). Several mean any of them. */
                 "filter[user]"?: string[];
                 /** @description For one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description Holds one of these scopes. Several mean any of them. */
-                "filter[scope]"?: (string & (unknown & unknown))[];
+                "filter[scope]"?: string[];
                 /** @description When it was first allowed. */
                 "filter[granted_at][gte]"?: string;
                 /** @description When it was first allowed. */
@@ -16486,7 +16763,7 @@ export interface operations {
                 /** @description At one of these connections (ids). Several mean any of them. */
                 "filter[connection]"?: string[];
                 /** @description The provider's id of the account. Several mean any of them. */
-                "filter[subject]"?: (string & (unknown & unknown))[];
+                "filter[subject]"?: string[];
                 /** @description Whether it signs the user in. Several mean any of them. */
                 "filter[proven]"?: ("true" | "false")[];
                 /** @description When it was connected. */
@@ -16986,9 +17263,9 @@ export interface operations {
                 /** @description Of one of these users (ids). Several mean any of them. */
                 "filter[user]"?: string[];
                 /** @description For one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description Holds one of these scopes. Several mean any of them. */
-                "filter[scope]"?: (string & (unknown & unknown))[];
+                "filter[scope]"?: string[];
                 /** @description When it was first allowed. */
                 "filter[granted_at][gte]"?: string;
                 /** @description When it was first allowed. */
@@ -17248,7 +17525,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -17483,7 +17760,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Given to users, or to members of organizations. Several mean any of them. */
                 "filter[kind]"?: ("environment" | "organization")[];
                 /** @description Whether new users get it. Several mean any of them. */
@@ -17713,7 +17990,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Belongs to one of these API resources (ids). Several mean any of them. */
                 "filter[api_resource]"?: string[];
                 /** @description Whether it belongs to the Management API. Several mean any of them. */
@@ -17982,7 +18259,7 @@ export interface operations {
                 /** @description Active or blocked. Several mean any of them. */
                 "filter[status]"?: ("active" | "blocked")[];
                 /** @description The id in another system. Several mean any of them. */
-                "filter[external_id]"?: (string & (unknown & unknown))[];
+                "filter[external_id]"?: string[];
                 /** @description Whether the address was proven. Several mean any of them. */
                 "filter[email_verified]"?: ("true" | "false")[];
                 /** @description Whether one factor is not enough to sign in. Several mean any of them. */
@@ -18349,7 +18626,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Belongs to one of these API resources (ids). Several mean any of them. */
                 "filter[api_resource]"?: string[];
                 /** @description Whether it belongs to the Management API. Several mean any of them. */
@@ -18699,7 +18976,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Given to users, or to members of organizations. Several mean any of them. */
                 "filter[kind]"?: ("environment" | "organization")[];
                 /** @description Whether new users get it. Several mean any of them. */
@@ -18944,7 +19221,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description What kind of application. Several mean any of them. */
-                "filter[application_type]"?: ("web" | "spa" | "native" | "machine")[];
+                "filter[application_type]"?: ("web" | "spa" | "native" | "machine" | "saml")[];
                 /** @description Enabled or disabled. Several mean any of them. */
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Where it comes from. Several mean any of them. */
@@ -18970,7 +19247,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -19018,7 +19295,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -19064,7 +19341,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -19142,7 +19419,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -19190,7 +19467,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -19232,7 +19509,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -19274,7 +19551,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -19314,7 +19591,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description For one of these API resources (ids). Several mean any of them. */
                 "filter[api_resource]"?: string[];
                 /** @description Of this type: for itself, or to ask people for. Several mean any of them. */
@@ -19439,7 +19716,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description Of one of these issuers (ids). Several mean any of them. */
                 "filter[trusted_issuer]"?: string[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -19564,7 +19841,7 @@ export interface operations {
                 /** @description Of one of these organizations (ids). Several mean any of them. */
                 "filter[organization]"?: string[];
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Of one of these strategies. Several mean any of them. */
                 "filter[strategy]"?: ("oidc" | "google" | "microsoft" | "apple" | "github" | "oauth2" | "saml")[];
                 /** @description Enabled or disabled. Several mean any of them. */
@@ -19947,7 +20224,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description For one of these API resources (ids). Several mean any of them. */
                 "filter[api_resource]"?: string[];
                 /** @description Of this type: for itself, or to ask people for. Several mean any of them. */
@@ -20177,7 +20454,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21038,7 +21315,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description Of one of these issuers (ids). Several mean any of them. */
                 "filter[trusted_issuer]"?: string[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -21279,7 +21556,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description Of one of these issuers (ids). Several mean any of them. */
                 "filter[trusted_issuer]"?: string[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -21507,7 +21784,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22086,7 +22363,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Belongs to one of these API resources (ids). Several mean any of them. */
                 "filter[api_resource]"?: string[];
                 /** @description Whether it belongs to the Management API. Several mean any of them. */
@@ -22213,7 +22490,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description For one of these API resources (ids). Several mean any of them. */
                 "filter[api_resource]"?: string[];
                 /** @description Of this type: for itself, or to ask people for. Several mean any of them. */
@@ -22458,7 +22735,7 @@ export interface operations {
                 /** @description Of one of these organizations (ids). Several mean any of them. */
                 "filter[organization]"?: string[];
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Of one of these strategies. Several mean any of them. */
                 "filter[strategy]"?: ("oidc" | "google" | "microsoft" | "apple" | "github" | "oauth2" | "saml")[];
                 /** @description Enabled or disabled. Several mean any of them. */
@@ -23010,9 +23287,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description The id in another system. Several mean any of them. */
-                "filter[external_id]"?: (string & (unknown & unknown))[];
+                "filter[external_id]"?: string[];
                 /** @description Enabled or disabled. Several mean any of them. */
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Has this domain, verified or not. Several mean any of them. */
@@ -23242,7 +23519,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Given to users, or to members of organizations. Several mean any of them. */
                 "filter[kind]"?: ("environment" | "organization")[];
                 /** @description Whether new users get it. Several mean any of them. */
@@ -23763,7 +24040,7 @@ export interface operations {
                 /** @description Of one of these organizations (ids). Several mean any of them. */
                 "filter[organization]"?: string[];
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Of one of these strategies. Several mean any of them. */
                 "filter[strategy]"?: ("oidc" | "google" | "microsoft" | "apple" | "github" | "oauth2" | "saml")[];
                 /** @description Enabled or disabled. Several mean any of them. */
@@ -24564,7 +24841,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Given to users, or to members of organizations. Several mean any of them. */
                 "filter[kind]"?: ("environment" | "organization")[];
                 /** @description Whether new users get it. Several mean any of them. */
@@ -25299,7 +25576,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Given to users, or to members of organizations. Several mean any of them. */
                 "filter[kind]"?: ("environment" | "organization")[];
                 /** @description Whether new users get it. Several mean any of them. */
@@ -25428,7 +25705,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -27470,7 +27747,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The exact name. Several mean any of them. */
-                "filter[name]"?: (string & (unknown & unknown))[];
+                "filter[name]"?: string[];
                 /** @description Given to users, or to members of organizations. Several mean any of them. */
                 "filter[kind]"?: ("environment" | "organization")[];
                 /** @description Whether new users get it. Several mean any of them. */
@@ -28207,7 +28484,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description What kind of application. Several mean any of them. */
-                "filter[application_type]"?: ("web" | "spa" | "native" | "machine")[];
+                "filter[application_type]"?: ("web" | "spa" | "native" | "machine" | "saml")[];
                 /** @description Enabled or disabled. Several mean any of them. */
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Where it comes from. Several mean any of them. */
@@ -28233,7 +28510,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -28823,7 +29100,7 @@ export interface operations {
                 /** @description What caused it. Several mean any of them. */
                 "filter[trigger]"?: ("event" | "test" | "redelivery")[];
                 /** @description The last response status, exact or by class. Several mean any of them. */
-                "filter[response_status]"?: (string & (unknown & unknown))[];
+                "filter[response_status]"?: string[];
                 /** @description When it was made. */
                 "filter[created_at][gte]"?: string;
                 /** @description When it was made. */
@@ -29080,7 +29357,7 @@ export interface operations {
                 /** @description What caused it. Several mean any of them. */
                 "filter[trigger]"?: ("event" | "test" | "redelivery")[];
                 /** @description The last response status, exact or by class. Several mean any of them. */
-                "filter[response_status]"?: (string & (unknown & unknown))[];
+                "filter[response_status]"?: string[];
                 /** @description When it was made. */
                 "filter[created_at][gte]"?: string;
                 /** @description When it was made. */
@@ -30009,13 +30286,309 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    list_saml_certificates: {
+        parameters: {
+            query?: {
+                /** @description Next, primary or previous. Several mean any of them. */
+                "filter[status]"?: ("next" | "primary" | "previous")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Only these fields. */
+                "fields[saml_certificate]"?: ("status" | "pem" | "expires_at" | "created_at" | "updated_at" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["saml_certificate_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    create_saml_certificate: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[saml_certificate]"?: ("status" | "pem" | "expires_at" | "created_at" | "updated_at" | "environment")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["saml_certificate_create"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    /** @description Where the new resource is. */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["saml_certificate_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_saml_certificate: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[saml_certificate]"?: ("status" | "pem" | "expires_at" | "created_at" | "updated_at" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a saml certificate. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["saml_certificate_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    activate_saml_certificate: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[saml_certificate]"?: ("status" | "pem" | "expires_at" | "created_at" | "updated_at" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a saml certificate. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["saml_certificate_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_saml_certificate_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "account_deletion_delay" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a saml certificate. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_saml_certificate_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a saml certificate. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     list_environments: {
         parameters: {
             query?: {
                 /** @description What it is for. Several mean any of them. */
                 "filter[kind]"?: ("production" | "staging" | "development")[];
                 /** @description The exact slug. Several mean any of them. */
-                "filter[slug]"?: (string & (unknown & unknown))[];
+                "filter[slug]"?: string[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Only these fields. */
@@ -30607,11 +31180,11 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Done by one of these (user id or client_id). Several mean any of them. */
-                "filter[actor]"?: (string & (unknown & unknown))[];
+                "filter[actor]"?: string[];
                 /** @description One of these actions, such as webhook.secret_rotated or login.failed. Several mean any of them. */
-                "filter[action]"?: (string & (unknown & unknown))[];
+                "filter[action]"?: string[];
                 /** @description Done to one of these (ids). Several mean any of them. */
-                "filter[target]"?: (string & (unknown & unknown))[];
+                "filter[target]"?: string[];
                 /** @description Done, denied, or failed. Several mean any of them. */
                 "filter[outcome]"?: ("success" | "denied" | "failure")[];
                 /** @description Only security events, or only operations. Several mean any of them. */
@@ -30841,9 +31414,9 @@ export interface operations {
                 /** @description Done, denied, or failed. Several mean any of them. */
                 "filter[outcome]"?: ("success" | "denied" | "failure")[];
                 /** @description Done by one of these (user id or client_id). Several mean any of them. */
-                "filter[actor]"?: (string & (unknown & unknown))[];
+                "filter[actor]"?: string[];
                 /** @description Done to one of these (ids). Several mean any of them. */
-                "filter[target]"?: (string & (unknown & unknown))[];
+                "filter[target]"?: string[];
                 /** @description When. */
                 "filter[occurred_at][gte]"?: string;
                 /** @description When. */
@@ -31479,7 +32052,7 @@ export interface operations {
                 /** @description The mail. Several mean any of them. */
                 "filter[name]"?: ("register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "new_sign_in" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing")[];
                 /** @description The language. Several mean any of them. */
-                "filter[locale]"?: (string & (unknown & unknown))[];
+                "filter[locale]"?: string[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Only these fields. */
@@ -31853,7 +32426,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The text. Several mean any of them. */
-                "filter[key]"?: (string & (unknown & unknown))[];
+                "filter[key]"?: string[];
                 /** @description The language. Several mean any of them. */
                 "filter[locale]"?: ("en" | "de" | "fr" | "es" | "pt-BR" | "it" | "nl" | "pl" | "tr" | "uk" | "ja" | "ko" | "zh-CN" | "ar" | "he")[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -32477,9 +33050,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of its steps has one of these request ids. Several mean any of them. */
-                "filter[request_id]"?: (string & (unknown & unknown))[];
+                "filter[request_id]"?: string[];
                 /** @description Meant one of these clients (ids). Several mean any of them. */
-                "filter[client]"?: (string & (unknown & unknown))[];
+                "filter[client]"?: string[];
                 /** @description Refused by one of these rules. Several mean any of them. */
                 "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "not_a_member" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "device_code_expired" | "rate_limited" | "refused")[];
                 /** @description Refused at one of these steps. Several mean any of them. */
@@ -32591,7 +33164,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
