@@ -157,7 +157,7 @@ export async function hotOperations(ctx: Context, size: number): Promise<HotOper
         const { user_id, session_id } = anybody();
         return findJwtStatus(
           ctx.scope,
-          { ids: [randomUUID(), randomUUID()], user_id, session_id, organization_id: null, resource: audience },
+          { ids: [randomUUID(), randomUUID()], user_id, session_id, organization_id: null, issued_at: ctx.clock.now(), resource: audience },
           'permissions',
         );
       },

@@ -992,6 +992,7 @@ create table organization_memberships (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  readmitted_at timestamp with time zone,
   constraint organization_memberships_environment_id_organization_id_use_key UNIQUE (environment_id, organization_id, user_id),
   constraint organization_memberships_pkey PRIMARY KEY (environment_id, id),
   constraint organization_memberships_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'invitation'::text, 'domain'::text, 'connection'::text, 'directory'::text]))),
@@ -1762,6 +1763,20 @@ begin
     join organizations o on o.environment_id = m.environment_id and o.id = m.organization_id
     where m.environment_id = in_environment and m.organization_id = of_organization and m.user_id = member
       and m.status = 'active' and o.status = 'enabled');
+end $function$;
+
+CREATE OR REPLACE FUNCTION is_member(in_environment uuid, of_organization uuid, member uuid, issued_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (
+    select from organization_memberships m
+    join organizations o on o.environment_id = m.environment_id and o.id = m.organization_id
+    where m.environment_id = in_environment and m.organization_id = of_organization and m.user_id = member
+      and m.status = 'active' and o.status = 'enabled'
+      and (m.readmitted_at is null or date_trunc('second', m.readmitted_at) <= is_member.issued_at));
 end $function$;
 
 CREATE OR REPLACE FUNCTION is_proven(identity identities)

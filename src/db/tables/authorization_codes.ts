@@ -166,6 +166,7 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
 type RedemptionRow = { grant_id: string | null; user_claims: UserClaimsJson | null; first_use?: boolean };
 
 const ofCode = { user_id: 'c.user_id', organization_id: 'c.organization_id' } as const;
+const issuedAt = `c.expires_at - interval '${codeLifetimeMs} milliseconds'`;
 
 const redeemText = (once: boolean) => `
     with ${once ? `proof as (${storeProofSql('$20', '$21')}),` : ''} redeemed as (
@@ -183,7 +184,7 @@ const redeemText = (once: boolean) => `
           when $12::text is not null and c.resource is distinct from $12 then 'resource'
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
-          when not ${memberStandsSql(ofCode)} then 'organization'
+          when not ${memberStandsSql({ ...ofCode, issued_at: issuedAt })} then 'organization'
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
         ${permissionsHeldSql({ ...ofCode, resource: 'c.resource' })} as permissions,

@@ -81,12 +81,12 @@ export async function addMember(
     organization_id: organization.id,
     user_id: user.id,
     source,
+    readmitted_at: (await forgetRemovedMember(tx.scope, organization.id, user.id)) ? now : null,
     created_at: now,
     updated_at: now,
   };
   const row = await refuseDuplicates(duplicates, () => insertMembership(tx.scope, columns));
   await addMembershipRoles(tx.scope, row.id, given.map(({ id }) => id)); // prettier-ignore
-  await forgetRemovedMember(tx.scope, organization.id, user.id);
   await emit(tx, 'organization_membership.created', { ...membershipData(row, given), created_by: actorData(actor ?? system) });
   return row;
 }
@@ -123,7 +123,9 @@ async function held(tx: Context, { id }: MembershipRow) {
 }
 
 async function setStatus(tx: Context, before: Awaited<ReturnType<typeof held>>, status: MembershipRow['status']): Promise<Membership> {
-  const changed = (await updateMembership(tx.scope, before.row.id, { status, updated_at: tx.clock.now() })) ?? before.row;
+  const now = tx.clock.now();
+  const changes = { status, updated_at: now, ...(status === 'active' && { readmitted_at: now }) };
+  const changed = (await updateMembership(tx.scope, before.row.id, changes)) ?? before.row;
   await emitUpdated(tx, before, changed);
   return changed;
 }
@@ -136,7 +138,7 @@ export async function suspendMember(tx: Context, actor: Actor | null, membership
   return setStatus(tx, before, 'suspended');
 }
 
-/** Lets a suspended member in again. @throws {Refusal} 409 */
+/** Lets a suspended member in again, without the tokens of before. @throws {Refusal} 409 */
 export async function resumeMember(tx: Context, _actor: Actor | null, membership: MembershipRow): Promise<Membership> {
   const before = await held(tx, membership);
   if (before.row.status === 'active') throw invalidTransition('The member is not suspended.');

@@ -5,6 +5,9 @@ import { deleteMembership, type MembershipRow } from '../../../src/db/tables/org
 import type { OrganizationRow } from '../../../src/db/tables/organizations.js';
 import type { RoleRow } from '../../../src/db/tables/roles.js';
 import type { UserRow } from '../../../src/db/tables/users.js';
+import { transaction } from '../../../src/domain/context.js';
+import { addMember, removeMember, resumeMember, suspendMember } from '../../../src/domain/organizations/memberships.js';
+import { lookUpTokens } from '../../../src/domain/tokens/token-look-up.js';
 import { tokenExchangeGrantType } from '../../../src/lib/grant-types.js';
 import type { Browser } from '../../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../../support/data.js';
@@ -209,10 +212,44 @@ test('a token whose organization can not be read is none (attack 43.1311)', asyn
   expect(await introspected([header, forged, signature].join('.'))).toEqual({ active: false });
 });
 
-test('a resumed membership is good again (specification 16.3.5)', async () => {
-  const { access_token } = await forOrganization({ resource: apis.jwt.identifier });
-  await changeRow(ctx, 'organization_memberships', { id: membership.id }, { status: 'suspended' });
-  expect((await introspected(access_token))['active']).toBe(false);
-  await changeRow(ctx, 'organization_memberships', { id: membership.id }, { status: 'active' });
-  expect((await introspected(access_token))['active']).toBe(true);
+/** What lets somebody out of the organization, and in again. */
+const returns: readonly [string, () => Promise<MembershipRow>][] = [
+  ['suspended and resumed', () => transaction(ctx, async (tx) => resumeMember(tx, null, await suspendMember(tx, null, membership)))],
+  [
+    'removed and added',
+    () =>
+      transaction(ctx, async (tx) => {
+        await removeMember(tx, null, membership);
+        return addMember(tx, null, { organization, user, source: 'manual' });
+      }),
+  ],
+];
+
+describe.each(returns)('a member who was %s', (_name, leaveAndReturn) => {
+  test('gets no token, refresh token or code of before back, but new ones (specification 16.3.6, attack 43.1460)', async () => {
+    const issued = [
+      await forOrganization({ resource: apis.jwt.identifier }),
+      await forOrganization({ resource: apis.opaque.identifier }),
+      await forOrganization(),
+    ];
+    const elsewhere = await tokens({ resource: apis.jwt.identifier });
+    const code = await authorizeCode(browser, client, { scope, organization: organization.id });
+    service.clock.advance(2000);
+    await leaveAndReturn();
+    const states = await lookUpTokens(ctx, issued.map(({ access_token }) => access_token)); // prettier-ignore
+    expect(states.map((one) => one?.status.member_stands)).toEqual([false, false, false]);
+    for (const { access_token, refresh_token } of issued) {
+      expect(await introspected(access_token)).toEqual({ active: false });
+      expect(await introspected(refresh_token as string)).toEqual({ active: false });
+      expect((await userinfo(access_token)).status).toBe(401);
+      expect(await refreshed(refresh_token)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    }
+    expect(await redeem(service.url, client, code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect((await introspected(elsewhere.access_token))['active']).toBe(true);
+    const again = await forOrganization({ resource: apis.jwt.identifier });
+    expect((await introspected(again.access_token))['active']).toBe(true);
+    const { body } = await refreshed(again.refresh_token);
+    expect(claimsOf(body.access_token)).toMatchObject(named());
+    expect((await userinfo((await forOrganization()).access_token)).status).toBe(200);
+  });
 });
