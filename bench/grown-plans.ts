@@ -58,6 +58,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         redirect_uri: '',
         code_challenge: null,
         resource: null,
+        organization: null,
         issuer: '',
         session_bounds: sessionBounds(ctx),
         refresh_token_digest: null,

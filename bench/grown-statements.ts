@@ -118,6 +118,7 @@ async function code(ctx: Context, person: Person) {
     ...ids,
     ...nothing,
     ...none,
+    organization: null,
     digest: value,
     client_id: fixtures.client.id,
     redirect_uri,

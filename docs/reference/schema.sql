@@ -526,6 +526,8 @@ create table device_codes (
   acr text,
   amr text[],
   used_at timestamp with time zone,
+  organization text,
+  organization_id uuid,
   constraint device_codes_pkey PRIMARY KEY (environment_id, digest),
   constraint device_codes_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);

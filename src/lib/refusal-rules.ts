@@ -63,6 +63,21 @@ const previewRules = {
     found: 'No API is registered under the resource of the request, or the request names none where it has to.',
     fix: 'Name the identifier of an API in resource exactly as it is registered, or register the API.',
   },
+  not_a_member: {
+    title: 'No member of the organization',
+    found: 'The person is no active member of the organization, or it is unknown or disabled.',
+    fix: 'Make the person a member, resume the membership, or enable the organization.',
+  },
+  organization_open: {
+    title: 'Organization not chosen',
+    found: 'The client takes sign-ins for an organization, and the person has to choose one.',
+    fix: 'Name the organization in the request, or let the person choose on the page.',
+  },
+  organizations_not_taken: {
+    title: 'Organization not taken',
+    found: 'The request names an organization, and the client signs people in for none.',
+    fix: 'Set organization_usage of the client to allow or require, or leave organization out of the request.',
+  },
 } as const satisfies Readonly<Record<string, RuleText>>;
 
 /** What else requests are refused for on the way from authorization to tokens (specification 15.10). */
@@ -151,11 +166,6 @@ const requestRules = {
     title: 'Of another client',
     found: 'The code or token was issued to another client.',
     fix: 'Use the client_id and secret of the client that began the sign-in.',
-  },
-  not_a_member: {
-    title: 'No member of the organization',
-    found: 'The person is no active member of the organization, or it is unknown or disabled.',
-    fix: 'Make the person a member, resume the membership, or enable the organization.',
   },
   session_ended: {
     title: 'Session ended',

@@ -42,7 +42,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
       case 'consent':
         return await renderConsent(web, req, res, { sent, request, ...interaction });
       case 'refuse':
-        throw new AuthorizationError(addressee, interaction.error, interaction.description);
+        throw new AuthorizationError(addressee, interaction.error, interaction.description).by(interaction.rule);
       case 'none':
         traceNarrowed(req, parameters, request.rulings, request.client.id);
         return await respond(web, req, res, addressee, {

@@ -120,12 +120,6 @@ describe('the parameter organization', () => {
     expect(await organizationOf(clients.allow, await ask(clients.allow))).toBeNull();
     expect(await organizationOf(clients.deny, await ask(clients.deny))).toBeNull();
   });
-
-  test('a device flow gives no tokens of a client that requires one (specification 16.2.1)', async () => {
-    const device = await addClient(ctx, { organization_usage: 'require', grant_types: ['urn:ietf:params:oauth:grant-type:device_code'] });
-    const answer = await oauthPost(service.url, '/oauth/device_authorization', device, {});
-    expect(answer).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } });
-  });
 });
 
 describe('an organization that does not let the person in', () => {

@@ -129,6 +129,9 @@ describe('what tokens say', () => {
     };
     const exchanged = await tokenRequest(service.url, client, fields);
     expect(claimsOf(exchanged.body.access_token)).toMatchObject({ ...named(), scope: 'write', permissions: ['write'] });
+    const other = await addOrganization(ctx);
+    expect((await tokenRequest(service.url, client, { ...fields, organization: organization.name })).status).toBe(200);
+    expect((await tokenRequest(service.url, client, { ...fields, organization: other.name })).body.error).toBe('invalid_target');
     await changeRow(ctx, 'organization_memberships', { id: membership.id }, { status: 'suspended' });
     expect((await introspected(exchanged.body.access_token))['active']).toBe(false);
     expect((await tokenRequest(service.url, client, fields)).body.error).toBe('invalid_request');
@@ -159,6 +162,32 @@ describe('refresh', () => {
       [free.refresh_token, 'nobody'],
     ] as const)
       expect(await refreshed(token, { organization: word })).toMatchObject({ status: 400, body: { error: 'invalid_target' } });
+  });
+});
+
+describe('organization at the token endpoint', () => {
+  test('may repeat what a code is for; with any other it is invalid_target, and the code is spent (specification 16.3.4)', async () => {
+    const other = await addOrganization(ctx);
+    const code = (of: Record<string, string>) => authorizeCode(browser, client, { scope, ...of });
+    for (const word of [organization.id, organization.name])
+      expect((await redeem(service.url, client, await code({ organization: word }), { organization: word })).status).toBe(200);
+    for (const [of, word] of [
+      [{ organization: organization.id }, other.name],
+      [{ organization: organization.id }, 'nobody'],
+      [{}, organization.name],
+    ] as const) {
+      const grant = await code(of);
+      expect((await redeem(service.url, client, grant, { organization: word })).body.error).toBe('invalid_target');
+      expect((await redeem(service.url, client, grant)).body.error).toBe('invalid_grant');
+    }
+  });
+
+  test('is no matter of a client’s own token (specification 16.3.4)', async () => {
+    const own = await addClient(ctx, { grant_types: ['client_credentials'] });
+    await addGrant(ctx, own, apis.jwt, ['read']);
+    const fields = { grant_type: 'client_credentials', resource: apis.jwt.identifier };
+    expect((await tokenRequest(service.url, own, fields)).status).toBe(200);
+    expect((await tokenRequest(service.url, own, { ...fields, organization: organization.name })).body.error).toBe('invalid_target');
   });
 });
 
