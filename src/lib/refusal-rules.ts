@@ -132,6 +132,11 @@ const requestRules = {
     found: 'The client or the API demands a stronger or a more recent sign-in than there is.',
     fix: 'Let the person sign in again with a second factor, or lower what the client or the API demands.',
   },
+  provider_answer_refused: {
+    title: 'Answer of the provider refused',
+    found: 'The person came back from the provider of a connection, and could not be signed in by what it says; the error says how.',
+    fix: 'Test the connection: that names the rule that failed. For saml_ errors compare certificates, entity IDs and addresses on both sides.',
+  },
   consent_denied: {
     title: 'Consent denied',
     found: 'The person said no.',
@@ -231,4 +236,6 @@ export type RefusalDetail = {
   readonly redirect_uri?: string | undefined;
   readonly registered_redirect_uris?: readonly string[] | undefined;
   readonly scopes?: readonly ScopeRuling[] | undefined;
+  /** What was found, where the answer doesn't say it; nothing secret. */
+  readonly description?: string | undefined;
 };
