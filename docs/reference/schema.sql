@@ -526,6 +526,8 @@ create table device_codes (
   acr text,
   amr text[],
   used_at timestamp with time zone,
+  organization text,
+  organization_id uuid,
   constraint device_codes_pkey PRIMARY KEY (environment_id, digest),
   constraint device_codes_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
@@ -993,6 +995,7 @@ create table organization_memberships (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  readmitted_at timestamp with time zone,
   constraint organization_memberships_environment_id_organization_id_use_key UNIQUE (environment_id, organization_id, user_id),
   constraint organization_memberships_pkey PRIMARY KEY (environment_id, id),
   constraint organization_memberships_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'invitation'::text, 'domain'::text, 'connection'::text, 'directory'::text]))),
@@ -1763,6 +1766,20 @@ begin
     join organizations o on o.environment_id = m.environment_id and o.id = m.organization_id
     where m.environment_id = in_environment and m.organization_id = of_organization and m.user_id = member
       and m.status = 'active' and o.status = 'enabled');
+end $function$;
+
+CREATE OR REPLACE FUNCTION is_member(in_environment uuid, of_organization uuid, member uuid, issued_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (
+    select from organization_memberships m
+    join organizations o on o.environment_id = m.environment_id and o.id = m.organization_id
+    where m.environment_id = in_environment and m.organization_id = of_organization and m.user_id = member
+      and m.status = 'active' and o.status = 'enabled'
+      and (m.readmitted_at is null or date_trunc('second', m.readmitted_at) <= is_member.issued_at));
 end $function$;
 
 CREATE OR REPLACE FUNCTION is_proven(identity identities)

@@ -17,6 +17,7 @@ export const checkIds = [
   'webhooks',
   'connections',
   'saml',
+  'organizations',
   'log_streams',
   'clients',
   'settings',

@@ -13,6 +13,7 @@ import { logStreamsCheck } from './log_streams.js';
 import { loopsCheck } from './loops.js';
 import { mailCheck } from './mail.js';
 import { migrationsCheck } from './migrations.js';
+import { organizationsCheck } from './organizations.js';
 import { outboxCheck } from './outbox.js';
 import { proxyCheck } from './proxy.js';
 import { samlCheck } from './saml.js';
@@ -42,6 +43,7 @@ export const checks = {
   webhooks: webhooksCheck,
   connections: connectionsCheck,
   saml: samlCheck,
+  organizations: organizationsCheck,
   log_streams: logStreamsCheck,
   clients: clientsCheck,
   settings: settingsCheck,
