@@ -3,7 +3,8 @@ import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/connection/failures.js';
-import { createScope, type Scope } from '../db/scope.js';
+import { createScope, type PendingEvent, type Scope } from '../db/scope.js';
+import { storeEvents, storePendingEvents } from '../db/tables/events.js';
 import { processLocksOf } from '../db/connection/knex.js';
 import { LockTaken, TransactionLocks } from '../db/connection/process-locks.js';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
@@ -24,6 +25,7 @@ import type { Environment } from './environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
 import type { PasswordHasher } from './passwords/passwords.js';
 import type { WaitingTraces } from './notes/request-traces.js';
+import type { EventStreams } from './notes/event-streams.js';
 import type { ForwardedNotes } from './notes/forwarded.js';
 import type { SecurityTrail } from './notes/security-events.js';
 
@@ -55,6 +57,8 @@ export type Deps = {
     /** What requests say of the address that they were sent to. */
     readonly forwarded: ForwardedNotes;
   };
+  /** Streams of events that this process has open. */
+  readonly streams: EventStreams;
   /** What reaches others' machines. */
   readonly net: {
     readonly fetch: GuardedFetch;
@@ -86,9 +90,9 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  * request, and copying an object of any shape takes V8 several times as long.
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
-  const { config, logger, clock, metrics, tracer, cache, db, crypto, notes, net } = deps;
+  const { config, logger, clock, metrics, tracer, cache, db, crypto, notes, streams, net } = deps;
   const scope = createScope(db.knex, environment.id, deadline);
-  return { config, logger, clock, metrics, tracer, cache, db, crypto, notes, net, environment, scope };
+  return { config, logger, clock, metrics, tracer, cache, db, crypto, notes, streams, net, environment, scope };
 }
 
 /** The context of an actor of an organization, outside any transaction: see `Scope.organization_id`. */
@@ -132,8 +136,13 @@ export function lookUpScope({ scope, db, committed }: Context): Scope {
  */
 export async function savepoint<T>(tx: Context, work: (inner: Context) => Promise<T>): Promise<T> {
   const committed: (() => void)[] = [];
-  const done = await tx.scope.knex.transaction((knex: Knex.Transaction) => work({ ...tx, scope: { ...tx.scope, knex }, committed }));
+  const events: PendingEvent[] = [];
+  const done = await tx.scope.knex.transaction((knex: Knex.Transaction) =>
+    work({ ...tx, scope: { ...tx.scope, knex, events }, committed }),
+  );
   tx.committed?.push(...committed);
+  if (tx.scope.events) tx.scope.events.push(...events);
+  else await storeEvents(tx.scope, events);
   return done;
 }
 
@@ -182,7 +191,9 @@ async function attemptOnce<T>(
   try {
     const result = await knex.transaction(async (trx: Knex.Transaction) => {
       try {
-        const done = await work({ ...ctx, scope: { environment_id, organization_id, knex: trx, touched, deadline, locks }, committed });
+        const scope: Scope = { environment_id, organization_id, knex: trx, touched, deadline, locks, events: [] };
+        const done = await work({ ...ctx, scope, committed });
+        await storePendingEvents(scope);
         requireTime(ctx);
         return done;
       } catch (error) {
