@@ -1,6 +1,6 @@
 -- The events feed: every event is stored, whether or not a webhook wants it, and numbered after its commit in one order that readers follow.
 -- phase: expand
--- locks: events access exclusive; environments access exclusive
+-- locks: environments access exclusive; events access exclusive
 create sequence event_seq;
 
 -- `seq`: the order in which events were stored; null for what the feed never shows (tests of webhooks, and what is older than the feed). `position`: the place in

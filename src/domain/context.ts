@@ -3,8 +3,7 @@ import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/connection/failures.js';
-import { createScope, type PendingEvent, type Scope } from '../db/scope.js';
-import { storeEvents, storePendingEvents } from '../db/tables/events.js';
+import { createScope, type Scope } from '../db/scope.js';
 import { processLocksOf } from '../db/connection/knex.js';
 import { LockTaken, TransactionLocks } from '../db/connection/process-locks.js';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
@@ -77,6 +76,8 @@ export type Context = Deps & {
   readonly scope: Scope;
   /** In a transaction: what waits for its commit. */
   readonly committed?: (() => void)[];
+  /** In a transaction: what it writes last, before its commit. */
+  readonly closing?: (() => Promise<void>)[];
 };
 
 /** Calls `work` once what the context writes is committed, and never when it isn't; at once outside of a transaction. It must not throw. */
@@ -130,19 +131,22 @@ export function lookUpScope({ scope, db, committed }: Context): Scope {
   return db.replica === null || committed ? scope : createScope(db.knex, scope.environment_id, scope.deadline, db.replica);
 }
 
+async function closed<T>(tx: Context & Required<Pick<Context, 'closing'>>, work: (tx: Context) => Promise<T>): Promise<T> {
+  const done = await work(tx);
+  for (const close of tx.closing) await close();
+  return done;
+}
+
 /**
  * Runs `work` inside the transaction of `tx` so that it can be taken back alone: when it throws, what it wrote is gone, and the transaction goes on.
  * @throws what `work` throws
  */
 export async function savepoint<T>(tx: Context, work: (inner: Context) => Promise<T>): Promise<T> {
   const committed: (() => void)[] = [];
-  const events: PendingEvent[] = [];
   const done = await tx.scope.knex.transaction((knex: Knex.Transaction) =>
-    work({ ...tx, scope: { ...tx.scope, knex, events }, committed }),
+    closed({ ...tx, scope: { ...tx.scope, knex, events: [] }, committed, closing: [] }, work),
   );
   tx.committed?.push(...committed);
-  if (tx.scope.events) tx.scope.events.push(...events);
-  else await storeEvents(tx.scope, events);
   return done;
 }
 
@@ -192,8 +196,7 @@ async function attemptOnce<T>(
     const result = await knex.transaction(async (trx: Knex.Transaction) => {
       try {
         const scope: Scope = { environment_id, organization_id, knex: trx, touched, deadline, locks, events: [] };
-        const done = await work({ ...ctx, scope, committed });
-        await storePendingEvents(scope);
+        const done = await closed({ ...ctx, scope, committed, closing: [] }, work);
         requireTime(ctx);
         return done;
       } catch (error) {

@@ -24,11 +24,11 @@ export function startEventNumbers(deps: Deps): Loop {
 }
 
 /** One round through the open streams: what they ask alike is asked once. @returns whether one of them has more to send */
-export async function advanceStreams({ streams }: Pick<Deps, 'streams'>): Promise<boolean> {
-  const asked = new Map<string, Promise<unknown>>();
-  const round: Round = <T>(key: string, look: () => Promise<T>) => {
-    const found = (asked.get(key) as Promise<T> | undefined) ?? look();
-    asked.set(key, found);
+async function advanceStreams({ streams }: Pick<Deps, 'streams'>): Promise<boolean> {
+  const requested = new Map<string, Promise<unknown>>();
+  const round: Round = <T>(key: string, read: () => Promise<T>) => {
+    const found = (requested.get(key) as Promise<T> | undefined) ?? read();
+    requested.set(key, found);
     return found;
   };
   const open = streams.open();

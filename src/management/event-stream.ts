@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { readFeed, type EventRow, type FeedPage, type FeedPlace } from '../db/tables/events.js';
+import { readFeed, type EventRow, type FeedPage, type FeedPosition } from '../db/tables/events.js';
 import type { Actor } from '../domain/actor.js';
 import type { Context } from '../domain/context.js';
 import type { EventStream, Round } from '../domain/notes/event-streams.js';
@@ -15,7 +15,7 @@ type Opening = {
   readonly subject: string;
   readonly followed: Followed;
   /** The reader anew, by the same credentials, which name them among others. @throws what their refusal throws */
-  readonly again: { readonly key: string; look(): Promise<StreamReader> };
+  readonly again: { readonly key: string; read(): Promise<StreamReader> };
   /** An event as it is sent: its lines but for `id`. */
   lines(event: EventRow): string;
 };
@@ -41,7 +41,7 @@ const tooMany = () =>
 export async function openEventStream(res: Response, { reader, subject, followed, again, lines }: Opening): Promise<void> {
   const { ctx } = reader;
   const { clock, streams } = ctx;
-  let place: FeedPlace = followed.place;
+  let position: FeedPosition = followed.position;
   let commentedAt: number | null = null;
   /** Until it has caught up, a reader gets the next page when it has taken the one before. */
   let isLive = false;
@@ -52,30 +52,31 @@ export async function openEventStream(res: Response, { reader, subject, followed
   const isFull = () => res.writableLength > (isLive ? maxUnreadBytes : maxUnreadBytes / 4);
 
   /** Sends as much of a page as the reader may leave unread; `id` alone moves one on over what isn't for it. @returns whether there is more by now */
-  const send = ({ events, position, more }: FeedPage): boolean => {
+  const send = ({ events, position: end, more }: FeedPage): boolean => {
     const sent = events.findIndex((event) => {
       res.write(`id: ${feedCursor(ctx, event.position as string)}\n${lines(event)}\n\n`);
       return isFull();
     });
     const last = sent < 0 ? undefined : events[sent];
-    place = { after: last?.position ?? position };
+    const after = last?.position ?? end;
+    position = { after };
     isLive ||= !more && !last;
     if (commentedAt !== null && clock.elapsed() - commentedAt < commentMs) return more || last !== undefined;
-    res.write(`:\nid: ${feedCursor(ctx, place.after)}\n\n`);
+    res.write(`:\nid: ${feedCursor(ctx, after)}\n\n`);
     commentedAt = clock.elapsed();
     return more || last !== undefined;
   };
 
   const advance = async (round: Round): Promise<boolean> => {
     try {
-      const now = await round(again.key, () => again.look());
+      const now = await round(again.key, () => again.read());
       if (isFull()) {
         fullSince ??= clock.elapsed();
         if (isLive && clock.elapsed() - fullSince >= slowMs) res.destroy();
         return false;
       }
       fullSince = null;
-      const request = { place, event_types: followedTypes(now.actor, followed), size };
+      const request = { position, event_types: followedTypes(now.actor, followed), size };
       const page = await round(JSON.stringify([ctx.environment.id, request]), () => readFeed(now.ctx.scope, request));
       if (res.closed) return false;
       if (!page.expired) return send(page);

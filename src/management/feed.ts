@@ -1,5 +1,5 @@
-import { readFeed, type FeedPage, type FeedPlace } from '../db/tables/events.js';
-import { readableEventTypes } from '../domain/events/feed.js';
+import { readFeed, type FeedPage, type FeedPosition } from '../db/tables/events.js';
+import { readableEventTypes } from '../domain/reach/reach-of.js';
 import type { Actor } from '../domain/actor.js';
 import type { Context } from '../domain/context.js';
 import type { Call } from './call.js';
@@ -7,7 +7,7 @@ import { decodeCursor, encodeCursor } from './cursor.js';
 import { badParameter, refuse } from './problems.js';
 
 /** What a reader of the feed asks for. `named`: the event types of the filter; null: all that it may read. */
-export type Followed = { readonly place: FeedPlace; readonly named: readonly string[] | null };
+export type Followed = { readonly position: FeedPosition; readonly named: readonly string[] | null };
 
 const list = 'events';
 const order = 'feed';
@@ -15,7 +15,11 @@ const order = 'feed';
 export const feedCursor = (ctx: Context, position: string): string => encodeCursor(ctx, list, order, { values: [position], id: '' });
 
 /** Where a cursor, `oldest` or `now` stands. @throws {ApiError} 400 */
-export function feedPlace(ctx: Context, text: string, source: { readonly parameter: string } | { readonly header: string }): FeedPlace {
+export function feedPosition(
+  ctx: Context,
+  text: string,
+  source: { readonly parameter: string } | { readonly header: string },
+): FeedPosition {
   if (text === 'oldest' || text === 'now') return text;
   const [after] = decodeCursor(ctx, list, order, text)?.values ?? [];
   if (after !== undefined) return { after };
@@ -32,7 +36,7 @@ export function followedTypes(actor: Pick<Actor, 'permissions'>, { named }: Pick
 
 /** The next page. @throws {ApiError} 410 when events after the place have gone */
 export async function nextPage({ ctx, actor }: Pick<Call, 'ctx' | 'actor'>, followed: Followed, size: number): Promise<FeedPage> {
-  const page = await readFeed(ctx.scope, { place: followed.place, event_types: followedTypes(actor, followed), size });
+  const page = await readFeed(ctx.scope, { position: followed.position, event_types: followedTypes(actor, followed), size });
   if (page.expired)
     throw refuse(410, 'cursor_expired', `Events after this cursor are gone: they are kept for ${ctx.config.eventDays} days.`);
   return page;

@@ -4,7 +4,7 @@ import type { Condition, SortKey } from '../db/lists/list-source.js';
 import { parseParameters } from '../lib/parameters.js';
 import type { Call } from './call.js';
 import { decodeCursor } from './cursor.js';
-import { feedPlace, type Followed } from './feed.js';
+import { feedPosition, type Followed } from './feed.js';
 import { cursorProfile } from './media-type.js';
 import { isIndexedOrder, unsupportedSort } from './list-order.js';
 import { badParameter, insufficientScope, problem, refuse } from './problems.js';
@@ -211,7 +211,7 @@ export function readQuery(call: Call, names: QueryParameters, rules: QueryRules,
     after: isFeed ? null : readCursor(call, list, sortText, 'page[after]', names['page[after]']),
     followed: isFeed
       ? {
-          place: feedPlace(call.ctx, names['page[after]'] ?? 'oldest', { parameter: 'page[after]' }),
+          position: feedPosition(call.ctx, names['page[after]'] ?? 'oldest', { parameter: 'page[after]' }),
           named: (filters.find(({ name }) => name === 'event_type')?.values as string[] | undefined) ?? null,
         }
       : null,

@@ -94,7 +94,7 @@ async function answerStream(call: Call, resource: Resource, { query }: Address, 
     followed,
     again: {
       key: `${ctx.environment.id} ${req.headers.authorization}`,
-      async look() {
+      async read() {
         const environment = await findEnvironmentById(ctx, ctx.environment.id);
         if (!environment) throw notFound();
         const now = createContext(ctx, environment);

@@ -60,9 +60,9 @@ export async function oldestUnnumberedSeconds(knex: Knex): Promise<number> {
 }
 
 /** Where a reader of the feed stands: behind a position, at the oldest event that is kept, or behind all that there is now. */
-export type FeedPlace = { readonly after: string } | 'oldest' | 'now';
+export type FeedPosition = { readonly after: string } | 'oldest' | 'now';
 
-export type FeedRequest = { readonly place: FeedPlace; readonly event_types: readonly string[]; readonly size: number };
+export type FeedRequest = { readonly position: FeedPosition; readonly event_types: readonly string[]; readonly size: number };
 
 /** A stretch of the feed. `position`: where it goes on; `more`: whether there is something by now. `expired`: what came after the place has gone by now. */
 export type FeedPage = {
@@ -91,8 +91,8 @@ const feedText = `
   order by e.position`;
 
 /** What follows in the feed, the oldest first, in one snapshot: no event is missed, and none is before one that was answered. */
-export async function readFeed(scope: Scope, { place, event_types, size }: FeedRequest): Promise<FeedPage> {
-  const after = place === 'oldest' ? '0' : place === 'now' ? null : place.after;
+export async function readFeed(scope: Scope, { position, event_types, size }: FeedRequest): Promise<FeedPage> {
+  const after = position === 'oldest' ? '0' : position === 'now' ? null : position.after;
   const rows = await run<FeedRow>(scope, { name: 'events.feed', text: feedText }, [after, event_types, size]);
   const { head, gone, scanned: judged, reached } = rows[0] as FeedRow;
   // Of the row that is there without events the columns of an event are null.
@@ -104,6 +104,6 @@ export async function readFeed(scope: Scope, { place, event_types, size }: FeedR
     events,
     position: last ?? (judged === scanned ? reached : further),
     more: last !== undefined || judged === scanned,
-    expired: typeof place !== 'string' && BigInt(gone) > BigInt(place.after),
+    expired: typeof position !== 'string' && BigInt(gone) > BigInt(position.after),
   };
 }

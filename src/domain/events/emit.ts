@@ -1,4 +1,4 @@
-import { storeEvents } from '../../db/tables/events.js';
+import { storeEvents, storePendingEvents } from '../../db/tables/events.js';
 import { listSubscriptions } from '../../db/tables/webhooks.js';
 import { uuidv7 } from '../../lib/random.js';
 import { remembered, type Context } from '../context.js';
@@ -50,6 +50,7 @@ export async function emitAll<Type extends EventType>(tx: Context, type: Type, d
   const subscribers = isNamedEvent(type) ? await subscribersByName(tx, type) : null;
   const occurred_at = tx.clock.now();
   const pending = tx.scope.events ?? [];
+  tx.closing?.push(() => storePendingEvents(tx.scope));
   for (const one of data) {
     const id = uuidv7(occurred_at.getTime());
     const body = payloadText({ id, type, at: occurred_at, environment_id: tx.environment.id }, one);

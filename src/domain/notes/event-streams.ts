@@ -1,5 +1,5 @@
-/** What streams look up in one round: what several of them ask alike is asked once. */
-export type Round = <T>(key: string, look: () => Promise<T>) => Promise<T>;
+/** What streams read in one round: what several of them ask alike is asked once. */
+export type Round = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
 /** A stream of events that is open. */
 export type EventStream = {

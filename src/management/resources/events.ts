@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { isOneOf } from '../../db/lists/conditions.js';
 import { numberedEvents, type EventRow } from '../../db/tables/events.js';
-import { feedEventTypes, readableEventTypes } from '../../domain/events/feed.js';
-import { permissionsToReadEvent, reachOfDelivery } from '../../domain/reach/reach-of.js';
+import { feedEventTypes, permissionsToReadEvent, reachOfDelivery, readableEventTypes } from '../../domain/reach/reach-of.js';
 import { equalTo, isoTime } from '../fields.js';
 import { resource } from '../declaration.js';
 
