@@ -5,7 +5,7 @@ import { startLoop, type Loop } from '../platform/loop.js';
 
 const batch = 5_000;
 /** With the time that numbering and reading take, an event is shown within a second of its commit. */
-const numberingPauseMs = 400;
+const numberingPauseMs = 500;
 /** A withdrawn token ends its streams within a second. */
 const streamsPauseMs = 600;
 /** Streams that are looked after at the same time. */

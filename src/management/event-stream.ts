@@ -54,7 +54,7 @@ export async function openEventStream(res: Response, { reader, subject, followed
   /** Sends as much of a page as the reader may leave unread; `id` alone moves one on over what isn't for it. @returns whether there is more by now */
   const send = ({ events, position: end, more }: FeedPage): boolean => {
     const sent = events.findIndex((event) => {
-      res.write(`id: ${feedCursor(ctx, event.position as string)}\n${lines(event)}\n\n`);
+      res.write(`id: ${feedCursor(ctx, event.position as number)}\n${lines(event)}\n\n`);
       return isFull();
     });
     const last = sent < 0 ? undefined : events[sent];

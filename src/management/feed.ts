@@ -12,7 +12,7 @@ export type Followed = { readonly position: FeedPosition; readonly named: readon
 const list = 'events';
 const order = 'feed';
 
-export const feedCursor = (ctx: Context, position: string): string => encodeCursor(ctx, list, order, { values: [position], id: '' });
+export const feedCursor = (ctx: Context, position: number): string => encodeCursor(ctx, list, order, { values: [String(position)], id: '' });
 
 /** Where a cursor, `oldest` or `now` stands. @throws {ApiError} 400 */
 export function feedPosition(
@@ -22,7 +22,7 @@ export function feedPosition(
 ): FeedPosition {
   if (text === 'oldest' || text === 'now') return text;
   const [after] = decodeCursor(ctx, list, order, text)?.values ?? [];
-  if (after !== undefined) return { after };
+  if (after !== undefined) return { after: Number(after) };
   const detail =
     'This is no cursor of this feed; take it from links.next or from the id of an event of a stream, or begin at oldest or now.';
   throw 'parameter' in source ? badParameter(source.parameter, 'invalid_cursor', detail) : refuse(400, 'invalid_cursor', detail, source);

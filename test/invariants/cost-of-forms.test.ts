@@ -176,12 +176,18 @@ const written = (...collections: string[]) => collections.flatMap((name) => [`PO
 const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody makes or changes them: 404': [
     ...written('identities', 'consents', 'sessions', 'webhook_deliveries'),
-    ...written('event_types', 'audit_logs', 'security_events', 'request_traces'),
+    ...written('event_types', 'events', 'audit_logs', 'security_events', 'request_traces'),
   ],
   'they are made and never changed: 404': ['POST /dashboard/registration_tokens/:id', 'POST /dashboard/signing_keys/:id'],
-  'nobody deletes them: 404': ['webhook_deliveries', 'event_types', 'audit_logs', 'security_events', 'request_traces', 'signing_keys'].map(
-    (name) => `POST /dashboard/${name}/:id/delete`,
-  ),
+  'nobody deletes them: 404': [
+    'webhook_deliveries',
+    'event_types',
+    'events',
+    'audit_logs',
+    'security_events',
+    'request_traces',
+    'signing_keys',
+  ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],
 };

@@ -10,7 +10,7 @@ export type EventRow = {
   occurred_at: Date;
   body: string;
   /** Its place in the feed; null until it is numbered, and for good where the feed never shows it. */
-  position: string | null;
+  position: number | null;
 };
 
 /** Stores an event by itself, which the feed never shows: one that concerns a single webhook. */
@@ -60,14 +60,14 @@ export async function oldestUnnumberedSeconds(knex: Knex): Promise<number> {
 }
 
 /** Where a reader of the feed stands: behind a position, at the oldest event that is kept, or behind all that there is now. */
-export type FeedPosition = { readonly after: string } | 'oldest' | 'now';
+export type FeedPosition = { readonly after: number } | 'oldest' | 'now';
 
 export type FeedRequest = { readonly position: FeedPosition; readonly event_types: readonly string[]; readonly size: number };
 
 /** A stretch of the feed. `position`: where it goes on; `more`: whether there is something by now. `expired`: what came after the place has gone by now. */
 export type FeedPage = {
   readonly events: readonly EventRow[];
-  readonly position: string;
+  readonly position: number;
   readonly more: boolean;
   readonly expired: boolean;
 };
@@ -75,8 +75,8 @@ export type FeedPage = {
 /** As many are judged for one page: a reader of types that are rare goes on from there. */
 const scanned = 10_000;
 
-type FeedRow = EventRow & { head: string; gone: string; scanned: number; reached: string };
-type PlacedRow = FeedRow & { position: string };
+type FeedRow = EventRow & { head: number; gone: number; scanned: number; reached: number };
+type PlacedRow = FeedRow & { position: number };
 
 const feedText = `
   with feed as (
@@ -92,18 +92,17 @@ const feedText = `
 
 /** What follows in the feed, the oldest first, in one snapshot: no event is missed, and none is before one that was answered. */
 export async function readFeed(scope: Scope, { position, event_types, size }: FeedRequest): Promise<FeedPage> {
-  const after = position === 'oldest' ? '0' : position === 'now' ? null : position.after;
+  const after = position === 'oldest' ? 0 : position === 'now' ? null : position.after;
   const rows = await run<FeedRow>(scope, { name: 'events.feed', text: feedText }, [after, event_types, size]);
   const { head, gone, scanned: judged, reached } = rows[0] as FeedRow;
   // Of the row that is there without events the columns of an event are null.
   const found = rows.filter((row): row is PlacedRow => row.position !== null);
   const events = found.slice(0, size);
   const last = found.length > size ? events.at(-1)?.position : undefined;
-  const further = after !== null && BigInt(after) > BigInt(head) ? after : head;
   return {
     events,
-    position: last ?? (judged === scanned ? reached : further),
+    position: last ?? (judged === scanned ? reached : Math.max(after ?? 0, head)),
     more: last !== undefined || judged === scanned,
-    expired: typeof position !== 'string' && BigInt(gone) > BigInt(position.after),
+    expired: typeof position !== 'string' && gone > position.after,
   };
 }

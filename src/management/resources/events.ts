@@ -12,8 +12,8 @@ export const events = resource<EventRow>({
     'Everything that has happened, in one order without gaps, whether or not a webhook wants it; kept for 30 days, or for EVENT_DAYS. Without `sort` the list is a feed, the oldest first: `page[after]` is a cursor, `oldest` or `now`, `links.next` is never null, and `meta.more` says whether there is more by now. `Accept: text/event-stream` gets the same as it happens. Events of collections that the caller may not read are left out; named in the filter they are refused.',
   source: { visible: numberedEvents },
   attributes: z.object({
-    event_type: z.string(),
-    occurred_at: isoTime,
+    event_type: z.string().meta({ description: 'What has happened, by a name of `GET /api/event_types`.' }),
+    occurred_at: isoTime.meta({ description: 'When it happened: the `timestamp` of the payload.' }),
     payload: z.record(z.string(), z.unknown()).meta({ description: 'What webhooks are sent.' }),
     payload_text: z.string().meta({ description: 'The same, byte for byte.' }),
   }),
