@@ -670,6 +670,7 @@ create table environments (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   account_deletion_delay integer default 2592000,
+  pairwise_salt text not null default (gen_random_uuid())::text,
   record_token_issued boolean not null default false,
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),

@@ -19,6 +19,7 @@ const tables = [
   'organization_default_roles',
   'organization_domains',
   'signing_keys',
+  'saml_certificates',
   'webhooks',
   'sessions',
   'identities',

@@ -26,6 +26,7 @@ import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
 import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
+import { saml_certificates } from './saml_certificates.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
@@ -62,6 +63,7 @@ export const resources = [
   event_types,
   events,
   signing_keys,
+  saml_certificates,
   environments,
   custom_domains,
   audit_logs,
