@@ -13,6 +13,7 @@ export const checkIds = [
   'signing_keys',
   'mail',
   'outbox',
+  'feed',
   'loops',
   'webhooks',
   'connections',

@@ -8,6 +8,7 @@ import { connectionsCheck } from './connections.js';
 import { cookiesCheck } from './cookies.js';
 import { databaseCheck } from './database.js';
 import { diskCheck } from './disk.js';
+import { feedCheck } from './feed.js';
 import { issuerCheck } from './issuer.js';
 import { logStreamsCheck } from './log_streams.js';
 import { loopsCheck } from './loops.js';
@@ -39,6 +40,7 @@ export const checks = {
   signing_keys: signingKeysCheck,
   mail: mailCheck,
   outbox: outboxCheck,
+  feed: feedCheck,
   loops: loopsCheck,
   webhooks: webhooksCheck,
   connections: connectionsCheck,
