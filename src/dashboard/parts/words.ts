@@ -125,6 +125,7 @@ export const terms = {
   mail_templates: 'Mail templates',
   mark_email_as_verified: 'Mark email as verified',
   maximum_authentication_age: 'Maximum authentication age',
+  metadata_url: 'Metadata URL',
   members: 'Members',
   multi_factor_authentication: 'Multi-factor authentication',
   name: 'Name',

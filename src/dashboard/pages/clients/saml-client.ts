@@ -29,7 +29,7 @@ const nameIds: Readonly<Record<string, string>> = named({
 export const samlFields: readonly FieldSpec[] = [
   {
     name: 'saml_entity_id',
-    needed: true,
+    optional: false,
     label: labels.saml_entity_id,
     hint: 'The application shows it, also as “audience” or “issuer”: https://wiki.example.com/saml',
     section: samlSection,
@@ -38,6 +38,7 @@ export const samlFields: readonly FieldSpec[] = [
   {
     name: 'saml_acs_urls',
     label: labels.saml_acs_urls,
+    optional: false,
     hint: 'Where assertions are posted, one per line, compared exactly. Also called ACS, reply or single sign-on URL.',
     section: samlSection,
     attributes: plain,
@@ -105,7 +106,7 @@ export async function samlSetUpParts({ req }: ViewContext, { id, attributes: a }
       kind: 'summary',
       title: 'Values to copy',
       rows: [
-        { label: 'Metadata URL', value: code(identityProviderId(ctx.environment), true) },
+        { label: terms.metadata_url, value: code(identityProviderId(ctx.environment), true) },
         { label: 'Entity ID of the identity provider', value: code(identityProviderId(ctx.environment), true) },
         { label: 'Single sign-on URL', value: code(singleSignOnUrl(ctx.environment), true) },
         { label: 'Single logout URL', value: quiet(terms.none) },

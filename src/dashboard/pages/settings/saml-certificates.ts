@@ -29,7 +29,7 @@ export const samlCertificatesPresentation: Presentation = {
     { label: 'Certificate', value: code(id, true) },
     { label: terms.created, value: time(a['created_at'], now) },
     { label: terms.expires, value: time(a['expires_at'], now) },
-    { label: 'Metadata URL', value: code(identityProviderId(req.ctx.environment), true) },
+    { label: terms.metadata_url, value: code(identityProviderId(req.ctx.environment), true) },
   ],
   more: async (_view, { attributes: a }) => [
     { kind: 'code', id: 'pem', title: 'PEM', text: 'For applications that don’t read our metadata.', code: words(a['pem']).trim() },
