@@ -165,7 +165,7 @@ export function callback(web: Web, memory: ProviderMemory) {
       // Codes of this surface; of any other there is the sentence of its page.
       noteRefusal(req, flow, connection, error.code as SecurityEventReason);
       if (flow.purpose === 'login') noteLogin(req.ctx, 'sso', error.code);
-      if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error);
+      if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error, flow.setup);
       throw error.next ? error : withNext(error, wayBack(flow));
     }
   };

@@ -27,6 +27,7 @@ import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
+import { setup_links } from './setup_links.js';
 import { signing_keys } from './signing_keys.js';
 import { trusted_issuers } from './trusted_issuers.js';
 import { users } from './users.js';
@@ -54,6 +55,7 @@ export const resources = [
   organization_domains,
   directories,
   organization_groups,
+  setup_links,
   sessions,
   webhooks,
   webhook_deliveries,
