@@ -9,10 +9,10 @@ import type { Web } from '../http/web.js';
 import { message, type MessageKey } from '../lib/languages/messages.js';
 import type { ResourceObject } from '../management/documents.js';
 import { callOf, heldOf, pathOf } from './held.js';
-import { attempt, documentOf, isRefused, recordOf, type Refused } from './operations.js';
+import { tryWrite, sentDocument, isRefused, ownRecord, type Refused } from './operations.js';
 import type { SetupGuide } from './page-models.js';
-import { protocolOf, providerNamed, providerNames, providerOf, providers, type Protocol } from './providers.js';
-import { setupPage } from './steps.js';
+import { protocolOf, providerNamed, providerNames, findProvider, providers, type Protocol } from './providers.js';
+import { stepPage } from './steps.js';
 
 const path = 'connections';
 
@@ -28,20 +28,20 @@ const describing: ReadonlySet<string> = new Set([
 /** The connection that the link has made; never another one of the organization. */
 async function madeBy(req: Request): Promise<ResourceObject | null> {
   const { connection_id } = heldOf(req).link;
-  return connection_id === null ? null : recordOf(callOf(req), path, connection_id);
+  return connection_id === null ? null : ownRecord(callOf(req), path, connection_id);
 }
 
 const optionsOf = ({ attributes }: ResourceObject) => attributes['options'] as Readonly<Record<string, unknown>>;
 
 function guideOf(req: Request, provider: string, protocol: Protocol): SetupGuide | null {
-  const found = providerOf(provider);
+  const found = findProvider(provider);
   if (!found) return null;
   const { link } = heldOf(req);
   const { environment } = req.ctx;
   // The connection will have the id of the link.
   const own = { entity_id: samlEntityId(environment, link), callback_url: callbackUrl(environment, { id: link.id, strategy: protocol }) };
-  const { place, values, fields } = found[protocol];
-  return { provider, name: found.name, protocol, place, values: values(own), fields };
+  const { values, ...rest } = found[protocol];
+  return { provider, name: found.name, protocol, ...rest, values: values(own) };
 }
 
 /** The guide of the connection that is there; else of what was chosen. */
@@ -58,29 +58,29 @@ function valuesOf(made: ResourceObject | null, guide: SetupGuide | null): Record
   return Object.fromEntries(Object.keys(guide.fields).map((name) => [name, typeof all[name] === 'string' ? all[name] : '']));
 }
 
-type Told = {
+type Shown = {
   readonly status?: number;
   readonly errors?: Record<string, string>;
   readonly values?: Record<string, string>;
   readonly guide?: SetupGuide;
 };
 
-async function render(web: Web, req: Request, res: Response, made: ResourceObject | null, told: Told = {}): Promise<void> {
+async function render(web: Web, req: Request, res: Response, made: ResourceObject | null, shown: Shown = {}): Promise<void> {
   const words = wordsOf(req);
-  const guide = told.guide ?? chosenGuide(req, made, queryOf(req));
-  const page = await setupPage(req, res, words.t('setup.connection'));
+  const guide = shown.guide ?? chosenGuide(req, made, queryOf(req));
+  const page = await stepPage(req, res, words.t('setup.connection'));
   const { tested_version } = heldOf(req).link;
   const connection = made && {
     enabled: made.attributes['status'] === 'enabled',
     tested: tested_version !== null && tested_version === made.meta?.version,
   };
   const choices = providerNames.map((value) => ({ value, label: providers[value]?.name ?? words.t('setup.provider_other') }));
-  const values = told.values ?? valuesOf(made, guide);
+  const values = shown.values ?? valuesOf(made, guide);
   web.renderPage(
     res,
     'setup/connection',
-    { ...page, guide, choices, connection, values, errors: told.errors },
-    { status: told.status ?? 200, formAction: [formActionSource(req.ctx.environment.issuer)] },
+    { ...page, guide, choices, connection, values, errors: shown.errors },
+    { status: shown.status ?? 200, formAction: [formActionSource(req.ctx.environment.issuer)] },
   );
 }
 
@@ -105,8 +105,8 @@ function errorsOf(words: Words, guide: SetupGuide, refused: readonly Refused[]):
 function attributesOf(guide: SetupGuide, sent: Readonly<Record<string, string>>, made: ResourceObject | null): Record<string, unknown> {
   const filled = Object.entries(sent).filter(([, value]) => value !== '');
   if (guide.protocol === 'oidc') return { issuer: null, provider_client_id: '', ...Object.fromEntries(filled) };
-  const kept = made ? Object.entries(optionsOf(made)).filter(([name]) => !describing.has(name)) : [];
-  return { options: Object.fromEntries([...kept, ...filled]) };
+  const others = made ? Object.entries(optionsOf(made)).filter(([name]) => !describing.has(name)) : [];
+  return { options: Object.fromEntries([...others, ...filled]) };
 }
 
 /** POST /setup/{token}/connection: makes the connection, disabled, or changes it; it is tested anew then. */
@@ -128,8 +128,8 @@ export function saveConnection(web: Web) {
     };
     const call = callOf(req);
     const outcome = made
-      ? await attempt(call, path, { kind: 'update', id: made.id, document: documentOf('connection', attributes, made.id) })
-      : await attempt(call, path, { kind: 'create', id: null, document: documentOf('connection', added) }, (tx) => noteSetupConnection(tx, link, link.id)); // prettier-ignore
+      ? await tryWrite(call, path, { kind: 'update', id: made.id, document: sentDocument('connection', attributes, made.id) })
+      : await tryWrite(call, path, { kind: 'create', id: null, document: sentDocument('connection', added) }, (tx) => noteSetupConnection(tx, link, link.id)); // prettier-ignore
     if (isRefused(outcome)) {
       const errors = errorsOf(wordsOf(req), guide, outcome);
       return render(web, req, res, made, { status: 422, errors, values: { ...values, provider_client_secret: '' }, guide });
@@ -141,7 +141,7 @@ export function saveConnection(web: Web) {
 const nothing = () => new PageError(404, 'not_found', message('refusal.nothing_here'));
 
 /** POST /setup/{token}/connection/{verb}: test, enable what was tested, disable, or remove what is disabled to choose another provider. @throws {PageError} 404 */
-export function changeConnection(web: Web) {
+export function actOnConnection(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const made = await madeBy(req);
     if (!made) throw nothing();
@@ -149,16 +149,16 @@ export function changeConnection(web: Web) {
     const call = callOf(req);
     const { tested_version } = heldOf(req).link;
     const setStatus = (status: string, expected: readonly number[] | null) =>
-      attempt(call, path, { kind: 'update', id, document: documentOf('connection', { status }, id), expected });
-    const verbs: Readonly<Record<string, () => ReturnType<typeof attempt>>> = {
-      test: () => attempt(call, path, { kind: 'act', id, name: 'test' }),
+      tryWrite(call, path, { kind: 'update', id, document: sentDocument('connection', { status }, id), expected });
+    const verbs: Readonly<Record<string, () => ReturnType<typeof tryWrite>>> = {
+      test: () => tryWrite(call, path, { kind: 'act', id, name: 'test' }),
       enable: () => setStatus('enabled', [tested_version ?? 0]),
       disable: () => setStatus('disabled', null),
-      remove: () => attempt(call, path, { kind: 'delete', id, expected: made.attributes['status'] === 'disabled' ? null : [0] }),
+      remove: () => tryWrite(call, path, { kind: 'delete', id, expected: made.attributes['status'] === 'disabled' ? null : [0] }),
     };
     const verb = String(req.params['verb']);
     if (!Object.hasOwn(verbs, verb)) throw nothing();
-    const outcome = await (verbs[verb] as () => ReturnType<typeof attempt>)();
+    const outcome = await (verbs[verb] as () => ReturnType<typeof tryWrite>)();
     if (isRefused(outcome)) return render(web, req, res, made, { status: 409, errors: { form: wordsOf(req).t('setup.test_first') } });
     // From a form the way to another site leads over a page of ours (`form-action`).
     const login = outcome.meta?.['login_url'];

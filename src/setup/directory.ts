@@ -2,22 +2,22 @@ import type { Request, Response } from 'express';
 import { wordsOf } from '../http/pages/words.js';
 import type { Web } from '../http/web.js';
 import { callOf } from './held.js';
-import { attempt, documentOf, isRefused, recordsOf } from './operations.js';
+import { tryWrite, sentDocument, isRefused, ownRecords } from './operations.js';
 import type { SetupDirectoryPage } from './page-models.js';
 import { scimWords } from './providers.js';
-import { setupPage } from './steps.js';
+import { stepPage } from './steps.js';
 
 const path = 'directories';
 
 async function directoryOf(req: Request): Promise<(NonNullable<SetupDirectoryPage['directory']> & { readonly id: string }) | null> {
-  const [found] = await recordsOf(callOf(req), path);
+  const [found] = await ownRecords(callOf(req), path);
   if (!found) return null;
   const { base_url, token_hint, last_used_at } = found.attributes as NonNullable<SetupDirectoryPage['directory']>;
   return { id: found.id, base_url, token_hint, last_used_at, version: found.meta?.version ?? 1 };
 }
 
 async function render(web: Web, req: Request, res: Response, token: string | null, status = 200): Promise<void> {
-  const page = await setupPage(req, res, wordsOf(req).t('setup.directory'));
+  const page = await stepPage(req, res, wordsOf(req).t('setup.directory'));
   web.renderPage(res, 'setup/directory', { ...page, directory: await directoryOf(req), token, words: scimWords }, { status });
 }
 
@@ -30,8 +30,8 @@ export function makeToken(web: Web) {
     const seen = Number(req.form.get('version'));
     const directory = seen > 0 ? await directoryOf(req) : null;
     const outcome = directory
-      ? await attempt(call, path, { kind: 'act', id: directory.id, name: 'rotate_token', expected: [seen] })
-      : await attempt(call, path, { kind: 'create', id: null, document: documentOf('directory', {}) });
+      ? await tryWrite(call, path, { kind: 'act', id: directory.id, name: 'rotate_token', expected: [seen] })
+      : await tryWrite(call, path, { kind: 'create', id: null, document: sentDocument('directory', {}) });
     if (isRefused(outcome)) return render(web, req, res, null, 409);
     await render(web, req, res, String(outcome.once?.['token']));
   };

@@ -5,9 +5,9 @@ import type { Web } from '../http/web.js';
 import { message } from '../lib/languages/messages.js';
 import type { ResourceObject } from '../management/documents.js';
 import { callOf, heldOf, pathOf } from './held.js';
-import { attempt, documentOf, isRefused, recordOf, recordsOf, type Refused } from './operations.js';
+import { tryWrite, sentDocument, isRefused, ownRecord, ownRecords, type Refused } from './operations.js';
 import type { SetupDomain } from './page-models.js';
-import { setupPage } from './steps.js';
+import { stepPage } from './steps.js';
 
 const path = 'organization_domains';
 
@@ -22,11 +22,11 @@ const domainOf = ({ id, attributes: a }: ResourceObject): SetupDomain => ({
   record: (a['verification_records'] as SetupDomain['record'][])[0] as SetupDomain['record'],
 });
 
-type Told = { readonly status?: number; readonly errors?: Record<string, string>; readonly typed?: string };
+type Shown = { readonly status?: number; readonly errors?: Record<string, string>; readonly typed?: string };
 
-async function render(web: Web, req: Request, res: Response, { status = 200, errors, typed = '' }: Told = {}): Promise<void> {
-  const page = await setupPage(req, res, wordsOf(req).t('setup.domains'));
-  const domains = (await recordsOf(callOf(req), path)).map(domainOf);
+async function render(web: Web, req: Request, res: Response, { status = 200, errors, typed = '' }: Shown = {}): Promise<void> {
+  const page = await stepPage(req, res, wordsOf(req).t('setup.domains'));
+  const domains = (await ownRecords(callOf(req), path)).map(domainOf);
   web.renderPage(res, 'setup/domains', { ...page, domains, errors, values: { domain: typed } }, { status });
 }
 
@@ -47,11 +47,11 @@ export function addDomain(web: Web) {
     const words = wordsOf(req);
     const call = callOf(req);
     const typed = (req.form.get('domain') ?? '').trim().slice(0, 300);
-    const count = (await recordsOf(call, path)).length;
+    const count = (await ownRecords(call, path)).length;
     if (count >= mostDomains)
       return render(web, req, res, { status: 409, errors: { form: words.t('setup.domain_limit', { count }) }, typed });
-    const document = documentOf('organization_domain', { domain: typed.toLowerCase().replace(/\.$/, '') });
-    const outcome = await attempt(call, path, { kind: 'create', id: null, document });
+    const document = sentDocument('organization_domain', { domain: typed.toLowerCase().replace(/\.$/, '') });
+    const outcome = await tryWrite(call, path, { kind: 'create', id: null, document });
     if (isRefused(outcome))
       return render(web, req, res, { status: 422, errors: { domain: sentenceOf(words, outcome[0] as Refused) }, typed });
     res.redirect(303, `${pathOf(heldOf(req))}/domains#domain-${String(outcome.row['id'])}`);
@@ -59,15 +59,15 @@ export function addDomain(web: Web) {
 }
 
 /** POST /setup/{token}/domains/{id}/verify looks for the record now; /remove takes away what isn't proven. @throws {PageError} 404 */
-export function changeDomain(web: Web) {
+export function actOnDomain(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const call = callOf(req);
     const [id, verb] = [String(req.params['id']), req.params['verb']];
     if (verb !== 'verify' && verb !== 'remove') throw new PageError(404, 'not_found', message('refusal.nothing_here'));
-    const { attributes } = await recordOf(call, path, id);
+    const { attributes } = await ownRecord(call, path, id);
     if (verb === 'remove' && attributes['status'] === 'verified') throw new PageError(404, 'not_found', message('refusal.nothing_here'));
     const write = verb === 'verify' ? ({ kind: 'act', id, name: 'verify' } as const) : ({ kind: 'delete', id } as const);
-    const outcome = await attempt(call, path, write);
+    const outcome = await tryWrite(call, path, write);
     // Another organization has proven it: only who has the record in the zone is told that.
     const errors = { form: wordsOf(req).t('setup.domain_taken', { service: req.ctx.environment.name }) };
     if (isRefused(outcome)) return render(web, req, res, { status: 409, errors });

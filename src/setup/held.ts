@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { inOrganization } from '../domain/context.js';
-import { openSetupLink, setupLinkActor, type HeldSetupLink, type SetupLinkStatus } from '../domain/setup-links/setup-links.js';
+import { openSetupLink, setupLinkActor, type HeldSetupLink } from '../domain/setup-links/setup-links.js';
 import type { SetupPart } from '../db/tables/setup_links.js';
 import { PageError } from '../errors.js';
 import { cookieName, readCookie } from '../http/request/cookies.js';
@@ -31,8 +31,6 @@ export function setupBrowserOf(req: Request): string | null {
 /** The pages of a link, once it is this browser's: its id is in the address, and the token no more. */
 export const pathOf = ({ link }: HeldSetupLink): string => `/setup/${link.id}`;
 
-export const isOpen = (status: SetupLinkStatus): boolean => status === 'pending' || status === 'started';
-
 type Refused = { readonly status: number; readonly title: MessageKey; readonly text: MessageKey };
 
 const refusals = {
@@ -44,7 +42,7 @@ const refusals = {
 } as const satisfies Record<string, Refused>;
 
 /** Says why the link does nothing here, and no more of whose it is. */
-export function refuse(web: Web, req: Request, res: Response, why: keyof typeof refusals): void {
+export function refuseLink(web: Web, req: Request, res: Response, why: keyof typeof refusals): void {
   const { t } = wordsOf(req);
   const { status, title, text } = refusals[why];
   const page = basePage(req.ctx.environment, { title: t(title), request_id: req.request_id });
@@ -57,10 +55,10 @@ export const findLink = (web: Web): RequestHandler =>
   async function link(req: Request, res: Response, next: NextFunction): Promise<void> {
     res.set('Cache-Control', 'no-store');
     const held = await openSetupLink(req.ctx, String(req.params['token']), setupBrowserOf(req));
-    if (!held) return refuse(web, req, res, 'unknown');
+    if (!held) return refuseLink(web, req, res, 'unknown');
     const { status } = held;
-    if (status !== 'pending' && status !== 'started') return refuse(web, req, res, status);
-    if (status === 'started' && !held.isOwnBrowser) return refuse(web, req, res, 'elsewhere');
+    if (status !== 'pending' && status !== 'started') return refuseLink(web, req, res, status);
+    if (status === 'started' && !held.isOwnBrowser) return refuseLink(web, req, res, 'elsewhere');
     req.setup = held;
     next();
   };

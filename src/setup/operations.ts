@@ -12,19 +12,19 @@ import { perform } from '../management/write-steps.js';
 const everything: ReadRequest = { parameters: () => named({ 'page[size]': '100', sort: 'created_at' }), sent: '' };
 const plainly: ReadRequest = { parameters: () => named<string>(), sent: '' };
 
-export function resourceOf({ registry }: Call, path: string): Resource {
+export function collectionOf({ registry }: Call, path: string): Resource {
   const resource = registry.byPath.get(path);
   if (!resource) throw new Error(`there are no ${path}`);
   return resource;
 }
 
 /** The organization's records of a collection, the oldest first. */
-export async function recordsOf(call: Call, path: string): Promise<readonly ResourceObject[]> {
-  return (await readList(call, resourceOf(call, path), everything)).document.data;
+export async function ownRecords(call: Call, path: string): Promise<readonly ResourceObject[]> {
+  return (await readList(call, collectionOf(call, path), everything)).document.data;
 }
 
-export async function recordOf(call: Call, path: string, id: string): Promise<ResourceObject> {
-  return (await readOne(call, resourceOf(call, path), id, plainly)).document.data;
+export async function ownRecord(call: Call, path: string, id: string): Promise<ResourceObject> {
+  return (await readOne(call, collectionOf(call, path), id, plainly)).document.data;
 }
 
 /** What was refused of a form: the code of the error, and the attribute that it is about. */
@@ -33,22 +33,22 @@ export type Refused = { readonly code: string; readonly attribute: string | null
 const attributeOf = (pointer: string): string | null => pointer.split('/').findLast((part) => /[a-z]/.test(part)) ?? null;
 
 /**
- * Does a write of the Management API, with its checks, reach and entry in the audit log, and `beside` in the same transaction. What the form can mend is
+ * Does a write of the Management API, with its checks, reach and entry in the audit log, and what follows from it in the same transaction. What the form can mend is
  * handed back.
  * @throws {PageError} 403, 404
  */
-export async function attempt(
+export async function tryWrite(
   call: Call,
   path: string,
   write: Omit<Write, 'resource'>,
-  beside?: (tx: Context) => Promise<unknown>,
+  follow?: (tx: Context) => Promise<unknown>,
 ): Promise<WriteResult | readonly Refused[]> {
-  const whole = { ...write, resource: resourceOf(call, path) };
+  const whole = { ...write, resource: collectionOf(call, path) };
   try {
-    if (!beside) return await perform(call, whole);
+    if (!follow) return await perform(call, whole);
     return await transaction(call.ctx, async (tx) => {
       const outcome = await perform({ ...call, ctx: tx }, whole);
-      await beside(tx);
+      await follow(tx);
       return outcome;
     });
   } catch (error) {
@@ -66,6 +66,6 @@ export async function attempt(
 export const isRefused = (outcome: WriteResult | readonly Refused[]): outcome is readonly Refused[] => Array.isArray(outcome);
 
 /** The document of a new record, or of a change. */
-export const documentOf = (type: string, attributes: Readonly<Record<string, unknown>>, id?: string) => ({
+export const sentDocument = (type: string, attributes: Readonly<Record<string, unknown>>, id?: string) => ({
   data: { type, attributes, ...(id !== undefined && { id }) },
 });

@@ -5,7 +5,7 @@ import type { ProviderValue, Protocol, scimWords } from './providers.js';
 export type SetupStep = { readonly part: SetupPart; readonly done: boolean };
 
 /** What every page of a set-up has; `path` is where its pages begin. */
-export interface SetupPage extends FormPage {
+export interface SetupStepPage extends FormPage {
   path: string;
   organization: { name: string; logo_url: string | null };
   steps: readonly SetupStep[];
@@ -22,7 +22,7 @@ export type SetupDomain = {
 };
 
 /** Posts `domain` to /domains; /domains/{id}/verify and /domains/{id}/remove take nothing. */
-export interface SetupDomainsPage extends SetupPage {
+export interface SetupDomainsPage extends SetupStepPage {
   domains: SetupDomain[];
 }
 
@@ -38,14 +38,14 @@ export type SetupGuide = {
 };
 
 /** Without a guide it asks for provider and protocol, by GET. Posts what the guide names to /connection; /connection/{test,enable,disable,remove} take nothing. */
-export interface SetupConnectionPage extends SetupPage {
+export interface SetupConnectionPage extends SetupStepPage {
   guide: SetupGuide | null;
   choices: readonly { value: string; label: string }[];
   connection: { enabled: boolean; tested: boolean } | null;
 }
 
 /** Posts `version` to /directory, which makes a token. `token`: this page alone shows it. */
-export interface SetupDirectoryPage extends SetupPage {
+export interface SetupDirectoryPage extends SetupStepPage {
   directory: { base_url: string; token_hint: string; last_used_at: string | null; version: number } | null;
   token: string | null;
   words: typeof scimWords;
@@ -53,8 +53,8 @@ export interface SetupDirectoryPage extends SetupPage {
 
 declare module '../http/pages/page-models.js' {
   interface PageModels {
-    'setup/welcome': SetupPage;
-    'setup/steps': SetupPage;
+    'setup/welcome': SetupStepPage;
+    'setup/steps': SetupStepPage;
     'setup/domains': SetupDomainsPage;
     'setup/connection': SetupConnectionPage;
     'setup/directory': SetupDirectoryPage;

@@ -10,7 +10,7 @@ export type ProviderValue = readonly [label: string, value: string];
 export type OwnAddresses = { readonly entity_id: string; readonly callback_url: string };
 
 /** Where to click at a provider, what to enter there, and what its pages call what we are to be told: in their words, which are not translated. */
-export type Guide = {
+export type ProviderGuide = {
   readonly place: string | null;
   values(own: OwnAddresses): readonly ProviderValue[];
   /** By the field of our form; of `saml` only the ways in which the provider describes itself. */
@@ -18,7 +18,7 @@ export type Guide = {
   readonly issuer?: string;
 };
 
-type Provider = { readonly name: string | null } & Readonly<Record<Protocol, Guide>>;
+type Provider = { readonly name: string | null } & Readonly<Record<Protocol, ProviderGuide>>;
 
 const attributes = (email: string, first: string, last: string): readonly ProviderValue[] => [
   [`email`, email],
@@ -115,7 +115,7 @@ export const providers: Readonly<Record<string, Provider>> = named<Provider>({
 
 export const providerNames = Object.keys(providers);
 
-export const providerOf = (name: string): Provider | null => own(providers, name) ?? null;
+export const findProvider = (name: string): Provider | null => own(providers, name) ?? null;
 
 export const protocolOf = (name: string): Protocol | null => protocols.find((one) => one === name) ?? null;
 

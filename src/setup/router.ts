@@ -5,9 +5,9 @@ import { form } from '../http/request/form.js';
 import { limitByAddress } from '../http/limits/rate-limits.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
-import { changeConnection, connectionPage, saveConnection } from './connection.js';
+import { actOnConnection, connectionPage, saveConnection } from './connection.js';
 import { directoryPage, makeToken } from './directory.js';
-import { addDomain, changeDomain, domainsPage } from './domains.js';
+import { addDomain, actOnDomain, domainsPage } from './domains.js';
 import { findLink, inPart } from './held.js';
 import { begin, finish, firstPage } from './steps.js';
 
@@ -29,13 +29,13 @@ export function setupRouter(web: Web): Router {
   route(router, `${at}/finish`, { post: [...writing, inPart(null), finish(web)] });
   const domains = inPart('domains');
   route(router, `${at}/domains`, { get: [...reading, domains, domainsPage(web)], post: [...writing, domains, addDomain(web)] });
-  route(router, `${at}/domains/:id/:verb`, { post: [...writing, domains, changeDomain(web)] });
+  route(router, `${at}/domains/:id/:verb`, { post: [...writing, domains, actOnDomain(web)] });
   const connection = inPart('connection');
   route(router, `${at}/connection`, {
     get: [...reading, connection, connectionPage(web)],
     post: [...writing, connection, saveConnection(web)],
   });
-  route(router, `${at}/connection/:verb`, { post: [...writing, connection, changeConnection(web)] });
+  route(router, `${at}/connection/:verb`, { post: [...writing, connection, actOnConnection(web)] });
   const directory = inPart('directory');
   route(router, `${at}/directory`, { get: [...reading, directory, directoryPage(web)], post: [...writing, directory, makeToken(web)] });
   return router;

@@ -10,9 +10,9 @@ import type { Web } from '../http/web.js';
 import { randomToken } from '../lib/random.js';
 import { recordWrite } from '../management/audit.js';
 import type { Call } from '../management/call.js';
-import { browserCookie, callOf, heldOf, pathOf, refuse, setupBrowserOf } from './held.js';
-import { recordsOf, resourceOf } from './operations.js';
-import type { SetupPage, SetupStep } from './page-models.js';
+import { browserCookie, callOf, heldOf, pathOf, refuseLink, setupBrowserOf } from './held.js';
+import { ownRecords, collectionOf } from './operations.js';
+import type { SetupStepPage, SetupStep } from './page-models.js';
 
 /** The order of the steps, whichever of them a link has. */
 const order: readonly SetupPart[] = ['domains', 'connection', 'directory'];
@@ -21,20 +21,20 @@ const order: readonly SetupPart[] = ['domains', 'connection', 'directory'];
 const cookieSeconds = 30 * 86_400;
 
 const isDone: Readonly<Record<SetupPart, (call: Call, link: SetupLink) => Promise<boolean>>> = {
-  domains: async (call) => (await recordsOf(call, 'organization_domains')).some(({ attributes }) => attributes['status'] === 'verified'),
+  domains: async (call) => (await ownRecords(call, 'organization_domains')).some(({ attributes }) => attributes['status'] === 'verified'),
   connection: async (call, { connection_id }) =>
-    (await recordsOf(call, 'connections')).some(({ id, attributes }) => id === connection_id && attributes['status'] === 'enabled'),
-  directory: async (call) => (await recordsOf(call, 'directories')).length > 0,
+    (await ownRecords(call, 'connections')).some(({ id, attributes }) => id === connection_id && attributes['status'] === 'enabled'),
+  directory: async (call) => (await ownRecords(call, 'directories')).length > 0,
 };
 
 async function stepsOf(req: Request): Promise<SetupStep[]> {
   const { link } = heldOf(req);
-  const parts = order.filter((part) => link.sections.includes(part));
-  return Promise.all(parts.map(async (part) => ({ part, done: await isDone[part](callOf(req), link) })));
+  const sections = order.filter((part) => link.sections.includes(part));
+  return Promise.all(sections.map(async (part) => ({ part, done: await isDone[part](callOf(req), link) })));
 }
 
 /** What the pages of a set-up share. */
-export async function setupPage(req: Request, res: Response, title: string): Promise<SetupPage> {
+export async function stepPage(req: Request, res: Response, title: string): Promise<SetupStepPage> {
   const held = heldOf(req);
   const { link, organization } = held;
   return {
@@ -50,7 +50,7 @@ export async function setupPage(req: Request, res: Response, title: string): Pro
 const record = (call: Call, { id, organization_id }: SetupLink, action: 'started' | 'finished', from: string): Promise<void> =>
   recordWrite(call, {
     action,
-    resource: resourceOf(call, 'setup_links'),
+    resource: collectionOf(call, 'setup_links'),
     target_id: id,
     organization_id,
     changes: { status: [from, action] },
@@ -62,7 +62,7 @@ export function firstPage(web: Web) {
     const held = heldOf(req);
     const title = wordsOf(req).t('setup.title', { organization: held.organization.display_name });
     if (held.status === 'started' && req.params['token'] !== held.link.id) return res.redirect(303, pathOf(held));
-    const page = await setupPage(req, res, title);
+    const page = await stepPage(req, res, title);
     if (held.status === 'started') return web.renderPage(res, 'setup/steps', page);
     web.renderPage(res, 'setup/welcome', { ...page, path: `/setup/${String(req.params['token'])}` });
   };
@@ -80,7 +80,7 @@ export function begin(web: Web) {
       if (link) await record({ ...call, ctx: tx }, link, 'started', 'pending');
       return link;
     });
-    if (!started) return refuse(web, req, res, 'elsewhere');
+    if (!started) return refuseLink(web, req, res, 'elsewhere');
     setCookie(req, res, browserCookie, secret, cookieSeconds);
     res.redirect(303, pathOf(held));
   };
@@ -96,7 +96,7 @@ export function finish(web: Web) {
       if (ended) await record({ ...call, ctx: tx }, ended, 'finished', 'started');
       return ended;
     });
-    if (!finished) return refuse(web, req, res, 'finished');
+    if (!finished) return refuseLink(web, req, res, 'finished');
     const { t } = wordsOf(req);
     const page = basePage(req.ctx.environment, { title: t('setup.finished_title'), request_id: req.request_id });
     const text = [t('setup.finished', { organization: organization.display_name })];

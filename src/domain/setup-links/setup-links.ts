@@ -19,7 +19,7 @@ export type SetupLinkStatus = (typeof setupLinkStatuses)[number];
 export const setupLinkLifetime = { usual: 604_800, least: 3_600, most: 2_592_000 } as const;
 
 /** The collection that each part is a matter of. */
-export const collectionsOfParts = {
+const collectionsOfParts = {
   domains: 'organization_domains',
   connection: 'connections',
   directory: 'directories',

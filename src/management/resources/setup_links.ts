@@ -28,7 +28,7 @@ const status: Filter = {
   },
 };
 
-const parts = uniqueTexts(z.enum(setupParts), setupParts.length).min(1).meta({
+const sections = uniqueTexts(z.enum(setupParts), setupParts.length).min(1).meta({
   description:
     'What whoever has the link sets up: `domains` (verify them), `connection` (make, test and enable one), `directory` (its SCIM token).',
 });
@@ -53,7 +53,7 @@ export const setup_links = resource<SetupLinkRow, SetupLinkInput>({
   organization: { column: 'organization_id' },
   reach: { of: reachOfSetupLink },
   settable: {
-    parts: ['control', parts, 'needed and fixed'],
+    parts: ['control', sections, 'needed and fixed'],
     expires_in: ['plain', expiresIn, 'fixed'],
   },
   hidden: ['expires_in'],

@@ -21,8 +21,8 @@ const partChoices = [
 ];
 
 const partsOf = ({ attributes }: ResourceObject) => {
-  const parts = attributes['parts'] as readonly string[];
-  return tags(partChoices.filter(({ value }) => parts.includes(value)).map(({ label }) => label), 3); // prettier-ignore
+  const named = attributes['parts'] as readonly string[];
+  return tags(partChoices.filter(({ value }) => named.includes(value)).map(({ label }) => label), 3); // prettier-ignore
 };
 
 const connectionOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
