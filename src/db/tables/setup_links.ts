@@ -28,24 +28,21 @@ export type SetupLinkRow = {
 export const insertSetupLink = (scope: Scope, row: Partial<SetupLinkRow>): Promise<SetupLinkRow> =>
   insert<SetupLinkRow>(scope, 'setup_links', row);
 
-/** The link of the id, or of the digest of its token. */
-export async function findSetupLink(
-  scope: Scope,
-  key: Pick<SetupLinkRow, 'id'> | Pick<SetupLinkRow, 'token_digest'>,
-): Promise<SetupLinkRow | null> {
-  return (
-    (await table<SetupLinkRow>(scope, 'setup_links')
-      .where(key as never)
-      .first()) ?? null
-  );
-}
+const by = async (scope: Scope, key: Partial<SetupLinkRow>): Promise<SetupLinkRow | null> =>
+  (await table<SetupLinkRow>(scope, 'setup_links')
+    .where(key as never)
+    .first()) ?? null;
 
-/** Changes the link while it is neither finished nor revoked and `where` holds, or finds nothing: of requests at once one does. */
-export function updateOpenSetupLink(
-  scope: Scope,
-  id: string,
-  changes: Partial<SetupLinkRow>,
-  where: Partial<SetupLinkRow> = {},
-): Promise<SetupLinkRow | null> {
-  return update<SetupLinkRow>(scope, 'setup_links', { ...where, id, finished_at: null, revoked_at: null }, changes);
-}
+export const findSetupLink = (scope: Scope, id: string): Promise<SetupLinkRow | null> => by(scope, { id });
+
+export const findSetupLinkByDigest = (scope: Scope, token_digest: Buffer): Promise<SetupLinkRow | null> => by(scope, { token_digest });
+
+const open = { finished_at: null, revoked_at: null };
+
+/** Changes the link while it is neither finished nor revoked, or finds nothing: of requests at once one ends it. */
+export const updateOpenSetupLink = (scope: Scope, id: string, changes: Partial<SetupLinkRow>): Promise<SetupLinkRow | null> =>
+  update<SetupLinkRow>(scope, 'setup_links', { id, ...open }, changes);
+
+/** The same for one that no browser has yet. */
+export const updateUnopenedSetupLink = (scope: Scope, id: string, changes: Partial<SetupLinkRow>): Promise<SetupLinkRow | null> =>
+  update<SetupLinkRow>(scope, 'setup_links', { id, started_at: null, ...open }, changes);

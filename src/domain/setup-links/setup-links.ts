@@ -1,4 +1,12 @@
-import { findSetupLink, insertSetupLink, updateOpenSetupLink, type SetupLinkRow, type SetupPart } from '../../db/tables/setup_links.js';
+import {
+  findSetupLink,
+  findSetupLinkByDigest,
+  insertSetupLink,
+  updateOpenSetupLink,
+  updateUnopenedSetupLink,
+  type SetupLinkRow,
+  type SetupPart,
+} from '../../db/tables/setup_links.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
@@ -76,7 +84,7 @@ export type HeldSetupLink = {
 export async function openSetupLink(ctx: Context, name: string, browser_secret: string | null): Promise<HeldSetupLink | null> {
   const byToken = /^su_[\w-]{43}$/.test(name);
   if (!byToken && !isUuid(name)) return null;
-  const link = await findSetupLink(ctx.scope, byToken ? { token_digest: digest(name) } : { id: name });
+  const link = await (byToken ? findSetupLinkByDigest(ctx.scope, digest(name)) : findSetupLink(ctx.scope, name));
   const organization = link && (await findOrganization(ctx, link.organization_id));
   if (!link || organization?.status !== 'enabled') return null;
   const isOwnBrowser = browser_secret !== null && link.browser_digest !== null && equalDigests(link.browser_digest, digest(browser_secret));
@@ -102,12 +110,7 @@ export function setupLinkActor({ id, sections }: SetupLink, organization: Organi
 /** Gives the link to the browser, or finds nothing where another had it first. */
 export async function startSetupLink(tx: Context, { id }: SetupLink, browser_secret: string): Promise<SetupLink | null> {
   const now = tx.clock.now();
-  return updateOpenSetupLink(
-    tx.scope,
-    id,
-    { browser_digest: digest(browser_secret), started_at: now, updated_at: now },
-    { started_at: null },
-  );
+  return updateUnopenedSetupLink(tx.scope, id, { browser_digest: digest(browser_secret), started_at: now, updated_at: now });
 }
 
 /** Notes which connection the link has made. */
