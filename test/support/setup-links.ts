@@ -28,7 +28,7 @@ export async function addSetupLink(
 }
 
 /** A browser that has opened the link. */
-export async function openedBy(origin: string, { path }: TestSetupLink): Promise<Browser> {
+export async function openedBy(origin: string, { path }: Pick<TestSetupLink, 'path'>): Promise<Browser> {
   const browser = new Browser(origin);
   const answer = await browser.submit(path, {});
   if (answer.status !== 303) throw new Error(`the link was not opened: ${answer.status}`);
