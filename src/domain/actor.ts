@@ -22,6 +22,8 @@ export type Actor = {
   readonly reach?: ReadonlySet<string>;
   /** The set-up link that acts; absent for anybody else. */
   readonly setup_link_id?: string;
+  /** The client whose token for an organization it is: where an invitation leads unless it says another. */
+  readonly asking_client_id?: string;
   /** The session of a person's token, or of a person at the dashboard; absent for clients. */
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */

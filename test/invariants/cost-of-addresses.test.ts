@@ -101,7 +101,7 @@ test('no query string holds the event loop, whatever its shape (attack 18.1078)'
     const isApi = address.startsWith('/api/');
     const headers = isApi ? { authorization: `Bearer ${api.token as string}` } : { cookie: cookie(), accept: 'text/html' };
     for (const { name, text } of queriesOf(namesOf(address), room - address.length))
-      await walk.ask(`${address}, ${name}`, () => get(`${address}?${text}`, headers));
+      await walk.ask(`${address}, ${name}`, () => get(`${address}${address.includes('?') ? '&' : '?'}${text}`, headers));
   }
   const [requests, ...more] = walk.told();
   console.info(`${pages.length} pages, ${ofApi.length} collections, ${requests} requests`, ...more);

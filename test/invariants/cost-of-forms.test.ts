@@ -119,7 +119,7 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
   const page = path.startsWith('/dashboard') ? await browser.get(pageOf(address)) : null;
   const html = (await page?.text()) ?? '';
   const _csrf = csrfOf(
-    html.includes('name="_csrf"') ? html : await (await browser.get(isNobody || isSetup ? '/login' : '/account')).text(),
+    /name="_csrf" value="[^"]/.test(html) ? html : await (await browser.get(isNobody || isSetup ? '/login' : '/account')).text(),
   );
   const basic = Buffer.from(`${managementClient.id}:${managementClient.client_secret}`).toString('base64');
   const isClients = path.startsWith('/oauth/') && !/authorize|consent|device$|device\/|logout/.test(path);
@@ -185,11 +185,22 @@ const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody makes or changes them: 404': [
     ...written('identities', 'consents', 'sessions', 'webhook_deliveries'),
     ...written('event_types', 'audit_logs', 'security_events', 'request_traces'),
+    'POST /dashboard/organization_groups',
   ],
-  'they are made and never changed: 404': ['POST /dashboard/registration_tokens/:id', 'POST /dashboard/signing_keys/:id'],
-  'nobody deletes them: 404': ['webhook_deliveries', 'event_types', 'audit_logs', 'security_events', 'request_traces', 'signing_keys'].map(
-    (name) => `POST /dashboard/${name}/:id/delete`,
+  'they are made and never changed: 404': ['registration_tokens', 'signing_keys', 'organization_invitations', 'setup_links'].map(
+    (name) => `POST /dashboard/${name}/:id`,
   ),
+  'nobody deletes them: 404': [
+    'webhook_deliveries',
+    'event_types',
+    'audit_logs',
+    'security_events',
+    'request_traces',
+    'signing_keys',
+    'organization_groups',
+    'organization_invitations',
+    'setup_links',
+  ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
   'there is no connection to test: 404': ['POST /setup/:token/connection/:verb'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],

@@ -43,6 +43,13 @@ export async function doorsOf(service: TestService, wanted: readonly Door['metho
   return doors;
 }
 
+/** Addresses that are nothing without their query: what they show is named there. */
+const queries: Readonly<Record<string, string>> = {
+  '/dashboard/mail_templates/draft': '?name=sign_in_code&locale=en',
+  '/dashboard/page_texts/edit': '?group=login&locale=en',
+  '/dashboard/page_texts/draft': '?group=login&locale=en',
+};
+
 /** The addresses of a door with what its names stand for: each action of a resource, each section of the settings. */
 export function addressesOf(path: string, idOf: (collection: string) => string, settings: readonly string[]): string[] {
   const [, collection = ''] = /^\/dashboard\/(\w+)\//.exec(path) ?? [];
@@ -57,13 +64,13 @@ export function addressesOf(path: string, idOf: (collection: string) => string, 
   if (filled.endsWith('/:subject'))
     return (presentations.find((one) => one.path === collection)?.subjects ?? []).map(({ name }) => filled.replace(':subject', name));
   if (filled.endsWith('/:section')) return settings.map((section) => filled.replace(':section', section));
-  return [filled];
+  return [`${filled}${queries[filled] ?? ''}`];
 }
 
 /** The page on which the form of an address stands. */
 export function pageOf(address: string): string {
   const [, first, second, third] = address.split('/');
-  if (second === 'settings') return address;
+  if (second === 'settings' || address.includes('?')) return address;
   if (first !== 'dashboard' || (third !== undefined && !presentations.some(({ path }) => path === second))) return address;
   if (third === undefined) return `${address}/new`;
   return address.split('/').length === 4 && third !== 'invite' ? `${address}/edit` : address;
