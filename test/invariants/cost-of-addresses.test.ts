@@ -63,6 +63,7 @@ const namesOf = (path: string): string[] => {
   const resource = registry.byPath.get(second ?? '');
   const filters = Object.keys(resource?.filters ?? {}).map((name) => `filter[${name}]`);
   if (first === 'dashboard' || first === 'api') return [...ofLists, ...filters, `fields[${resource?.type ?? 'x'}]`];
+  if (first === 'saml') return [...fieldsRead('src/saml', 'src/oauth/authorize'), 'SAMLRequest', 'RelayState', 'SAMLEncoding', 'Signature'];
   return path.startsWith('/oauth') ? fieldsRead('src/oauth') : fieldsRead('src/account', 'src/sso');
 };
 

@@ -100,6 +100,7 @@ function beside(path: string): Record<string, string>[] {
 }
 
 const oauthNames = fieldsRead('src/oauth', 'src/http');
+const samlNames = [...fieldsRead('src/saml', 'src/oauth/authorize'), 'SAMLRequest', 'RelayState', 'SAMLEncoding'];
 const accountNames = fieldsRead('src/account', 'src/setup', 'src/sso', 'src/http/auth');
 
 /** The page without its frame, whose forms are addresses of their own. */
@@ -130,7 +131,9 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
   };
   const { create, update } = registry.byPath.get(path.split('/')[2] ?? '') ?? {};
   const own = [...fieldsOf(withoutFrame(html)), ...Object.keys({ ...create?.schema.shape, ...update?.schema.shape })];
-  const names = new Set(path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : accountNames);
+  const names = new Set(
+    path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : path.startsWith('/saml') ? samlNames : accountNames,
+  );
   for (const name of alone) names.add(name);
   const again = async () => ({ ...formValues(withoutFrame(await (await browser.get(pageOf(address))).text())), _csrf });
   return { headers, values: { ...formValues(withoutFrame(html)), _csrf }, again, names: [...names] };
@@ -176,7 +179,7 @@ async function post({ method }: Door, address: string, headers: Record<string, s
 }
 
 /** What takes JSON beside forms, or instead of them. */
-const takesJson = (path: string) => !/^\/(?:dashboard|oauth|auth\/sso|setup)\/(?!setup|register)/.test(path) && path !== '/language';
+const takesJson = (path: string) => !/^\/(?:dashboard|oauth|saml|auth\/sso|setup)\/(?!setup|register)/.test(path) && path !== '/language';
 
 const written = (...collections: string[]) => collections.flatMap((name) => [`POST /dashboard/${name}`, `POST /dashboard/${name}/:id`]);
 
@@ -187,9 +190,13 @@ const closed: Readonly<Record<string, readonly string[]>> = {
     ...written('event_types', 'audit_logs', 'security_events', 'request_traces'),
     'POST /dashboard/organization_groups',
   ],
-  'they are made and never changed: 404': ['registration_tokens', 'signing_keys', 'organization_invitations', 'setup_links'].map(
-    (name) => `POST /dashboard/${name}/:id`,
-  ),
+  'they are made and never changed: 404': [
+    'registration_tokens',
+    'signing_keys',
+    'saml_certificates',
+    'organization_invitations',
+    'setup_links',
+  ].map((name) => `POST /dashboard/${name}/:id`),
   'nobody deletes them: 404': [
     'webhook_deliveries',
     'event_types',
@@ -197,6 +204,7 @@ const closed: Readonly<Record<string, readonly string[]>> = {
     'security_events',
     'request_traces',
     'signing_keys',
+    'saml_certificates',
     'organization_groups',
     'organization_invitations',
     'setup_links',

@@ -21,6 +21,7 @@ import { permissionsPresentation, rolesPresentation } from './apis/roles.js';
 import { securityEventsPresentation } from './activity/security-events.js';
 import { signingKeysPresentation } from './settings/signing-keys.js';
 import { setupLinksPresentation } from './organizations/setup-links.js';
+import { samlCertificatesPresentation } from './settings/saml-certificates.js';
 import { sessionsPresentation } from './users/sessions.js';
 import { consentsPresentation, identitiesPresentation } from './users/user-links.js';
 import { usersPresentation } from './users/users.js';
@@ -60,6 +61,7 @@ export const presentations: readonly Presentation[] = [
   pageTextsPresentation,
   customDomainsPresentation,
   signingKeysPresentation,
+  samlCertificatesPresentation,
   trustedIssuersPresentation,
   federatedCredentialsPresentation,
   environmentsPresentation,

@@ -19,6 +19,7 @@ export const managementCollections = [
   'directories',
   'setup_links',
   'signing_keys',
+  'saml_certificates',
   'sessions',
   'environments',
   'custom_domains',
