@@ -60,6 +60,7 @@ beforeAll(async () => {
     api.create('organization_domains', 'organization_domain', { domain: 'one.example.com' }, { organization }),
   );
   await keep('directories', api.create('directories', 'directory', {}, { organization }));
+  await keep('setup_links', api.create('setup_links', 'setup_link', { parts: ['domains'] }, { organization }));
   const group = { organization_id: ids.get('organizations') as string, directory_id: ids.get('directories') as string };
   const stamps = { id: uuidv7(ctx.clock.now().getTime()), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
   ids.set('organization_groups', (await insertGroup(ctx.scope, { ...group, ...stamps, display_name: 'One', display_name_key: 'one' })).id);

@@ -48,6 +48,7 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
     api.create('organization_domains', 'organization_domain', { domain: 'one.example.com' }, { organization }),
   );
   await keep('directories', api.create('directories', 'directory', {}, { organization }));
+  await keep('setup_links', api.create('setup_links', 'setup_link', { parts: ['domains', 'connection', 'directory'] }, { organization }));
   const group = { id: uuidv7(ctx.clock.now().getTime()), display_name: 'One', display_name_key: 'one', external_id: null };
   const of = {
     organization_id: records.get('organizations')?.['id'] as string,

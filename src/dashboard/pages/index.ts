@@ -21,6 +21,7 @@ import { requestTracesPresentation } from './activity/request-traces.js';
 import { permissionsPresentation, rolesPresentation } from './apis/roles.js';
 import { securityEventsPresentation } from './activity/security-events.js';
 import { signingKeysPresentation } from './settings/signing-keys.js';
+import { setupLinksPresentation } from './organizations/setup-links.js';
 import { samlCertificatesPresentation } from './settings/saml-certificates.js';
 import { sessionsPresentation } from './users/sessions.js';
 import { consentsPresentation, identitiesPresentation } from './users/user-links.js';
@@ -42,6 +43,7 @@ export const presentations: readonly Presentation[] = [
   organizationDomainsPresentation,
   directoriesPresentation,
   organizationGroupsPresentation,
+  setupLinksPresentation,
   rolesPresentation,
   clientsPresentation,
   clientGrantsPresentation,

@@ -34,7 +34,7 @@ import { permissionsOfMappings } from '../claims/claim-mappings.js';
 import { couldBothFit } from '../claims/conditions.js';
 import type { Context } from '../context.js';
 import { catalogue, subjectOfEvent, eventTypes } from '../events/catalogue.js';
-import { credentialsWrite, managementCollections, managementPermissions } from './management-permissions.js';
+import { credentialsWrite, managementCollections, managementPermissions, organizationPermissions } from './management-permissions.js';
 import type { Actor } from '../actor.js';
 import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
 
@@ -53,6 +53,10 @@ export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]
 /** An organization, or what it is made of (domain, connection, directory): the roles that count in it, for it decides who its members are. */
 export const reachOfOrganization = async (tx: Tx, organization_id: string): Promise<Reach> =>
   new Set(await listReachOfOrganization(tx.scope, organization_id));
+
+/** A set-up link: all that its organization's administrators hold, which whoever has the link acts with, and the roles that count there. */
+export const reachOfSetupLink = async (tx: Tx, { organization_id }: { readonly organization_id: string }): Promise<Reach> =>
+  union(organizationPermissions, await reachOfOrganization(tx, organization_id));
 
 /** A membership: the roles that the member has there. */
 export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>

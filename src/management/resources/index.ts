@@ -29,6 +29,7 @@ import { roles } from './roles.js';
 import { saml_certificates } from './saml_certificates.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
+import { setup_links } from './setup_links.js';
 import { signing_keys } from './signing_keys.js';
 import { trusted_issuers } from './trusted_issuers.js';
 import { users } from './users.js';
@@ -56,6 +57,7 @@ export const resources = [
   organization_domains,
   directories,
   organization_groups,
+  setup_links,
   sessions,
   webhooks,
   webhook_deliveries,

@@ -10,6 +10,7 @@ import { registry } from '../../../src/management/resources/index.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from '../../../src/oauth/router.js';
 import { mailboxRouter } from '../../../src/outbox/mail/mailbox.js';
 import { samlRouter } from '../../../src/saml/router.js';
+import { setupRouter } from '../../../src/setup/router.js';
 import { ssoRouter } from '../../../src/sso/router.js';
 import type { TestService } from '../service.js';
 
@@ -19,7 +20,7 @@ export type Door = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonl
 const withBody = ['POST', 'PUT', 'DELETE'] as const;
 
 /** What app.ts mounts; what isn't walked here has a walk of its own, or nothing to read. */
-const mounted = 'accountRouter addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter samlRouter scimRouter ssoRouter'; // prettier-ignore
+const mounted = 'accountRouter addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter samlRouter scimRouter setupRouter ssoRouter'; // prettier-ignore
 
 /** Every address of the pages and of OAuth that takes a body, or any of the methods, from the routers themselves; `:names` are still in it. @throws for a router that isn't known */
 export async function doorsOf(service: TestService, wanted: readonly Door['method'][] = withBody): Promise<Door[]> {
@@ -37,7 +38,7 @@ export async function doorsOf(service: TestService, wanted: readonly Door['metho
   addOauthRoutes(list, web);
   addMetadataRoutes(list);
   type Layer = { route?: { path: string; stack: { method?: string }[] } };
-  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), ssoRouter(web), samlRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
+  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), ssoRouter(web), setupRouter(web), samlRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
   for (const { route } of routers.flatMap(({ stack }) => stack as Layer[]))
     if (route) note(route.path, [...new Set(route.stack.flatMap(({ method }) => method ?? []))]);
   return doors;
@@ -55,6 +56,9 @@ export function addressesOf(path: string, idOf: (collection: string) => string, 
   const [, collection = ''] = /^\/dashboard\/(\w+)\//.exec(path) ?? [];
   const resource = registry.byPath.get(collection);
   const filled = path
+    .replace('/setup/:token', `/setup/${idOf('setup_links')}`)
+    .replace('/domains/:id/:verb', `/domains/${idOf('organization_domains')}/verify`)
+    .replace('/connection/:verb', '/connection/test')
     .replace('/:id/:verb', `/${idOf('clients')}/verify`)
     .replace(/\/:(?:connection_id|client_id|id)/, (name) => `/${idOf(name === '/:connection_id' ? 'connections' : name === '/:client_id' ? 'clients' : collection)}`); // prettier-ignore
   if (filled.endsWith('/:tab')) return Object.keys(resource?.actions ?? {}).map((verb) => filled.replace(':tab', verb));

@@ -129,6 +129,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'organization.name': [{ name: 'walked' }],
   'organization.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'organization_domain.domain': [{ domain: 'walked.example.net' }],
+  'setup_link.parts': [{ parts: ['connection', 'directory'] }],
   'custom_domain.domain': [{ domain: 'walked.example.com' }],
   'client.client_id': [{ client_id: 'walked-client' }],
   'client.client_id_metadata_uri': [
@@ -242,6 +243,11 @@ export function creations(type: string, world: World): { attributes: Document; r
     case 'organization_domain':
       return ['near', 'far'].map((name) => ({
         attributes: { domain: 'new.example.net' },
+        relationships: { organization: one('organization', `organization ${name}`) },
+      }));
+    case 'setup_link':
+      return ['near', 'far'].map((name) => ({
+        attributes: { parts: ['domains'] },
         relationships: { organization: one('organization', `organization ${name}`) },
       }));
     case 'directory':
