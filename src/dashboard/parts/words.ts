@@ -81,6 +81,7 @@ export const terms = {
   environment_type: 'Environment type',
   event: 'Event',
   event_id: 'Event ID',
+  event_type: 'Event type',
   events: 'Events',
   expires: 'Expires',
   external_id: 'External ID',

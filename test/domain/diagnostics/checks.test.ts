@@ -246,6 +246,27 @@ describe('work in the background', () => {
     expect((await says('outbox'))[0]).toMatchObject({ fix: null, look: 'npm run -s doctor -- --check webhooks' });
   });
 
+  test('events that wait for their place in the feed', async () => {
+    expect(await says('feed')).toEqual(well('feed'));
+    // Somebody holds what numbering takes.
+    await ctx.db.knex.transaction(async (held) => {
+      await held.raw("select pg_advisory_xact_lock(hashtextextended('event_feed', 0))");
+      await emitRoles(ctx, 1);
+      await sql("update events set position = null, occurred_at = now() - interval '5 minutes' where seq is not null");
+      expect(await says('feed')).toEqual([
+        {
+          level: 'problem',
+          finding: 'The oldest event that waits for its place in the feed has waited for 5 minutes.',
+          fix: 'npm start',
+          look: null,
+          subject: 'events',
+        },
+      ]);
+      await running();
+      expect((await says('feed'))[0]).toMatchObject({ fix: null, look: 'npm run -s doctor -- --check loops' });
+    });
+  });
+
   test('releases that are mixed for long, addresses that differ, and a Node.js that is too old', async () => {
     const versions = (node: string) => says('versions', { node });
     await running({ release: '1.0.0' });

@@ -19,7 +19,9 @@ beforeAll(async () => {
 });
 
 /** Whether a stream has ended the service sees a moment later than who ended it. */
-const noneOpen = () => expect.poll(() => service.deps.streams.open().length).toBe(0);
+const noneOpen = async () => {
+  await expect.poll(() => service.deps.streams.open().length).toBe(0);
+};
 
 beforeEach(noneOpen);
 

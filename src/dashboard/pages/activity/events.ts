@@ -82,7 +82,7 @@ export const eventsPresentation: Presentation = {
   filters: [
     {
       name: 'event_type',
-      label: 'Event type',
+      label: terms.event_type,
       choices: async ({ req }) => readableEventTypes(req.call.actor).map((value) => ({ value, label: value })),
     },
   ],
