@@ -670,6 +670,8 @@ create table environments (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   account_deletion_delay integer default 2592000,
+  password_hash_mix jsonb,
+  password_hash_mix_at timestamp with time zone,
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),
@@ -1091,6 +1093,15 @@ CREATE INDEX passcodes_created_at ON passcodes USING btree (created_at);
 CREATE INDEX passcodes_email ON passcodes USING btree (environment_id, purpose, email_key, created_at);
 CREATE UNIQUE INDEX passcodes_token ON passcodes USING btree (environment_id, token_digest) WHERE (token_digest IS NOT NULL);
 CREATE INDEX passcodes_user ON passcodes USING btree (environment_id, user_id) WHERE (user_id IS NOT NULL);
+
+create table password_hash_keys (
+  environment_id uuid not null,
+  id uuid not null,
+  key_sealed bytea not null,
+  created_at timestamp with time zone not null,
+  constraint password_hash_keys_pkey PRIMARY KEY (environment_id, id),
+  constraint password_hash_keys_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
 
 create table permissions (
   environment_id uuid not null,
@@ -1948,6 +1959,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION password_hash_shape(password_hash text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when password_hash like '$2%' then left(password_hash, 7)
+    when password_hash like 'aspnet$%' then left(password_hash, 23)
+    else regexp_replace(password_hash, '\$[^$]*\$[^$]*$', '') || '$' || length(rtrim(substring(password_hash from '[^$]*$'), '='))
+  end
+$function$;
+
 CREATE OR REPLACE FUNCTION password_hash_work(password_hash text)
  RETURNS integer
  LANGUAGE sql
@@ -1958,6 +1981,23 @@ AS $function$
     when password_hash ~ '^\$2[aby]\$\d\d\$' then 114 * (1 << least(substr(password_hash, 5, 2)::integer, 20))
     when password_hash ~ '^\$argon2' then least(
       substring(password_hash from '[$,]m=(\d{1,7})(?!\d)')::bigint * substring(password_hash from '[$,]t=(\d{1,7})(?!\d)')::bigint, 2147483647)::integer
+    when password_hash ~ '^(\$pbkdf2-|pbkdf2_)sha(1|256|512)\$(i=)?\d{1,9}(,l=\d{1,3})?\$' then least(
+      substring(password_hash from '^\$?pbkdf2.sha\d+\$(?:i=)?(\d{1,9})')::bigint
+        * case substring(password_hash from '^\$?pbkdf2.sha(\d+)') when '512' then 60 else 25 end
+        * ceil((length(rtrim(substring(password_hash from '[^$]*$'), '=')) * 3 / 4)::numeric
+            / case substring(password_hash from '^\$?pbkdf2.sha(\d+)') when '1' then 20 when '256' then 32 else 64 end)::integer
+        / 100, 2147483647)::integer
+    -- Version 2: 1,000 rounds of SHA-1 for 32 bytes. Version 3 says its digest, rounds and salt.
+    when password_hash ~ '^aspnet\$A[A-P][A-Za-z0-9+/]+={0,2}$' then 500
+    when password_hash ~ '^aspnet\$AQAAAA[A-Za-z0-9+/]+={0,2}$' and length(password_hash) % 4 = 3 then least(
+      ('x' || encode(substring(decode(substr(password_hash, 8), 'base64') from 6 for 4), 'hex'))::bit(32)::bigint
+        * case get_byte(decode(substr(password_hash, 8), 'base64'), 4) when 2 then 60 else 25 end
+        * ceil((length(decode(substr(password_hash, 8), 'base64')) - 13 - get_byte(decode(substr(password_hash, 8), 'base64'), 12))::numeric
+            / case get_byte(decode(substr(password_hash, 8), 'base64'), 4) when 0 then 20 when 1 then 32 else 64 end)::integer
+        / 100, 2147483647)::integer
+    when password_hash ~ '^\$firebase-scrypt\$ln=\d{1,2},r=\d{1,2}[,$]' then least(
+      34 * (1::bigint << least(substring(password_hash from 'ln=(\d+)')::integer, 30)) * substring(password_hash from ',r=(\d+)')::integer / 100,
+      2147483647)::integer
   end
 $function$;
 

@@ -19,7 +19,8 @@ import { requireEnvironmentRoles } from '../roles/role-kinds.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { emitPasswordReset } from '../events/users.js';
 import { hashNewPassword } from './new-password.js';
-import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
+import { requireStorableHash } from './imported-hashes.js';
+import { passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { noOrigin } from '../origin.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { endSessions } from '../sessions/sessions.js';
@@ -94,9 +95,8 @@ export async function hashOf(ctx: Context, input: UserInput, current: UserRow | 
     });
   }
   if (password_hash !== undefined) {
-    if (acceptsPasswordHash(password_hash)) return password_hash;
-    const detail = 'The hash must be argon2 in PHC form or bcrypt, at a cost that can be borne.';
-    throw new Refusal({ status: 422, code: 'unsupported_password_hash', detail, attribute: 'password_hash' });
+    await requireStorableHash(ctx, password_hash);
+    return password_hash;
   }
   if (password === undefined) return undefined;
   refuseIfAny(userProblems(ctx, input, current));

@@ -89,6 +89,10 @@ export const settable = {
     z
       .string()
       .max(512)
-      .meta({ writeOnly: true, description: 'An argon2 (PHC form) or bcrypt hash from another system, instead of a password.' }),
+      .meta({
+        writeOnly: true,
+        description:
+          'A hash from another system, instead of a password: argon2 (PHC form), bcrypt, PBKDF2 (PHC form, Django), ASP.NET Core Identity.',
+      }),
   ],
 } as const satisfies Readonly<Record<string, Settable>>;
