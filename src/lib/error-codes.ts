@@ -3,6 +3,7 @@
  * `docs/reference/errors.md` is made from this list. Codes are never renamed.
  */
 export const apiErrorCodes = {
+  invalid_range: [[400], 'Send `Content-Range: bytes FIRST-LAST/LENGTH` (RFC 9110 14.4), with as many bytes as it says.'],
   invalid_request: [[400, 415], 'The detail says what could not be read.'],
   malformed_document: [[400], 'Send a JSON:API document in UTF-8; `source.pointer` is the place that has the wrong shape.'],
   invalid_query: [[400], 'Shorten the query, and percent-encode it as UTF-8.'],
@@ -54,13 +55,15 @@ export const apiErrorCodes = {
   signing_algorithm_in_use: [[409], 'Choose another algorithm at the clients and API resources that have this one.'],
   domain_in_use: [[409], 'The domain is the primary one, or passkeys belong to it.'],
   default_environment: [[409], 'The default environment stays.'],
+  wrong_range: [[409], 'Go on with `Content-Range` from `meta.received_bytes`, with the Content-Encoding and the length of the first part.'],
   state_changed: [[409], 'Somebody changed the environment meanwhile: plan again.'],
   webhook_deleted: [[409], 'Create a webhook anew; this one is gone.'],
   idempotency_key_in_use: [[409], 'Wait for the other request, then repeat.'],
   version_mismatch: [[412], 'Read the resource again, then repeat with its new ETag.'],
+  export_expired: [[410], 'Make a new export: its file is there for 15 minutes.'],
   payload_too_large: [[413], 'Send at most 256 KiB; 512 for a mail template, 704 for a logo, and 1 MiB for a configuration document; at most 20,000 values in any of them. The detail says which.'],
   unsupported_media_type: [[415], 'Send `Content-Type: application/vnd.api+json` without charset.'],
-  unsupported_content_encoding: [[415], 'Send the body uncompressed.'],
+  unsupported_content_encoding: [[415], 'Send the body uncompressed; the data of an import may be gzip.'],
   wrong_role_kind: [[422], 'Give members of organizations roles of the kind `organization`, and users those of the kind `environment`.'],
   ambiguous_name: [[422], 'Give each record a name of its own: a document knows them by nothing else.'],
   secret_in_document: [[422], 'Write where the secret is, `{env: NAME}` or `{file: PATH}`, and send it apart.'],

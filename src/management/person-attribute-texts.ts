@@ -21,6 +21,7 @@ export const personAttributeTexts = {
     external_id: 'The id in another system, unique where it is set; null = none.',
     status: '`blocked`: can not sign in, and every session and token of the user has ended.',
     metadata: 'Any JSON object of at most 16 KiB; replaced as a whole.',
+    pending_migration: 'Whether the first password is checked by the system that the person came from (`password_migration_url` of the environment); ended by any password here.',
     has_password: 'false: signs in through a connection only.',
     password_changed_at: 'When the password was last set; null = there is none.',
     last_login_at: 'When the user last signed in; null = never.',

@@ -16,6 +16,7 @@ import { checkAccept } from './media-type.js';
 import { publishedSchema } from './configuration/document.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
+import { answerDownload } from './download.js';
 import { createPublishing, type Published } from './published.js';
 import { queryParametersOf } from './query.js';
 import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
@@ -27,8 +28,8 @@ import { answerWrite } from './write.js';
 type ApiRequest = {
   /** Who asks, or the 401 that is due once the request has been counted. */
   readonly caller: ApiCaller | OAuthError;
-  /** What it does, once it has been counted. */
-  readonly answer: (call: Call, req: Request, res: Response) => Promise<Reply>;
+  /** What it does, once it has been counted; null: it has answered. */
+  readonly answer: (call: Call, req: Request, res: Response) => Promise<Reply | null>;
 };
 
 declare module 'express-serve-static-core' {
@@ -73,6 +74,7 @@ function compose(call: Call, route: Route, request: ReadRequest): Promise<Compos
       return (route.relationship.kind === 'many' ? readRelatedList : readRelatedOne)(call, resource, route.id, route.name, request);
     case 'linkage':
       return readLinkage(call, resource, route.id, route.relationship, route.name, request);
+    case 'download':
     case 'action':
       throw notFound();
   }
@@ -111,6 +113,7 @@ export function managementRouter(web: Web, registry: ResourceRegistry): RequestH
     const route = findRoute(registry, address.path);
     if (!route) throw notFound('There is nothing at this address.');
     if (!methodsOf(route).includes(method)) throw new MethodNotAllowedError(allowedMethodsOf(route).join(', '));
+    if (route.kind === 'download') return (call, _req, res) => answerDownload(call, route.resource, route.id, res);
     if (verbOf(method) === 'read') return (call, req) => answerRead(call, route, address, req);
     return (call, req, res) => answerWrite(call, { route, address, req, res });
   }
@@ -138,7 +141,8 @@ export function managementRouter(web: Web, registry: ResourceRegistry): RequestH
     const { organization_id } = caller.actor;
     const ctx = organization_id ? inOrganization(req.ctx, organization_id) : req.ctx;
     const call: Call = { ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id };
-    send(res, await respond(call, req, res));
+    const reply = await respond(call, req, res);
+    if (reply) send(res, reply);
   }
 
   return inSequence([

@@ -215,6 +215,12 @@ export async function deleteEnvironment(scope: Scope, id: string): Promise<void>
 /** How long the count of an environment's hashes may take, in milliseconds: it reads all of its users. */
 const patienceMs = 300_000;
 
+/** An environment whose password hashes were not counted since then; null when there is none. */
+export async function findStaleHashMix(knex: Knex, since: Date): Promise<string | null> {
+  const row = await knex<EnvironmentRow>('environments').whereRaw("coalesce(password_hash_mix_at, '-infinity') < ?", [since]).first('id');
+  return row?.id ?? null;
+}
+
 /** Counts the shapes of the environment's password hashes anew; null where all are of our own kind. In a transaction of its own. */
 export async function renewHashMix(scope: Scope, at: Date): Promise<void> {
   scope.touched.add('environments');

@@ -43,7 +43,7 @@ const eventsAtOnce = 1000;
  * while no webhook names it.
  */
 export async function emitAll<Type extends EventType>(tx: Context, type: Type, data: readonly EventData<Type>[]): Promise<void> {
-  if (data.length === 0) return;
+  if (data.length === 0 || tx.silent) return;
   const subscribers = isNamedEvent(type) ? await subscribersByName(tx, type) : null;
   if (subscribers?.length === 0) return;
   const at = tx.clock.now();

@@ -26,6 +26,9 @@ const decoyOf = (kind: string) => readHash(`${kind}${'A'.repeat(22)}$${'A'.repea
 /** What hashes of Firebase are computed with where their own key is gone, or there is none: as long as theirs. */
 const decoyKey: FirebaseKey = { signer_key: Buffer.alloc(64).toString('base64'), salt_separator: 'Bw==' };
 
+/** Whether a hash was made here, when somebody chose the password or signed in with it, rather than imported. */
+export const ownKind = (phc: string): boolean => phc.startsWith(kindAt(ownCost));
+
 /** The text that is hashed: exactly what was typed, in NFC (RFC 8265 section 4.2.2), so that two keyboards give one password. */
 const typed = (password: string) => Buffer.from(password.normalize('NFC'), 'utf8');
 

@@ -1,6 +1,8 @@
 /** The collections of the Management API; each has the permissions `{collection}:read` and `{collection}:write`. */
 export const managementCollections = [
   'users',
+  'user_imports',
+  'user_exports',
   'authenticators',
   'roles',
   'permissions',
@@ -39,7 +41,7 @@ const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'sec
 export const credentialsWrite = 'credentials:write';
 
 /** Permissions of what concerns no single collection. */
-const others = ['diagnostics:read', credentialsWrite];
+const others = ['diagnostics:read', 'password_hashes:read', credentialsWrite];
 
 /** Every permission of the built-in Management API resource. */
 export const managementPermissions: readonly string[] = [

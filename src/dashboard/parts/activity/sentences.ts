@@ -219,6 +219,10 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'role.withdrawn': [(happening) => `Roles taken${rolesOf(happening)}${happening.by}`, 'warning'],
   'permission.changed': [withBy('Permissions changed'), 'quiet'],
   'signing_key.changed': [withBy('Signing keys changed'), 'quiet'],
+  'user_export.taken': [
+    ({ by, entry: { detail } }) => `All users exported${detail['include_password_hashes'] === true ? ' with password hashes' : ''}${by}`,
+    'warning',
+  ],
   'client_secret.rotated': ofOperation('client.secret_rotated'),
   'client_credential.changed': [withBy('Client credentials changed'), 'quiet'],
   'client_tokens.revoked': ofOperation('client.tokens_revoked'),
