@@ -26,7 +26,10 @@ async function begin(call: Call, resource: Resource, id: string, download: Downl
         const reach = await resource.reach.of(ctx, row);
         requireReach(call.actor, { before: reach, after: reach, touched: [{ touch: 'control', at: {} }] });
         await download.begin(ctx, call.actor, row);
-        await recordWrite({ ...call, ctx }, { action: download.audit, resource, target_id: id, target_display: resource.display?.(row) ?? null });
+        await recordWrite(
+          { ...call, ctx },
+          { action: download.audit, resource, target_id: id, target_display: resource.display?.(row) ?? null },
+        );
         return row;
       });
     }),

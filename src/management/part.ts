@@ -19,7 +19,9 @@ function rangeOf(header: string | undefined, length: number): Pick<FilePart, 'st
   const [, first, last, total] = /^bytes (\d{1,10})-(\d{1,10})\/(\d{1,10}|\*)$/.exec(header) ?? [];
   const [start, end, whole] = [Number(first), Number(last), total === '*' ? null : Number(total)];
   if (end - start + 1 !== length || (whole !== null && end >= whole))
-    throw refuse(400, 'invalid_range', 'Content-Range must say which bytes these are: bytes FIRST-LAST/LENGTH.', { header: 'Content-Range' });
+    throw refuse(400, 'invalid_range', 'Content-Range must say which bytes these are: bytes FIRST-LAST/LENGTH.', {
+      header: 'Content-Range',
+    });
   return { start, total: whole };
 }
 

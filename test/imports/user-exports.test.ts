@@ -29,19 +29,31 @@ test('an export with hashes, imported elsewhere, signs everybody in (specificati
   await imported(service, api, [{ email: 'blocked@example.com', status: 'blocked', roles: ['clerk'], pending_migration: true }]);
   const { id } = await made({ include_password_hashes: true });
   const file = await fetched(id);
-  expect([file.status, file.headers.get('content-type'), file.headers.get('cache-control')]).toEqual([200, 'application/x-ndjson', 'no-store']);
+  expect([file.status, file.headers.get('content-type'), file.headers.get('cache-control')]).toEqual([
+    200,
+    'application/x-ndjson',
+    'no-store',
+  ]);
   const lines = file.text.trim().split('\n').map((line) => JSON.parse(line) as Document); // prettier-ignore
-  expect(lines.find(({ email }) => email === 'blocked@example.com')).toMatchObject({ status: 'blocked', roles: ['clerk'], pending_migration: true });
+  expect(lines.find(({ email }) => email === 'blocked@example.com')).toMatchObject({
+    status: 'blocked',
+    roles: ['clerk'],
+    pending_migration: true,
+  });
   const elsewhere = await secondEnvironment(api, 'elsewhere');
   await elsewhere.api.create('roles', 'role', { name: 'clerk' });
   const job = await elsewhere.api.create('user_imports', 'user_import', { mode: 'upsert', hash_parameters: firebaseKey });
   expect((await sendData(elsewhere.api, job['id'], file.text)).status).toBe(200);
   await runImports(service);
-  expect((await elsewhere.api.get(`/user_imports/${job['id']}`)).body['data'].attributes).toMatchObject({ status: 'succeeded', failed_count: 0 });
+  expect((await elsewhere.api.get(`/user_imports/${job['id']}`)).body['data'].attributes).toMatchObject({
+    status: 'succeeded',
+    failed_count: 0,
+  });
   const environment = await findEnvironmentById(service.deps, elsewhere.id);
   const there = createContext(service.deps, environment as Environment);
   const by = { origin: noOrigin, device: null };
-  for (const { email, password } of people) expect([email, (await provePassword(there, email, password, by)).outcome]).toEqual([email, 'ok']);
+  for (const { email, password } of people)
+    expect([email, (await provePassword(there, email, password, by)).outcome]).toEqual([email, 'ok']);
 });
 
 test('an export has no hash unless that is asked for, and then takes password_hashes:read (attack 47.1470)', async () => {

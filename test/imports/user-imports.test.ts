@@ -26,16 +26,19 @@ const begun = (attributes: Document = {}, by = api) => by.create('user_imports',
 const codeOf = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0]?.code];
 
 describe('rows', () => {
-  test.each(formatSamples)('a person from $name signs in with the password of before, and is hashed anew (specification 18.1.1)', async (sample) => {
-    const address = email();
-    const job = await imported(service, api, [{ email: address, password_hash: sample.hash }], { hash_parameters: firebaseKey });
-    expect(job).toMatchObject({ status: 'succeeded', created_count: 1, failed_count: 0 });
-    expect(await login(address, `${sample.password}!`)).toBe(401);
-    expect(await login(address, sample.password)).toBe(200);
-    expect((await userOf(address))?.password_hash).not.toBe(sample.hash);
-    expect((await userOf(address))?.password_hash).toMatch(/^\$argon2id\$/);
-    expect(await login(address, sample.password)).toBe(200);
-  });
+  test.each(formatSamples)(
+    'a person from $name signs in with the password of before, and is hashed anew (specification 18.1.1)',
+    async (sample) => {
+      const address = email();
+      const job = await imported(service, api, [{ email: address, password_hash: sample.hash }], { hash_parameters: firebaseKey });
+      expect(job).toMatchObject({ status: 'succeeded', created_count: 1, failed_count: 0 });
+      expect(await login(address, `${sample.password}!`)).toBe(401);
+      expect(await login(address, sample.password)).toBe(200);
+      expect((await userOf(address))?.password_hash).not.toBe(sample.hash);
+      expect((await userOf(address))?.password_hash).toMatch(/^\$argon2id\$/);
+      expect(await login(address, sample.password)).toBe(200);
+    },
+  );
 
   test('become users with roles, accounts at connections, and a block (specification 18.2.4)', async () => {
     const role = await api.create('roles', 'role', { name: 'clerk' });
@@ -44,7 +47,13 @@ describe('rows', () => {
     }); // prettier-ignore
     const [full, blocked] = [email(), email()];
     const job = await imported(service, api, [
-      { email: full, first_name: 'Ada', metadata: { plan: 'pro' }, roles: ['clerk'], identities: [{ connection: 'google', subject: 's-1' }] },
+      {
+        email: full,
+        first_name: 'Ada',
+        metadata: { plan: 'pro' },
+        roles: ['clerk'],
+        identities: [{ connection: 'google', subject: 's-1' }],
+      },
       { email: blocked, status: 'blocked' },
     ]);
     expect(job).toMatchObject({ status: 'succeeded', row_count: 2, created_count: 2 });
@@ -64,7 +73,9 @@ describe('rows', () => {
     await imported(service, api, [{ email: quiet }]);
     await imported(service, api, [{ email: loud }], { emit_events: true });
     const logged = async (address: string) =>
-      (await api.get(`/audit_logs?filter[target]=${(await userOf(address))?.id}`)).body['data'].map(({ attributes }: Document) => attributes.action);
+      (await api.get(`/audit_logs?filter[target]=${(await userOf(address))?.id}`)).body['data'].map(
+        ({ attributes }: Document) => attributes.action,
+      );
     expect(await logged(quiet)).toEqual(['user.created']);
     expect(await logged(loud)).toEqual(['user.created']);
     const bodies = (await ctx.db.knex('events').where({ event_type: 'user.created' }).pluck('body')).join('');
@@ -134,9 +145,16 @@ describe('rows', () => {
 
   test('of an upsert change what differs, and leave what is so already (specification 18.2.9)', async () => {
     const [same, other, fresh] = [email(), email(), email()];
-    await imported(service, api, [{ email: same, first_name: 'A' }, { email: other, first_name: 'B', password_hash: formatSamples[3]!.hash }]);
+    await imported(service, api, [
+      { email: same, first_name: 'A' },
+      { email: other, first_name: 'B', password_hash: formatSamples[3]!.hash },
+    ]);
     const hash = formatSamples[1]!;
-    const rows = [{ email: same.toUpperCase(), first_name: 'A' }, { email: other, first_name: 'C', password_hash: hash.hash }, { email: fresh }];
+    const rows = [
+      { email: same.toUpperCase(), first_name: 'A' },
+      { email: other, first_name: 'C', password_hash: hash.hash },
+      { email: fresh },
+    ];
     const job = await imported(service, api, rows, { mode: 'upsert' });
     expect(job).toMatchObject({ status: 'succeeded', created_count: 1, updated_count: 1, unchanged_count: 1 });
     expect((await userOf(other))?.first_name).toBe('C');
@@ -156,7 +174,11 @@ describe('rows', () => {
 describe('the file', () => {
   test('goes on where it broke off, in parts, plain or gzip (specification 18.2.2)', async () => {
     const rows = Array.from({ length: 3 }, () => ({ email: email() }));
-    for (const [file, coding] of [[Buffer.from(ndjson(rows)), {}], [gzipSync(ndjson(rows)), { 'content-encoding': 'gzip' }]] as const) { // prettier-ignore
+    for (const [file, coding] of [
+      [Buffer.from(ndjson(rows)), {}],
+      [gzipSync(ndjson(rows)), { 'content-encoding': 'gzip' }],
+    ] as const) {
+      // prettier-ignore
       const { id } = await begun({ mode: 'upsert' });
       const part = (from: number, to: number, total = file.length) =>
         sendData(api, id, file.subarray(from, to), { ...coding, 'content-range': `bytes ${from}-${to - 1}/${total}` });
@@ -169,7 +191,11 @@ describe('the file', () => {
       expect((await part(20, file.length)).body['data'].attributes.status).toBe('queued');
       expect(codeOf(await part(0, 20))).toEqual([409, 'invalid_transition']);
       await runImports(service);
-      expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'succeeded', row_count: 3, failed_count: 0 });
+      expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({
+        status: 'succeeded',
+        row_count: 3,
+        failed_count: 0,
+      });
     }
   });
 
@@ -210,7 +236,9 @@ describe('the file', () => {
     } finally {
       await receiver.close();
     }
-    const hidden = await api.post('/user_imports', { data: { type: 'user_import', attributes: { mode: 'create', source_url: 'http://169.254.169.254/x' } } });
+    const hidden = await api.post('/user_imports', {
+      data: { type: 'user_import', attributes: { mode: 'create', source_url: 'http://169.254.169.254/x' } },
+    });
     expect(codeOf(hidden)).toEqual([422, 'url_address']);
   });
 
@@ -225,7 +253,10 @@ describe('the file', () => {
     while ((await progress()).row_count === 0);
     abort.abort();
     await pass;
-    await ctx.db.knex('user_imports').where({ id }).update({ leased_until: new Date(service.clock.now().getTime() + 60_000) });
+    await ctx.db
+      .knex('user_imports')
+      .where({ id })
+      .update({ leased_until: new Date(service.clock.now().getTime() + 60_000) });
     expect(await userImportPass(service.deps)).toBe('done');
     service.clock.advance(61_000);
     await runImports(service);
@@ -296,7 +327,10 @@ describe('who', () => {
   test('makes more imports than may wait is told so', async () => {
     const all = [];
     for (let n = 0; n < 10; n++) all.push((await begun())['id']);
-    expect(codeOf(await api.post('/user_imports', { data: { type: 'user_import', attributes: { mode: 'create' } } }))).toEqual([409, 'too_many']);
+    expect(codeOf(await api.post('/user_imports', { data: { type: 'user_import', attributes: { mode: 'create' } } }))).toEqual([
+      409,
+      'too_many',
+    ]);
     for (const id of all) await api.patch(`/user_imports/${id}/cancel`);
   });
 });

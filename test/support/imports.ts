@@ -12,7 +12,12 @@ export const ndjson = (rows: readonly unknown[]): string => rows.map((row) => `$
 export async function sendData(api: Api, id: string, data: string | Buffer, headers: Record<string, string> = {}): Promise<ApiAnswer> {
   const answer = await send(`${api.origin}/api/user_imports/${id}/data`, {
     method: 'PUT',
-    headers: { ...(api.host && { host: api.host }), authorization: `Bearer ${api.token}`, 'content-type': 'application/x-ndjson', ...headers },
+    headers: {
+      ...(api.host && { host: api.host }),
+      authorization: `Bearer ${api.token}`,
+      'content-type': 'application/x-ndjson',
+      ...headers,
+    },
     body: Buffer.from(data as string),
   });
   const text = await answer.body.text();

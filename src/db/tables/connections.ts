@@ -83,7 +83,9 @@ export async function listConnectionDomains(scope: Scope): Promise<Pick<Connecti
 
 /** The connections of the names that belong to no organization. */
 export const findConnectionsByNames = (scope: Scope, names: readonly string[]): Promise<ConnectionRow[]> =>
-  table<ConnectionRow>(scope, 'connections').whereIn('name', [...names]).where({ organization_id: null }) as unknown as Promise<ConnectionRow[]>;
+  table<ConnectionRow>(scope, 'connections')
+    .whereIn('name', [...names])
+    .where({ organization_id: null }) as unknown as Promise<ConnectionRow[]>;
 
 export async function findConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
   return (

@@ -107,6 +107,8 @@ export type EnvironmentRow = {
   /** How users are spread over kinds of password hashes, as last counted; null: nobody has an imported one. */
   password_hash_mix: { readonly shape: string; readonly users: number }[] | null;
   password_hash_mix_at: Date | null;
+  /** Who is asked whether the first password of people is right whose accounts came without hashes; null: nobody. */
+  password_migration_url: string | null;
   version: number;
   created_at: Date;
   updated_at: Date;

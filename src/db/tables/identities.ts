@@ -91,7 +91,11 @@ export async function voidIdentitiesOfUser(scope: Scope, user_id: string, except
 }
 
 /** The accounts of these subjects, at any of the connections. */
-export const findIdentitiesBySubjects = (scope: Scope, connection_ids: readonly string[], subjects: readonly string[]): Promise<IdentityRow[]> =>
+export const findIdentitiesBySubjects = (
+  scope: Scope,
+  connection_ids: readonly string[],
+  subjects: readonly string[],
+): Promise<IdentityRow[]> =>
   table<IdentityRow>(scope, 'identities')
     .whereIn('connection_id', [...connection_ids])
     .whereIn('subject', [...subjects]) as unknown as Promise<IdentityRow[]>;

@@ -64,7 +64,9 @@ export const unfinished: readonly ImportStatus[] = ['awaiting_data', 'queued', '
 /** How many imports of the environment are not over: so many until the transaction ends, but for its own. */
 export async function countUnfinishedImports(scope: Scope): Promise<number> {
   await holdLock(scope, 'user_imports');
-  const [row] = await table<UserImportRow>(scope, 'user_imports').whereIn('status', [...unfinished]).count('* as count');
+  const [row] = await table<UserImportRow>(scope, 'user_imports')
+    .whereIn('status', [...unfinished])
+    .count('* as count');
   return Number((row as unknown as { count: string } | undefined)?.count ?? 0);
 }
 

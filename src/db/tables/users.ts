@@ -159,6 +159,16 @@ export async function replacePassword(scope: Scope, id: string, proven_hash: str
   return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 }
 
+/** Stores the first password of a user whose old system has found it right; null when there is one by now. */
+export async function adoptPassword(scope: Scope, id: string, password_hash: string, at: Date): Promise<UserRow | null> {
+  return update<UserRow>(
+    scope,
+    'users',
+    { id, password_hash: null, pending_migration: true },
+    { password_hash, password_changed_at: at, updated_at: at },
+  );
+}
+
 /** The user, if the stored hash is still the proven one and the user active, else null; locks the row against a change until the transaction ends. */
 export async function holdPassword(scope: Scope, id: string, proven_hash: string): Promise<UserRow | null> {
   const rows = await run<UserRow>(

@@ -9,6 +9,7 @@ import { knownBrowserDigest, type Device } from '../sessions/known-browsers.js';
 import type { Origin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 import { checkAidsOf } from './check-aids.js';
+import { adopt, isMigrating, isRightElsewhere } from './migrated-password.js';
 import { OverloadedError } from '../passwords/hashing-queue.js';
 
 /** The result of checking a password. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
@@ -71,17 +72,19 @@ export async function checkPassword(
   email_key = user?.email_key ?? '',
 ): Promise<boolean> {
   const deadline = ctx.crypto.passwords.patience(ctx.scope.deadline);
-  const holder = user?.password_hash == null ? null : user;
+  const migrating = isMigrating(ctx, user) ? user : null;
+  const holder = user?.password_hash == null ? migrating : user;
   const browser = holder && knownBrowserDigest(ctx, device, holder);
   const tried = await countTry(ctx, holder, browser);
   const turn = { environment_id: ctx.environment.id, priority: browser ? 'known' : 'stranger', deadline } as const;
   const phc = tried.allowed && holder ? holder.password_hash : null;
   const aids = await checkAidsOf(ctx, holder?.password_hash ?? null, email_key);
-  const checked = await ctx.crypto.passwords.check(phc, password, turn, aids).catch(async (error: unknown) => {
+  const unseen = async (error: unknown) => {
     if (error instanceof OverloadedError) await tried.takeBack('unseen');
     throw error;
-  });
-  if (checked.right) {
+  };
+  const checked = await ctx.crypto.passwords.check(phc, password, turn, aids).catch(unseen);
+  if (checked.right || (migrating && tried.allowed && (await isRightElsewhere(ctx, migrating, password).catch(unseen)))) {
     await tried.takeBack('right');
     return true;
   }
@@ -125,7 +128,7 @@ async function prove(ctx: Context, attempt: Attempt, again = true): Promise<Pass
     noteRefusal(ctx, user, 'account_blocked', by.origin);
     return { outcome: 'blocked' };
   }
-  const current = await refreshHash(ctx, user, password, patience);
+  const current = await (isMigrating(ctx, user) ? adopt(ctx, user, password) : refreshHash(ctx, user, password, patience));
   if (!current) return again ? prove(ctx, attempt, false) : { outcome: 'invalid' };
   return { outcome: 'ok', user: current };
 }

@@ -73,12 +73,23 @@ export async function receiveImportData(tx: Context, row: UserImportRow, part: F
   if (row.total_bytes !== null && total !== null && total !== row.total_bytes) throw wrongRange(row, 'All parts name the same length.');
   const received_bytes = start + data.length;
   if (received_bytes > maxImportBytes || (total ?? 0) > maxImportBytes)
-    throw new Refusal({ status: 409, code: 'wrong_range', detail: 'A file has at most 1 GiB.', meta: { received_bytes: row.received_bytes } });
+    throw new Refusal({
+      status: 409,
+      code: 'wrong_range',
+      detail: 'A file has at most 1 GiB.',
+      meta: { received_bytes: row.received_bytes },
+    });
   const now = tx.clock.now();
   await addImportChunk(tx.scope, row.id, data, now);
   const isWhole = received_bytes === total;
   if (isWhole) await wakeImports(tx.scope);
-  const changes = { received_bytes, total_bytes: total, is_compressed, status: isWhole ? 'queued' : 'awaiting_data', updated_at: now } as const;
+  const changes = {
+    received_bytes,
+    total_bytes: total,
+    is_compressed,
+    status: isWhole ? 'queued' : 'awaiting_data',
+    updated_at: now,
+  } as const;
   return (await updateUserImport(tx.scope, row.id, changes)) ?? row;
 }
 

@@ -38,7 +38,10 @@ type Named = {
 };
 
 /** A row with the records that it names. */
-type Resolved = ImportRow & { readonly granted: readonly RoleRow[]; readonly accounts: readonly { connection: ConnectionRow; subject: string }[] };
+type Resolved = ImportRow & {
+  readonly granted: readonly RoleRow[];
+  readonly accounts: readonly { connection: ConnectionRow; subject: string }[];
+};
 
 const accountKey = (connection_id: string, subject: string) => `${connection_id} ${subject}`;
 const refusal = (code: RowProblem['code'], pointer: string, detail: string): RowProblem => ({ code, pointer, detail });
@@ -140,7 +143,10 @@ class Batch {
     for (const [at, row] of allowed.entries()) {
       const user = made[at];
       if (user) stored.push({ user, row });
-      else this.refuse(row.line, [refusal('already_exists', row.input.external_id ? '/external_id' : '/email', 'Somebody has this address or external id already.')]);
+      else
+        this.refuse(row.line, [
+          refusal('already_exists', row.input.external_id ? '/external_id' : '/email', 'Somebody has this address or external id already.'),
+        ]);
     }
     await this.#audit(stored);
     for (const { user, row } of stored) await this.#attach(user, row);
@@ -162,7 +168,13 @@ class Batch {
   async #attach(user: UserRow, { accounts, status }: Resolved): Promise<void> {
     const { ctx, actor } = this.call;
     for (const { connection, subject } of accounts)
-      await linkIdentity(ctx, user.id, { connection_id: connection.id, generation: connection.generation, subject, email: null, claims: {} });
+      await linkIdentity(ctx, user.id, {
+        connection_id: connection.id,
+        generation: connection.generation,
+        subject,
+        email: null,
+        claims: {},
+      });
     if (status === undefined || status === user.status) return;
     await (status === 'blocked' ? blockUser(ctx, actor, user) : unblockUser(ctx, actor, user));
   }
@@ -174,14 +186,23 @@ class Batch {
       Object.entries(row.input).filter(([name, value]) => name !== 'email' && !isDeepStrictEqual(shown[name], value)),
     );
     // A password that was used or set here is the person's: only one that nobody has signed in with gives way to the old system's.
-    const renews = row.hash !== undefined && row.hash !== user.password_hash && (user.password_hash === null || !ownKind(user.password_hash));
+    const renews =
+      row.hash !== undefined && row.hash !== user.password_hash && (user.password_hash === null || !ownKind(user.password_hash));
     const regrants = row.roles !== undefined && !isDeepStrictEqual([...row.roles].sort(), [...held].sort());
-    if (Object.keys(attributes).length === 0 && !renews && !regrants && row.accounts.length === 0 && (row.status ?? user.status) === user.status) {
+    if (
+      Object.keys(attributes).length === 0 &&
+      !renews &&
+      !regrants &&
+      row.accounts.length === 0 &&
+      (row.status ?? user.status) === user.status
+    ) {
       this.counts.unchanged_count += 1;
       return;
     }
     try {
-      await savepoint(this.call.ctx, (ctx) => new Batch({ ...this.call, ctx }, this.job).#change(user, row, { attributes, renews, regrants }));
+      await savepoint(this.call.ctx, (ctx) =>
+        new Batch({ ...this.call, ctx }, this.job).#change(user, row, { attributes, renews, regrants }),
+      );
       this.counts.updated_count += 1;
     } catch (error) {
       this.refuse(row.line, problemsOf(error));
@@ -204,7 +225,11 @@ class Batch {
     if (row.accounts.length > 0 || (row.status ?? user.status) !== user.status) {
       // Who signs in as the user, and whether: it takes all that the user may do, as a change of the address does.
       const reach = await reachOfUser(ctx, user.id);
-      requireReach(actor, { before: reach, after: reach, touched: [{ touch: 'control', at: { attribute: row.accounts.length > 0 ? 'identities' : 'status' } }] });
+      requireReach(actor, {
+        before: reach,
+        after: reach,
+        touched: [{ touch: 'control', at: { attribute: row.accounts.length > 0 ? 'identities' : 'status' } }],
+      });
     }
     const { row: changed } = await perform(this.call, { ...write, ...(renews && { prepared: row.hash }) });
     await this.#attach(changed as unknown as UserRow, { ...row, accounts: [] });
@@ -216,7 +241,11 @@ class Batch {
 }
 
 /** Writes a batch of rows within a transaction, by the operations behind `POST` and `PATCH /api/users`, as the maker of the import. */
-export async function writeBatch(call: Call, job: UserImportRow, rows: readonly ImportRow[]): Promise<Omit<BatchResult, 'row_count' | 'failed_count'>> {
+export async function writeBatch(
+  call: Call,
+  job: UserImportRow,
+  rows: readonly ImportRow[],
+): Promise<Omit<BatchResult, 'row_count' | 'failed_count'>> {
   const { scope } = call.ctx;
   const batch = new Batch(call, job);
   const turn = turns();

@@ -73,7 +73,14 @@ export function readRow(ctx: Pick<Context, 'environment'>, job: Job, { line, byt
   if (typeof value === 'string') return [malformed(`The line must be one JSON object in UTF-8 (${value}).`)];
   const parsed = parseMeasured(rowSchema, value);
   if (!parsed.success) return invalidAttributes(parsed.issues, value).errors.map(ofError);
-  const { status, roles, identities = [], password_hash, email_verified, ...rest } = parsed.data as UserInput & {
+  const {
+    status,
+    roles,
+    identities = [],
+    password_hash,
+    email_verified,
+    ...rest
+  } = parsed.data as UserInput & {
     status?: 'active' | 'blocked';
     roles?: string[];
     identities?: { connection: string; subject: string }[];

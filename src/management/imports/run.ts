@@ -80,9 +80,13 @@ async function note({ lease_id, job }: Run, tx: Context, changes: Partial<UserIm
 async function keepErrors(tx: Context, job: UserImportRow, errors: readonly RowErrors[]): Promise<void> {
   const created_at = tx.clock.now();
   const room = Math.max(0, errorsKept - job.failed_count);
-  const rows = errors.slice(0, room).flatMap(({ line, problems }) =>
-    problems.slice(0, errorsOfRow).map((problem) => ({ ...problem, line, id: uuidv7(created_at.getTime()), import_id: job.id, created_at })),
-  );
+  const rows = errors
+    .slice(0, room)
+    .flatMap(({ line, problems }) =>
+      problems
+        .slice(0, errorsOfRow)
+        .map((problem) => ({ ...problem, line, id: uuidv7(created_at.getTime()), import_id: job.id, created_at })),
+    );
   await insertImportErrors(tx.scope, rows);
 }
 
@@ -193,4 +197,3 @@ export async function userImportPass(deps: Deps, signal?: AbortSignal): Promise<
 
 export const startUserImports = (deps: Deps): Loop =>
   startLoop({ name: 'user_imports', pauseMs, logger: deps.logger, pass: (signal) => userImportPass(deps, signal) });
-

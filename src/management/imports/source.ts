@@ -31,10 +31,12 @@ export async function fetchSource(ctx: Context, job: UserImportRow, note: Note):
     const { status, headers, body, truncated } = await fetchPart(ctx, row.source_url ?? '', row.received_bytes);
     const range = /^bytes \d+-\d+\/(\d+)$/.exec(String(headers['content-range'] ?? ''));
     const isWhole = status === 200 && row.received_bytes === 0 && !truncated;
-    if (!isWhole && !(status === 206 && range)) throw new SourceFailure(`the source answered ${status}; it has to answer parts (Range) of a longer file`);
+    if (!isWhole && !(status === 206 && range))
+      throw new SourceFailure(`the source answered ${status}; it has to answer parts (Range) of a longer file`);
     const total = isWhole ? body.length : Number(range?.[1]);
     const received_bytes = row.received_bytes + body.length;
-    if (total > maxImportBytes || body.length === 0 || received_bytes > total) throw new SourceFailure('the source has more than 1 GiB, or another length than it says');
+    if (total > maxImportBytes || body.length === 0 || received_bytes > total)
+      throw new SourceFailure('the source has more than 1 GiB, or another length than it says');
     const is_compressed = row.received_bytes === 0 ? body[0] === 0x1f && body[1] === 0x8b : row.is_compressed;
     row = await transaction(ctx, async (tx) => {
       await addImportChunk(tx.scope, row.id, body, tx.clock.now());

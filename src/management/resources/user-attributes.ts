@@ -89,14 +89,11 @@ export const settable = {
   ],
   password_hash: [
     'control',
-    z
-      .string()
-      .max(512)
-      .meta({
-        writeOnly: true,
-        description:
-          'A hash from another system, instead of a password: argon2 (PHC form), bcrypt, PBKDF2 (PHC form, Django), ASP.NET Core Identity.',
-      }),
+    z.string().max(512).meta({
+      writeOnly: true,
+      description:
+        'A hash from another system, instead of a password: argon2 (PHC form), bcrypt, PBKDF2 (PHC form, Django), ASP.NET Core Identity.',
+    }),
   ],
 } as const satisfies Readonly<Record<string, Settable>>;
 

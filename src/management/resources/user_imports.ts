@@ -119,7 +119,11 @@ export const user_imports = resource<UserImportRow, UserImportInput>({
       receives: { mediaType: 'application/x-ndjson', maxBytes: bodyLimits.import_part },
       async run(tx, actor, row, _input, prepared) {
         if (actor.actor_kind !== row.actor_kind || actor.actor_id !== row.actor_id)
-          throw new Refusal({ status: 403, code: 'scope_escalation', detail: 'Only who made the import brings its data: it acts as its maker.' });
+          throw new Refusal({
+            status: 403,
+            code: 'scope_escalation',
+            detail: 'Only who made the import brings its data: it acts as its maker.',
+          });
         return { row: await receiveImportData(tx, row, prepared as FilePart) };
       },
     },
