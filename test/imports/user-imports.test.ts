@@ -171,6 +171,18 @@ describe('rows', () => {
   });
 });
 
+test('an upsert gives nobody back a way in that the first proof of the address has ended (attack 47.1476)', async () => {
+  const address = email();
+  const { hash, password } = formatSamples[3]!;
+  await imported(service, api, [{ email: address, password_hash: hash }]);
+  const { id } = (await userOf(address))!;
+  await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes: { email_verified: true } } });
+  const job = await imported(service, api, [{ email: address, password_hash: hash, pending_migration: true }], { mode: 'upsert' });
+  expect(job).toMatchObject({ unchanged_count: 1 });
+  expect(await userOf(address)).toMatchObject({ password_hash: null, pending_migration: false });
+  expect(await login(address, password)).toBe(401);
+});
+
 describe('the file', () => {
   test('goes on where it broke off, in parts, plain or gzip (specification 18.2.2)', async () => {
     const rows = Array.from({ length: 3 }, () => ({ email: email() }));

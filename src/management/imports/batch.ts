@@ -182,12 +182,13 @@ class Batch {
   /** Changes a user who is there, as `PATCH /api/users/{id}` would, where the row says anything else. */
   async update(user: UserRow, row: Resolved, held: readonly string[]): Promise<void> {
     const shown = attributesOf(this.call, users, user as unknown as ResourceRow);
-    const attributes = Object.fromEntries(
-      Object.entries(row.input).filter(([name, value]) => name !== 'email' && !isDeepStrictEqual(shown[name], value)),
-    );
-    // A password that was used or set here is the person's: only one that nobody has signed in with gives way to the old system's.
-    const renews =
-      row.hash !== undefined && row.hash !== user.password_hash && (user.password_hash === null || !ownKind(user.password_hash));
+    // Who has signed in here, or whose password was set or ended here, keeps what they have: it may not be the old system's person (specification 4.5.6).
+    const untouched =
+      user.login_count === 0 && (user.password_hash === null ? user.password_changed_at === null : !ownKind(user.password_hash));
+    const differs = ([name, value]: [string, unknown]) =>
+      name !== 'email' && !isDeepStrictEqual(shown[name], value) && (name !== 'pending_migration' || value !== true || untouched);
+    const attributes = Object.fromEntries(Object.entries(row.input).filter(differs));
+    const renews = untouched && row.hash !== undefined && row.hash !== user.password_hash;
     const regrants = row.roles !== undefined && !isDeepStrictEqual([...row.roles].sort(), [...held].sort());
     if (
       Object.keys(attributes).length === 0 &&

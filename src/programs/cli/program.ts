@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { callApi, type Access, type ApiRecord } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
+import { addImport } from './import/import.js';
 import { addOnDemand } from './on-demand.js';
 import { addRecordCommands } from './records.js';
 import { columns, one, present, type Print, type Shell } from './shell.js';
@@ -145,6 +146,7 @@ export function createProgram(print: Print, surroundings: Surroundings = nowhere
     addListAuthenticators,
     addResetAuthenticators,
     addImportAuthenticators,
+    addImport,
     addRecordCommands,
     addOnDemand,
   ];
