@@ -126,15 +126,3 @@ export async function insertImportErrors(scope: Scope, rows: readonly Omit<Impor
   scope.touched.add('user_import_errors');
   await scope.knex('user_import_errors').insert(rows.map((row) => ({ ...row, environment_id: scope.environment_id })));
 }
-
-/** The rows that failed from the one after `after` on, in the order of the file. */
-export async function listImportErrors(
-  scope: Scope,
-  import_id: string,
-  after: Pick<ImportErrorRow, 'line' | 'id'> | null,
-  limit: number,
-): Promise<ImportErrorRow[]> {
-  const query = table<ImportErrorRow>(scope, 'user_import_errors').where({ import_id });
-  if (after) void query.whereRaw('(line, id) > (?, ?)', [after.line, after.id]);
-  return query.orderBy(['line', 'id']).limit(limit) as unknown as Promise<ImportErrorRow[]>;
-}

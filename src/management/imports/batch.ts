@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findConnectionsByNames, type ConnectionRow } from '../../db/tables/connections.js';
-import { findIdentitiesBySubjects } from '../../db/tables/identities.js';
-import { findRolesByNames, listDefaultRoles, listRoleNamesOfUsers, type RoleRow } from '../../db/tables/roles.js';
+import { listDefaultRoles, listRoleNamesOfUsers, type RoleRow } from '../../db/tables/roles.js';
 import type { ImportCounts, UserImportRow } from '../../db/tables/user_imports.js';
 import { findUsersByEmailKeys, type UserRow } from '../../db/tables/users.js';
 import { linkIdentity, linkToAccount } from '../../domain/connections/identities.js';
@@ -22,63 +20,13 @@ import { attributesOf } from '../documents.js';
 import type { ResourceRow } from '../resource.js';
 import { users } from '../resources/users.js';
 import { perform } from '../write-steps.js';
+import { recordsNamedIn, resolveRow, rowProblem, type ResolvedRow } from './resolved-rows.js';
 import { ofError, ofProblem, type ImportRow, type RowProblem } from './rows.js';
 
 export type RowErrors = { readonly line: number; readonly problems: readonly RowProblem[] };
 
 /** What became of a batch. */
 export type BatchResult = ImportCounts & { readonly errors: readonly RowErrors[] };
-
-/** What rows of a batch name, by its name. */
-type Named = {
-  readonly roles: ReadonlyMap<string, RoleRow>;
-  readonly connections: ReadonlyMap<string, ConnectionRow>;
-  /** Accounts at connections that are somebody's already. */
-  readonly taken: ReadonlyMap<string, string>;
-};
-
-/** A row with the records that it names. */
-type Resolved = ImportRow & {
-  readonly granted: readonly RoleRow[];
-  readonly accounts: readonly { connection: ConnectionRow; subject: string }[];
-};
-
-const accountKey = (connection_id: string, subject: string) => `${connection_id} ${subject}`;
-const refusal = (code: RowProblem['code'], pointer: string, detail: string): RowProblem => ({ code, pointer, detail });
-
-async function namedIn({ ctx: { scope } }: Call, rows: readonly ImportRow[]): Promise<Named> {
-  const roleNames = new Set(rows.flatMap((row) => row.roles ?? []));
-  const accounts = rows.flatMap((row) => row.identities);
-  const roles = roleNames.size === 0 ? [] : await findRolesByNames(scope, [...roleNames]);
-  const connections = accounts.length === 0 ? [] : await findConnectionsByNames(scope, [...new Set(accounts.map((one) => one.connection))]);
-  const ids = connections.map(({ id }) => id);
-  const taken = accounts.length === 0 ? [] : await findIdentitiesBySubjects(scope, ids, [...new Set(accounts.map((one) => one.subject))]);
-  return {
-    roles: new Map(roles.map((role) => [role.name, role])),
-    connections: new Map(connections.map((one) => [one.name, one])),
-    taken: new Map(taken.map((one) => [accountKey(one.connection_id, one.subject), one.user_id])),
-  };
-}
-
-/** The records that a row names, or what is wrong with the names. `user_id`: whose the accounts may be already. */
-function resolve(row: ImportRow, { roles, connections, taken }: Named, user_id: string | null): Resolved | readonly RowProblem[] {
-  const problems: RowProblem[] = [];
-  const granted = (row.roles ?? []).flatMap((name, at) => {
-    const role = roles.get(name);
-    if (!role) problems.push(refusal('related_not_found', `/roles/${at}`, 'There is no role of this name.'));
-    return role ? [role] : [];
-  });
-  const accounts = row.identities.flatMap(({ connection: name, subject }, at) => {
-    const connection = connections.get(name);
-    if (!connection) problems.push(refusal('related_not_found', `/identities/${at}/connection`, 'There is no connection of this name.'));
-    if (!connection) return [];
-    const owner = taken.get(accountKey(connection.id, subject));
-    if (owner !== undefined && owner !== user_id)
-      problems.push(refusal('already_exists', `/identities/${at}/subject`, 'This account at the connection is somebody else’s.'));
-    return owner === undefined ? [{ connection, subject }] : [];
-  });
-  return problems.length > 0 ? problems : { ...row, granted, accounts };
-}
 
 /** What the write of one row was refused for. @throws what is no refusal */
 function problemsOf(error: unknown): readonly RowProblem[] {
@@ -111,7 +59,7 @@ class Batch {
     if (known) return known;
     const problems: RowProblem[] = [];
     if (naming && !actor.permissions.has('roles:write'))
-      problems.push(refusal('insufficient_scope', '/roles', 'To name roles takes the permission roles:write.'));
+      problems.push(rowProblem('insufficient_scope', '/roles', 'To name roles takes the permission roles:write.'));
     try {
       requireEnvironmentRoles(roles);
       this.#defaults ??= await listDefaultRoles(ctx.scope);
@@ -125,8 +73,8 @@ class Batch {
   }
 
   /** Makes new users together. */
-  async create(rows: readonly Resolved[]): Promise<void> {
-    const allowed: Resolved[] = [];
+  async create(rows: readonly ResolvedRow[]): Promise<void> {
+    const allowed: ResolvedRow[] = [];
     for (const row of rows) {
       const problems = await this.#mayCreate(row.granted, row.roles !== undefined);
       if (problems.length > 0) this.refuse(row.line, problems);
@@ -139,13 +87,17 @@ class Batch {
       actor,
       allowed.map(({ input, hash, granted }) => ({ input, hash, roles: granted })),
     );
-    const stored: { user: UserRow; row: Resolved }[] = [];
+    const stored: { user: UserRow; row: ResolvedRow }[] = [];
     for (const [at, row] of allowed.entries()) {
       const user = made[at];
       if (user) stored.push({ user, row });
       else
         this.refuse(row.line, [
-          refusal('already_exists', row.input.external_id ? '/external_id' : '/email', 'Somebody has this address or external id already.'),
+          rowProblem(
+            'already_exists',
+            row.input.external_id ? '/external_id' : '/email',
+            'Somebody has this address or external id already.',
+          ),
         ]);
     }
     await this.#audit(stored);
@@ -153,7 +105,7 @@ class Batch {
     this.counts.created_count += stored.length;
   }
 
-  #audit(stored: readonly { user: UserRow; row: Resolved }[]): Promise<void> {
+  #audit(stored: readonly { user: UserRow; row: ResolvedRow }[]): Promise<void> {
     const { call } = this;
     const entries = stored.map(({ user, row }) => {
       const sent = [...Object.keys(row.input), ...(row.hash === undefined ? [] : ['password_hash'])];
@@ -165,7 +117,7 @@ class Batch {
   }
 
   /** What hangs on a user: accounts at connections, and whether the user is blocked. */
-  async #attach(user: UserRow, { accounts, status }: Resolved): Promise<void> {
+  async #attach(user: UserRow, { accounts, status }: ResolvedRow): Promise<void> {
     const { ctx, actor } = this.call;
     for (const { connection, subject } of accounts)
       await linkIdentity(ctx, user.id, {
@@ -180,7 +132,7 @@ class Batch {
   }
 
   /** Changes a user who is there, as `PATCH /api/users/{id}` would, where the row says anything else. */
-  async update(user: UserRow, row: Resolved, held: readonly string[]): Promise<void> {
+  async update(user: UserRow, row: ResolvedRow, held: readonly string[]): Promise<void> {
     const shown = attributesOf(this.call, users, user as unknown as ResourceRow);
     // Who has signed in here, or whose password was set or ended here, keeps what they have: it may not be the old system's person (specification 4.5.6).
     const untouched =
@@ -212,7 +164,7 @@ class Batch {
 
   async #change(
     user: UserRow,
-    row: Resolved,
+    row: ResolvedRow,
     { attributes, renews, regrants }: { attributes: ResourceRow; renews: boolean; regrants: boolean },
   ): Promise<void> {
     const data = {
@@ -250,17 +202,17 @@ export async function writeBatch(
   const { scope } = call.ctx;
   const batch = new Batch(call, job);
   const turn = turns();
-  const named = await namedIn(call, rows);
+  const named = await recordsNamedIn(call, rows);
   const found = new Map((await findUsersByEmailKeys(scope, rows.map((row) => row.email_key))).map((user) => [user.email_key, user])); // prettier-ignore
-  const fresh = new Map<string, Resolved>();
-  const existing: { user: UserRow; row: Resolved }[] = [];
+  const fresh = new Map<string, ResolvedRow>();
+  const existing: { user: UserRow; row: ResolvedRow }[] = [];
   for (const row of rows) {
     await turn();
     const user = found.get(row.email_key);
-    const resolved = resolve(row, named, user?.id ?? null);
+    const resolved = resolveRow(row, named, user?.id ?? null);
     if (!('line' in resolved)) batch.refuse(row.line, resolved);
     else if (fresh.has(row.email_key) || (user && job.mode === 'create'))
-      batch.refuse(row.line, [refusal('already_exists', '/email', 'There is a user with this address already.')]);
+      batch.refuse(row.line, [rowProblem('already_exists', '/email', 'There is a user with this address already.')]);
     else if (user) existing.push({ user, row: resolved });
     else fresh.set(row.email_key, resolved);
   }

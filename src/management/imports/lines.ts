@@ -5,7 +5,7 @@ import type { Context } from '../../domain/context.js';
 import { maxImportBytes } from '../../domain/moving/user-imports.js';
 
 /** The longest line, in bytes. */
-export const maxLineBytes = 65_536;
+const longestLine = 65_536;
 
 /** A line of the file, by its number; null where it is longer than a line may be. */
 export type Line = { readonly line: number; readonly bytes: Buffer | null };
@@ -30,11 +30,11 @@ async function* cut(source: AsyncIterable<Buffer>): AsyncGenerator<Line> {
     for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, begin)) {
       const bytes = Buffer.concat([rest, piece.subarray(begin, end)]);
       line += 1;
-      yield { line, bytes: overlong || bytes.length > maxLineBytes ? null : bytes };
+      yield { line, bytes: overlong || bytes.length > longestLine ? null : bytes };
       [rest, overlong, begin] = [Buffer.alloc(0), false, end + 1];
     }
     const tail = piece.subarray(begin);
-    if (rest.length + tail.length > maxLineBytes) [rest, overlong] = [Buffer.alloc(0), true];
+    if (rest.length + tail.length > longestLine) [rest, overlong] = [Buffer.alloc(0), true];
     else if (!overlong) rest = Buffer.concat([rest, tail]);
   }
   if (rest.length > 0 || overlong) yield { line: line + 1, bytes: overlong ? null : rest };

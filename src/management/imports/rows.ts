@@ -29,7 +29,7 @@ export type ImportRow = {
   readonly identities: readonly { readonly connection: string; readonly subject: string }[];
 };
 
-const beside = {
+const extras = {
   status: z.enum(['active', 'blocked']).optional(),
   roles: z.array(boundedText(100)).max(100).optional(),
   identities: z
@@ -42,11 +42,8 @@ const made = users.create?.schema.shape ?? {};
 /** A row: what a new user is made of, but for a password in plain, and what hangs on a user. */
 const rowSchema = z.strictObject({
   ...Object.fromEntries(Object.entries(made).filter(([name]) => name !== 'password')),
-  ...beside,
+  ...extras,
 });
-
-/** The names of the members that a row may have, in the order of the reference. */
-export const rowMembers: readonly string[] = Object.keys(rowSchema.shape);
 
 const mostValues = 2_000;
 const inAttributes = /^\/data\/attributes/;

@@ -79,9 +79,9 @@ async function note({ lease_id, job }: Run, tx: Context, changes: Partial<UserIm
 
 async function keepErrors(tx: Context, job: UserImportRow, errors: readonly RowErrors[]): Promise<void> {
   const created_at = tx.clock.now();
-  const room = Math.max(0, errorsKept - job.failed_count);
+  const capacity = Math.max(0, errorsKept - job.failed_count);
   const rows = errors
-    .slice(0, room)
+    .slice(0, capacity)
     .flatMap(({ line, problems }) =>
       problems
         .slice(0, errorsOfRow)

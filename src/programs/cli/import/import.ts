@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { Command } from 'commander';
 import { CliError, openApi, type ApiRecord, type CallApi } from '../api.js';
 import { one, type Shell } from '../shell.js';
-import { products, type Product, type Row } from './products.js';
+import { products, type Product, type MovedRow } from './products.js';
 
 /** Bytes of a part: short enough for a slow line, as each request has to arrive within seconds. */
 const partBytes = 2 * 1024 * 1024;
@@ -41,7 +41,7 @@ function connectionsOf(given: readonly string[] = []): Map<string, string> {
   );
 }
 
-function rowsOf(product: Product, file: string, content: string, given: Given, hashes: string | null): Row[] {
+function rowsOf(product: Product, file: string, content: string, given: Given, hashes: string | null): MovedRow[] {
   try {
     return product.rows(content, { connections: connectionsOf(given.connection), roles: given.roles === true, hashes });
   } catch (error) {
@@ -85,7 +85,7 @@ function summaryOf({ id, attributes: a }: ApiRecord): string {
 
 async function run(product: Product, files: readonly string[], given: Given, { options, show, print }: Shell): Promise<void> {
   const hashes = given.hashes === undefined ? null : await textOf(given.hashes);
-  const rows: Row[] = [];
+  const rows: MovedRow[] = [];
   for (const file of files) rows.push(...rowsOf(product, file, await textOf(file), given, hashes));
   const content = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   if (given.print) return print(content.trimEnd());

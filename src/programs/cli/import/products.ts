@@ -3,7 +3,7 @@ import { named } from '../../../lib/named.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /** A row as an import takes it. */
-export type Row = Json & { readonly email?: unknown };
+export type MovedRow = Json & { readonly email?: unknown };
 
 /** What the command line was told beside the file. */
 export type Choices = {
@@ -20,7 +20,7 @@ export type Product = {
   readonly about: string;
   /** What has to be said beside the file, for `hashes`. */
   readonly second?: string;
-  rows(text: string, choices: Choices): Row[];
+  rows(text: string, choices: Choices): MovedRow[];
   /** What hashes of the product are checked with. */
   parameters?(hashes: string): { signer_key: string; salt_separator: string };
 };
@@ -31,7 +31,7 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 const unpadded = (base64: unknown) => (text(base64) ?? '').replaceAll('=', '');
 
 /** What is absent is left out of a row. */
-const row = (members: Json): Row => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+const row = (members: Json): MovedRow => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 const lines = (file: string): Json[] => file.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line) as Json]));
 const web = (value: unknown) => (/^https?:/.test(text(value) ?? '') ? text(value) : undefined);
 const filled = (value: Json) => (Object.keys(value).length > 0 ? value : undefined);
