@@ -32,7 +32,7 @@ const floors: readonly (readonly string[])[] = [
  */
 const domainFloors: readonly (readonly string[])[] = [
   'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
-  `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail organizations passcodes reach
+  `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes reach
    request-traces roles saml-certificates secret-key sessions setup-links signing-keys tokens users webhooks workloads`,
   'configuration credentials directories registration sign-ins',
 ].map((names) => names.split(/\s+/));
@@ -97,6 +97,8 @@ const partOf: Readonly<Record<string, string>> = {
   troubled_deliveries: 'webhook_deliveries',
   organization_group_members: 'organization_groups',
   organization_group_roles: 'organization_groups',
+  user_import_chunks: 'user_imports',
+  user_import_errors: 'user_imports',
 };
 
 /** Files that write more than their own table, each for a reason: what is written must be one statement with the rest of it. */

@@ -74,6 +74,8 @@ export type Deps = {
 export type Context = Deps & {
   readonly environment: Environment;
   readonly scope: Scope;
+  /** Nothing that happens is stored as an event: an import that others don't want to hear of. */
+  readonly silent?: boolean;
   /** In a transaction: what waits for its commit. */
   readonly committed?: (() => void)[];
   /** In a transaction: what it writes last, before its commit. */

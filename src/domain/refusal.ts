@@ -4,7 +4,7 @@ import { own } from '../lib/named.js';
 
 /** One reason why an operation can't be done, without the dialect of a surface. `detail` is public. */
 export type Problem = {
-  readonly status: 401 | 403 | 404 | 409 | 422;
+  readonly status: 401 | 403 | 404 | 409 | 410 | 422;
   readonly code: ApiErrorCode;
   readonly detail: string;
   /** The attribute at fault; an array names a place inside it. */

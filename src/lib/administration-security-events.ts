@@ -37,6 +37,15 @@ export const administrationSecurityEvents = {
     description:
       'A signing key or SAML certificate was generated or activated, a signing key deactivated, or an environment signs with other algorithms (`signing_algorithms`); `action` says which.',
   },
+  'user_export.taken': {
+    class: 'access_changed',
+    severity: 'warning',
+    outcome: 'success',
+    recorded: 'transaction',
+    actor: 'who acts through the Management API or the dashboard',
+    target: 'user_export',
+    description: 'Somebody fetched the data of all users; `include_password_hashes` says whether with the hashes of their passwords.',
+  },
   'client_secret.rotated': {
     class: 'configuration_changed',
     severity: 'warning',

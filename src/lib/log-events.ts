@@ -77,6 +77,8 @@ export const logEvents = {
   'outbox.not_released': 'Claims of `queue` could not be given back; their lease ends by itself.',
   'outbox.slow_claim': 'Claiming from `queue` took longer than 50 ms.',
   'rate_limits.store': 'The shared store of rate limits (`RATE_LIMIT_STORE`) can not be asked, or answers again.',
+  'password_migration.failed':
+    'The system of `password_migration_url` did not say whether a password is right, because of `reason`: the person got 503.',
   'readiness.database': '`/readyz` answers 503: the database does not answer.',
   'readiness.secret_key': '`/readyz` answers 503: no key in `SECRET_KEY` or `SECRET_KEY_PREVIOUS` opens the primary signing key.',
   'replica.unused': 'Look-ups go to the primary: the read replica is away or behind.',

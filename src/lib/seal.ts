@@ -26,6 +26,7 @@ export const sealPurposes = [
   'device',
   'device-request',
   'saml_certificates',
+  'password_hash_keys',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */
@@ -41,6 +42,7 @@ export const digestPurposes = [
   'user code',
   'dpop nonce',
   'backup',
+  'password decoy',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

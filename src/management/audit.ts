@@ -4,7 +4,7 @@ import { afterCommit } from '../domain/context.js';
 import type { SecurityEventReason } from '../lib/security-event.js';
 import { isSecurityEvent } from '../lib/security-events.js';
 import { idOfMinute, logSecurityEvent, securityEventRow } from '../domain/audit/security-trail.js';
-import { countAuditLog, insertAuditLog } from '../db/tables/audit_logs.js';
+import { countAuditLog, insertAuditLogs } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
 import type { AuditEntry, Changes } from './audit-entry.js';
@@ -75,7 +75,20 @@ const detailsOf = (
 });
 
 /** Appends the entry of a write, and the security events that it is; `call` is that of its transaction, so that both are kept or neither. */
-export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> {
+export const recordWrite = (call: Call, entry: AuditEntry): Promise<void> => recordWrites(call, [entry]);
+
+/** The same of many writes. */
+export async function recordWrites(call: Call, entries: readonly AuditEntry[]): Promise<void> {
+  const written = entries.map((entry) => writtenOf(call, entry));
+  await insertAuditLogs(
+    call.ctx.scope,
+    written.flatMap(({ rows }) => rows),
+  );
+  afterCommit(call.ctx, () => written.forEach(({ log }) => log()));
+}
+
+/** The rows of a write, and what the log says of it. */
+function writtenOf(call: Call, entry: AuditEntry) {
   const occurred_at = call.ctx.clock.now();
   const row = rowOf(call, entry, 'success', null, occurred_at);
   const idempotency_key_digest = call.idempotency_key_digest ?? null;
@@ -83,15 +96,16 @@ export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> 
   const details = detailsOf(call, entry, null);
   const target = { ...details.target, display: row.target_display };
   const events = securityEventsOf(entry).map(({ name, detail }) => ({ name, details: { ...details, target, detail } }));
-  await insertAuditLog(
-    call.ctx.scope,
-    { ...row, event, id: uuidv7(occurred_at.getTime()), idempotency_key_digest },
-    ...events.map((one) => ({ ...securityEventRow(call.ctx, one.name, one.details), idempotency_key_digest: null })),
-  );
-  afterCommit(call.ctx, () => {
-    if (event !== null) logSecurityEvent(call.ctx, event, details);
-    for (const one of events) logSecurityEvent(call.ctx, one.name, one.details);
-  });
+  return {
+    rows: [
+      { ...row, event, id: uuidv7(occurred_at.getTime()), idempotency_key_digest },
+      ...events.map((one) => ({ ...securityEventRow(call.ctx, one.name, one.details), idempotency_key_digest: null })),
+    ],
+    log() {
+      if (event !== null) logSecurityEvent(call.ctx, event, details);
+      for (const one of events) logSecurityEvent(call.ctx, one.name, one.details);
+    },
+  };
 }
 
 /** Appends the entry of a refusal; the same one again within a minute adds to its count, so that repeated refusals don't fill the log. */

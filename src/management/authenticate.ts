@@ -11,13 +11,20 @@ import { authenticateToken, type PresentedToken } from '../http/auth/access-toke
 import type { Web } from '../http/web.js';
 
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
-  const { management_audience } = ctx.environment;
   const { user_id, organization_id } = token;
   if (user_id !== null && organization_id !== null)
-    return listPermissionNamesOfMember(ctx.scope, organization_id, user_id, management_audience);
-  if (user_id !== null) return listPermissionNamesOfUser(ctx.scope, user_id, management_audience);
-  const resource = await apiResourceOf(ctx, management_audience);
-  const grant = resource && (await clientGrantOf(ctx, token.client.id, resource, 'client'));
+    return listPermissionNamesOfMember(ctx.scope, organization_id, user_id, ctx.environment.management_audience);
+  return user_id === null ? permissionsOfClient(ctx, token.client.id) : permissionsOfUser(ctx, user_id);
+}
+
+/** The Management permissions that a person holds by roles. */
+export const permissionsOfUser = (ctx: Context, user_id: string): Promise<readonly string[]> =>
+  listPermissionNamesOfUser(ctx.scope, user_id, ctx.environment.management_audience);
+
+/** Those that a client holds for itself. */
+export async function permissionsOfClient(ctx: Context, client_id: string): Promise<readonly string[]> {
+  const resource = await apiResourceOf(ctx, ctx.environment.management_audience);
+  const grant = resource && (await clientGrantOf(ctx, client_id, resource, 'client'));
   return grant?.scopes ?? [];
 }
 

@@ -95,7 +95,7 @@ export type Filter = {
 
 /** A verb on one record: `PATCH /{path}/{id}/{verb}` changes it and answers 200; POST sends something and answers 202. */
 export type Action<R> = {
-  readonly method: 'PATCH' | 'POST';
+  readonly method: 'PATCH' | 'POST' | 'PUT';
   readonly description: string;
   /** What the audit log calls it: `webhook.secret_rotated`. */
   readonly audit: string;
@@ -104,6 +104,8 @@ export type Action<R> = {
   readonly touch: Touch;
   /** What the request says in the top-level `meta` of its document: a strict object. Left out: the action takes no body and ignores one. */
   readonly input?: z.ZodObject;
+  /** Of PUT: what is sent instead of a document; `run` gets it as a {@link Part}. */
+  readonly receives?: { readonly mediaType: string; readonly maxBytes: number };
   /** Work that must not happen inside the transaction (hashing, key generation, DNS). */
   prepare?(ctx: Context, actor: Actor, row: R, input: ResourceRow): Promise<unknown>;
   run(tx: Context, actor: Actor, row: R, input: ResourceRow, prepared: unknown): Promise<Written<ResourceRow>>;
@@ -113,6 +115,18 @@ export type Action<R> = {
   readonly answers?: string;
   /** Top-level meta of the answer, for the documentation. */
   readonly meta?: z.ZodObject;
+};
+
+/** `GET /{path}/{id}/data`: a file that a record stands for. */
+export type Download<R> = {
+  readonly mediaType: string;
+  readonly description: string;
+  /** What the audit log calls it. */
+  readonly audit: string;
+  /** Refuses, or notes that the file is taken, in a transaction. @throws {Refusal} */
+  begin(tx: Context, actor: Actor, row: R): Promise<void>;
+  /** The file, piece by piece; `fresh` gives a context with its own deadline for each. */
+  content(fresh: () => Context, row: R): AsyncIterable<string>;
 };
 
 export type Create<R, I> = {
@@ -194,6 +208,7 @@ export type Definition<R, C, U> = {
   readonly update?: Update<R, U>;
   readonly remove?: { run(tx: Context, actor: Actor, row: R): Promise<void>; readonly audit?: string };
   readonly actions?: Readonly<Record<string, Action<R>>>;
+  readonly download?: Download<R>;
   /** What the audit log calls a record. */
   display?(row: R): string | null;
 };

@@ -19,6 +19,7 @@ import { acceptsEvents, checkAccept } from './media-type.js';
 import { publishedSchema } from './configuration/document.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
+import { answerDownload } from './download.js';
 import { createPublishing, type Published } from './published.js';
 import { followedOf, queryParametersOf } from './query.js';
 import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
@@ -76,6 +77,7 @@ function compose(call: Call, route: Route, request: ReadRequest): Promise<Compos
       return (route.relationship.kind === 'many' ? readRelatedList : readRelatedOne)(call, resource, route.id, route.name, request);
     case 'linkage':
       return readLinkage(call, resource, route.id, route.relationship, route.name, request);
+    case 'download':
     case 'action':
       throw notFound();
   }
@@ -141,6 +143,7 @@ export function managementRouter(web: Web, registry: ResourceRegistry): RequestH
     const route = findRoute(registry, address.path);
     if (!route) throw notFound('There is nothing at this address.');
     if (!methodsOf(route).includes(method)) throw new MethodNotAllowedError(allowedMethodsOf(route).join(', '));
+    if (route.kind === 'download') return (call, _req, res) => answerDownload(call, route.resource, route.id, res);
     const isStream = ({ headers }: Request) =>
       method === 'GET' && route.kind === 'collection' && route.resource.isFeed && acceptsEvents(headers);
     if (verbOf(method) === 'read')

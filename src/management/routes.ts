@@ -8,6 +8,7 @@ export type Route =
   | { readonly kind: 'collection'; readonly resource: Resource }
   | { readonly kind: 'record'; readonly resource: Resource; readonly id: string }
   | { readonly kind: 'action'; readonly resource: Resource; readonly id: string; readonly verb: string }
+  | { readonly kind: 'download'; readonly resource: Resource; readonly id: string }
   | {
       readonly kind: 'related';
       readonly resource: Resource;
@@ -62,6 +63,7 @@ export function findRoute(registry: ResourceRegistry, path: string): Route | nul
     const relationship = third === 'relationships' ? own(resource.relationships, fourth) : undefined;
     return relationship ? { kind: 'linkage', resource, id, name: fourth, relationship } : null;
   }
+  if (third === 'data' && resource.download) return { kind: 'download', resource, id };
   if (own(resource.actions, third)) return { kind: 'action', resource, id, verb: third };
   const relationship = own(resource.relationships, third);
   return relationship ? { kind: 'related', resource, id, name: third, relationship } : null;
@@ -77,6 +79,8 @@ export function patternOf(route: Route): string {
       return `${collection}/:id`;
     case 'action':
       return `${collection}/:id/${route.verb}`;
+    case 'download':
+      return `${collection}/:id/data`;
     case 'related':
       return `${collection}/:id/${route.name}`;
     case 'linkage':
@@ -98,6 +102,8 @@ export function methodsOf(route: Route): string[] {
       return [...reading, ...(resource.update ? ['PATCH'] : []), ...(resource.remove ? ['DELETE'] : [])];
     case 'action':
       return [own(resource.actions, route.verb)?.method ?? 'PATCH'];
+    case 'download':
+      return ['GET'];
     case 'related':
       return reading;
     case 'linkage':

@@ -9,6 +9,8 @@ import type { CheckedInput, Operation } from './write-kinds.js';
 export type Received = {
   /** What was sent, as a document of JSON:API. */
   readonly document?: ResourceRow | undefined;
+  /** What was sent in place of a document. */
+  readonly prepared?: unknown;
   /** Makes the write one that may be repeated: it then has an `answer`. */
   readonly repeatable?: Repeatable | null | undefined;
   /** Composes the answer in the transaction of the write; null for one that shows no record. */

@@ -110,7 +110,7 @@ function authorize({ call, write }: State): Partial<State> {
 async function receive({ call, write }: State): Promise<Partial<State>> {
   const all = { ...write, ...(await write.receive?.(call)) };
   const { repeatable, resource, kind } = all;
-  if (!repeatable) return { write: all };
+  if (!repeatable) return { write: all, prepared: all.prepared };
   const needed = new Set([permissionFor(resource, 'write'), ...writeKinds[kind].needs(all)]);
   return { write: all, needed, call: { ...call, idempotency_key_digest: repeatable.digest } };
 }

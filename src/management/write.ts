@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { parseDocument, readBody } from './body.js';
+import { checkPartType, readPart } from './part.js';
 import type { Call } from './call.js';
 import { AlreadyDone, repeatableOf } from './idempotency.js';
 import { checkAccept, checkContentType } from './media-type.js';
@@ -15,7 +16,7 @@ import { perform } from './write-steps.js';
 
 /** Whether a request of this kind bears a document; actions without input and DELETE of a record ignore what is sent. */
 function bearsDocument(route: Route, method: string): boolean {
-  if (method === 'GET' || method === 'HEAD' || route.kind === 'related') return false;
+  if (method === 'GET' || method === 'HEAD' || route.kind === 'related' || route.kind === 'download') return false;
   if (route.kind === 'action') return route.resource.actions?.[route.verb]?.input !== undefined;
   return !(route.kind === 'record' && method === 'DELETE');
 }
@@ -48,6 +49,7 @@ function operationOf({ route, req: { method } }: Writing): Operation {
       return { kind: method === 'DELETE' ? 'delete' : 'update', resource, id: route.id };
     case 'linkage':
       return { kind: linkageKinds[method as 'POST'] ?? 'replace', resource, id: route.id, name: route.name };
+    case 'download':
     case 'related':
       throw notFound();
   }
@@ -56,6 +58,8 @@ function operationOf({ route, req: { method } }: Writing): Operation {
 /** Reads the rest of the request: negotiation, query, body. @throws {ApiError} 400, 406, 413, 415 */
 async function receive(call: Call, operation: Operation, { route, address, req, res }: Writing): Promise<Received> {
   const withDocument = bearsDocument(route, req.method);
+  const receives = route.kind === 'action' ? route.resource.actions?.[route.verb]?.receives : undefined;
+  if (receives) checkPartType(req.headers, receives.mediaType);
   if (withDocument) checkContentType(req.headers);
   checkAccept(req.headers);
   const showsRecord = route.kind !== 'linkage' && req.method !== 'DELETE';
@@ -63,8 +67,9 @@ async function receive(call: Call, operation: Operation, { route, address, req, 
   const query = readQuery(call, queryParametersOf(address.query), rules, '');
   const bytes = withDocument ? await readBody(req, res, route.resource.maxBytes) : Buffer.alloc(0);
   return {
+    ...(receives && { prepared: await readPart(req, res, receives.maxBytes) }),
     document: withDocument ? parseDocument(bytes) : {},
-    repeatable: req.method === 'DELETE' ? null : repeatableOf(req, call.actor, address, bytes),
+    repeatable: req.method === 'DELETE' || receives ? null : repeatableOf(req, call.actor, address, bytes),
     answer: (tx, outcome) => replyTo(tx, operation, outcome, query, req.method),
   };
 }

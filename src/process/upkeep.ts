@@ -9,6 +9,7 @@ import { startSamlMetadata } from '../jobs/saml-metadata.js';
 import { startUnusedLogos } from '../jobs/unused-logos.js';
 import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startSigningKeyRotation } from '../jobs/key-rotation.js';
+import { startUserImports } from '../management/imports/run.js';
 import type { Loop } from '../platform/loop.js';
 
 /** Starts what comes by itself, by the clock. */
@@ -24,4 +25,5 @@ export const startUpkeep = (deps: Deps): Record<string, Loop> => ({
   unused_logos: startUnusedLogos(deps),
   account_deletions: startAccountDeletions(deps),
   saml_metadata: startSamlMetadata(deps),
+  user_imports: startUserImports(deps),
 });

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { passwordHashWork } from '../../src/domain/passwords/hash-work.js';
+import { shapeOf } from '../../src/domain/passwords/decoys.js';
+import { passwordHashWork } from '../../src/domain/passwords/hash-formats.js';
+import { formatSamples } from '../support/password-hashes.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findDearestImportedHash, findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -156,6 +158,16 @@ test('a hash of other parameters is replaced at the next sign-in, and only by a 
   expect(await stored()).toMatch(/^\$argon2id\$/);
   expect(await findDearestImportedHash(ctx.scope)).toBeNull();
   expect((await login(user.email, password)).status).toBe(200);
+});
+
+test('the database knows what hashes of each format cost, and their shape, as the process does', async () => {
+  const { scope } = await service.context();
+  const hashes = formatSamples.map(({ hash }) => hash);
+  const { rows } = await scope.knex.raw<{ rows: { work: number; shape: string }[] }>(
+    'select password_hash_work(x) as work, password_hash_shape(x) as shape from unnest(?::text[]) with ordinality as t (x, n) order by n',
+    [hashes],
+  );
+  expect(rows).toEqual(hashes.map((hash) => ({ work: passwordHashWork(hash), shape: shapeOf(hash) })));
 });
 
 test('the database knows the work of imported hashes as the process does, and which is the dearest', async () => {

@@ -43,6 +43,7 @@ const tableOfId: Record<string, string> = {
   membership: 'organization_memberships',
   group: 'organization_groups',
   invitation: 'organization_invitations',
+  import: 'user_imports',
 };
 const referredTo = (column: string) => {
   const noun = column.replace(/_id$/, '');

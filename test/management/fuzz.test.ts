@@ -74,6 +74,8 @@ beforeAll(async () => {
   ids.set('saml_certificates', (await api.create('saml_certificates', 'saml_certificate', {}))['id']);
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
   const stream = { name: 'One', url: 'https://siem.example/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
+  ids.set('user_imports', (await api.create('user_imports', 'user_import', { mode: 'create' }))['id']);
+  ids.set('user_exports', (await api.create('user_exports', 'user_export', {}))['id']);
   ids.set('log_streams', (await api.create('log_streams', 'log_stream', stream))['id']);
   const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
   ids.set('mail_templates', (await api.create('mail_templates', 'mail_template', template))['id']);

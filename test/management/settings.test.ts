@@ -71,7 +71,7 @@ test('passwords: rules as at registration, hashes of other systems, and nothing 
   ]) {
     expect(firstError(await create({ password }))).toMatchObject({ status: '422', code, source: { pointer: '/data/attributes/password' } });
   }
-  expect(firstError(await create({ password_hash: '5f4dcc3b5aa765d61d8327deb882cf99' }))['code']).toBe('unsupported_password_hash');
+  expect(firstError(await create({ password_hash: '5f4dcc3b5aa765d61d8327deb882cf99' }))['code']).toBe('unsupported_hash');
   const bcrypt = await import('bcryptjs');
   const imported = await create({ email: 'imported@example.com', password_hash: await bcrypt.hash('carried over from before', 4) });
   expect(imported.status).toBe(201);

@@ -49,7 +49,8 @@ export class Api {
       body: hasBody ? (request.raw ?? JSON.stringify(request.body)) : null,
     });
     const text = await response.body.text();
-    const body = text.startsWith('{') ? (JSON.parse(text) as Document) : {};
+    const isFile = String(response.headers['content-type']).includes('ndjson');
+    const body = text.startsWith('{') && !isFile ? (JSON.parse(text) as Document) : {};
     const answer = { status: response.statusCode, headers: new Headers(response.headers as Record<string, string>), text, body };
     this.exchanges.push({ method, path, request, answer });
     return answer;

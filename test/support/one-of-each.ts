@@ -56,6 +56,8 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   };
   await insertGroup(ctx.scope, { ...group, ...of, created_at: ctx.clock.now(), updated_at: ctx.clock.now() });
   records.set('organization_groups', (await api.get(`/organization_groups/${group.id}`)).body['data']);
+  await keep('user_imports', api.create('user_imports', 'user_import', { mode: 'create', dry_run: true }));
+  await keep('user_exports', api.create('user_exports', 'user_export', {}));
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
   await keep('saml_certificates', api.create('saml_certificates', 'saml_certificate', {}));

@@ -49,6 +49,16 @@ const insertText = (rows: number, withEvents: boolean) => {
 type NewAuditLog = Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event' | 'organization_id'> &
   Partial<Pick<AuditLogRow, 'security_event' | 'event' | 'organization_id'>>;
 
+/** How many entries one statement appends: few sizes, for the database keeps a plan of each. */
+const statementSizes = [64, 16, 4, 1] as const;
+
+/** Appends many entries. */
+export async function insertAuditLogs(scope: Scope, rows: readonly NewAuditLog[]): Promise<void> {
+  let first = 0;
+  for (const size of statementSizes)
+    for (; rows.length - first >= size; first += size) await insertAuditLog(scope, ...rows.slice(first, first + size));
+}
+
 /** Appends entries, with the events that the transaction has collected, in one statement. They are never changed, and deleted only when they expire. */
 export async function insertAuditLog(scope: Scope, ...rows: readonly NewAuditLog[]): Promise<void> {
   const values = rows.flatMap((row) => [

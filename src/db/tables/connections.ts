@@ -81,6 +81,12 @@ export async function listConnectionDomains(scope: Scope): Promise<Pick<Connecti
   return (await rows.select('id', scope.knex.raw(`${domainsSql} as domains`))) as unknown as Pick<ConnectionRow, 'id' | 'domains'>[];
 }
 
+/** The connections of the names that belong to no organization. */
+export const findConnectionsByNames = (scope: Scope, names: readonly string[]): Promise<ConnectionRow[]> =>
+  table<ConnectionRow>(scope, 'connections')
+    .whereIn('name', [...names])
+    .where({ organization_id: null }) as unknown as Promise<ConnectionRow[]>;
+
 export async function findConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
   return (
     (await connectionsOf(scope)

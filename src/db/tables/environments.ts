@@ -2,7 +2,7 @@ import type { Font } from '../../lib/fonts.js';
 import type { Language } from '../../lib/languages/languages.js';
 import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import type { Scope } from '../scope.js';
+import { run, type Scope } from '../scope.js';
 
 export const environmentKinds = ['production', 'staging', 'development'] as const;
 
@@ -108,6 +108,11 @@ export type EnvironmentRow = {
   signing_algorithms: SigningAlgorithm[];
   /** What makes the pairwise identifiers of its people (SAML Core 8.3.7): nobody who knows a person's id can tell them. */
   pairwise_salt: string;
+  /** How users are spread over kinds of password hashes, as last counted; null: nobody has an imported one. */
+  password_hash_mix: { readonly shape: string; readonly users: number }[] | null;
+  password_hash_mix_at: Date | null;
+  /** Who is asked whether the first password of people is right whose accounts came without hashes; null: nobody. */
+  password_migration_url: string | null;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -211,4 +216,32 @@ export async function storeSigningAlgorithm(scope: Scope, algorithm: SigningAlgo
 export async function deleteEnvironment(scope: Scope, id: string): Promise<void> {
   scope.touched.add('environments');
   await scope.knex('environments').where({ id }).delete();
+}
+
+/** How long the count of an environment's hashes may take, in milliseconds: it reads all of its users. */
+const patienceMs = 300_000;
+
+/** An environment whose password hashes were not counted since then; null when there is none. */
+export async function findStaleHashMix(knex: Knex, since: Date): Promise<string | null> {
+  const row = await knex<EnvironmentRow>('environments').whereRaw("coalesce(password_hash_mix_at, '-infinity') < ?", [since]).first('id');
+  return row?.id ?? null;
+}
+
+/** Counts the shapes of the environment's password hashes anew; null where all are of our own kind. In a transaction of its own. */
+export async function renewHashMix(scope: Scope, at: Date): Promise<void> {
+  scope.touched.add('environments');
+  await scope.knex.raw(`set local statement_timeout = ${patienceMs}`);
+  await run(
+    scope,
+    {
+      name: 'environments.renew_hash_mix',
+      text: `update environments set password_hash_mix_at = $2, password_hash_mix = (
+               select jsonb_agg(jsonb_build_object('shape', shape, 'users', users)) from (
+                 select password_hash_shape(password_hash) as shape, count(*) as users from users
+                 where environment_id = $1 and password_hash is not null group by 1 order by 2 desc, 1 limit 64) as counted
+               where exists (select from users where environment_id = $1 and password_hash_work(password_hash) is not null))
+             where id = $1`,
+    },
+    [at],
+  );
 }

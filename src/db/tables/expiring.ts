@@ -54,6 +54,9 @@ export const expiringTables = ({
   // Long after what they name: a stream that stays paused.
   { name: 'log_stream_entries', column: 'due_at', keepSeconds: 400 * day },
   { name: 'request_traces', column: 'expires_at', keepSeconds: 0 },
+  { name: 'user_import_errors', column: 'created_at', keepSeconds: 30 * day },
+  // Of imports whose data never came to an end.
+  { name: 'user_import_chunks', column: 'created_at', keepSeconds: 7 * day },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 

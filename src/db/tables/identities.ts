@@ -90,6 +90,29 @@ export async function voidIdentitiesOfUser(scope: Scope, user_id: string, except
   return rows.length;
 }
 
+/** The accounts of these subjects, at any of the connections. */
+export const findIdentitiesBySubjects = (
+  scope: Scope,
+  connection_ids: readonly string[],
+  subjects: readonly string[],
+): Promise<IdentityRow[]> =>
+  table<IdentityRow>(scope, 'identities')
+    .whereIn('connection_id', [...connection_ids])
+    .whereIn('subject', [...subjects]) as unknown as Promise<IdentityRow[]>;
+
+/** The accounts of each of the users at connections, by the connections' names. */
+export async function listAccountsOfUsers(
+  scope: Scope,
+  user_ids: readonly string[],
+): Promise<{ user_id: string; connection: string; subject: string }[]> {
+  const rows: unknown = await table<IdentityRow>(scope, 'identities')
+    .whereIn('identities.user_id' as never, [...user_ids])
+    .join('connections as c', (on) => on.on('c.environment_id', 'identities.environment_id').andOn('c.id', 'identities.connection_id'))
+    .orderBy(['identities.created_at', 'identities.id'])
+    .select('identities.user_id', 'c.name as connection', 'identities.subject');
+  return rows as { user_id: string; connection: string; subject: string }[];
+}
+
 /** Deletes an identity of the user; false when the user has none of this id. */
 export async function removeIdentity(scope: Scope, user_id: string, id: string): Promise<boolean> {
   return (await remove<IdentityRow>(scope, 'identities', { id, user_id })) > 0;

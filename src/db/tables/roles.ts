@@ -78,6 +78,24 @@ export async function listRoleNamesOfUser(scope: Scope, user_id: string): Promis
   return (rows as { name: string }[]).map((row) => row.name);
 }
 
+/** Gives users roles, each its own; those that they have already stay. */
+export const addRolesOfUsers = (scope: Scope, rows: readonly { readonly user_id: string; readonly role_id: string }[]): Promise<void> =>
+  insertMissing(scope, 'user_roles', rows);
+
+/** The roles of the names, as far as they are there. */
+export const findRolesByNames = (scope: Scope, names: readonly string[]): Promise<RoleRow[]> =>
+  table<RoleRow>(scope, 'roles').whereIn('name', [...names]) as unknown as Promise<RoleRow[]>;
+
+/** The names of the roles of each of the users. */
+export async function listRoleNamesOfUsers(scope: Scope, user_ids: readonly string[]): Promise<{ user_id: string; name: string }[]> {
+  const rows: unknown = await table<{ user_id: string; name: string }>(scope, 'user_roles')
+    .whereIn('user_roles.user_id' as never, [...user_ids])
+    .join('roles as r', (on) => on.on('r.environment_id', 'user_roles.environment_id').andOn('r.id', 'user_roles.role_id'))
+    .orderBy('r.name')
+    .select('user_roles.user_id', 'r.name');
+  return rows as { user_id: string; name: string }[];
+}
+
 export async function updateRole(scope: Scope, id: string, changes: Partial<RoleRow>): Promise<RoleRow | null> {
   return update<RoleRow>(scope, 'roles', { id }, changes);
 }

@@ -27,6 +27,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', aadColumn: 'connection_id' },
   { table: 'sso_flows', column: 'answer_sealed', key: 'state_digest', type: 'bytea', aadColumn: 'connection_id' },
+  { table: 'password_hash_keys', column: 'key_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'saml_certificates', column: 'private_key_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'idempotency_keys', column: 'reply_sealed', key: 'digest', type: 'bytea', aadColumn: 'digest' },
   // Emptied once a mail server has taken the mail.

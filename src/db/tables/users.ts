@@ -54,6 +54,8 @@ export type UserRow = {
   two_step_enabled: boolean;
   /** The password came by mail, and no other factor was used since. */
   password_set_by_mail: boolean;
+  /** The system that the person came from is asked at the first sign-in; ended by any password (a trigger). */
+  pending_migration: boolean;
   /** When the policy first asked for a factor; null while it hasn't. */
   factor_required_since: Date | null;
   /** When the account is deleted, as its person asked; null: it stays. */
@@ -100,6 +102,28 @@ export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Prom
   return (stored as UserRow | undefined) ?? null;
 }
 
+/** Stores users, but those whose address or external id somebody has already; returns those that were stored. */
+export async function insertUsersIfNew(scope: Scope, rows: readonly Partial<UserRow>[]): Promise<UserRow[]> {
+  scope.touched.add('users');
+  const stored: unknown = await scope
+    .knex('users')
+    .insert(rows.map((row) => ({ ...row, environment_id: scope.environment_id })))
+    .onConflict()
+    .ignore()
+    .returning('*');
+  return stored as UserRow[];
+}
+
+/** The users of the case-folded addresses. */
+export const findUsersByEmailKeys = (scope: Scope, email_keys: readonly string[]): Promise<UserRow[]> =>
+  table<UserRow>(scope, 'users').whereIn('email_key', [...email_keys]) as unknown as Promise<UserRow[]>;
+
+/** Users from the one after the id on, in the order of their ids. */
+export async function listUsersAfter(scope: Scope, after: string | null, limit: number): Promise<UserRow[]> {
+  const query = table<UserRow>(scope, 'users').orderBy('id').limit(limit);
+  return (after === null ? query : query.where('id', '>', after)) as unknown as Promise<UserRow[]>;
+}
+
 /**
  * Changes a user and returns it, or null when there is no such user. Whoever writes another address makes it unproven, and so another phone number
  * without saying that it is proven: the proof was of the one before.
@@ -133,6 +157,16 @@ function withPhoneProof(scope: Scope, changes: UserChanges): UserChanges {
  */
 export async function replacePassword(scope: Scope, id: string, proven_hash: string, changes: UserChanges): Promise<UserRow | null> {
   return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
+}
+
+/** Stores the first password of a user whose old system has found it right; null when there is one by now. */
+export async function adoptPassword(scope: Scope, id: string, password_hash: string, at: Date): Promise<UserRow | null> {
+  return update<UserRow>(
+    scope,
+    'users',
+    { id, password_hash: null, pending_migration: true },
+    { password_hash, password_changed_at: at, updated_at: at },
+  );
 }
 
 /** The user, if the stored hash is still the proven one and the user active, else null; locks the row against a change until the transaction ends. */

@@ -8,6 +8,8 @@ import type { Context } from '../context.js';
 import { knownBrowserDigest, type Device } from '../sessions/known-browsers.js';
 import type { Origin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
+import { checkAidsOf } from './check-aids.js';
+import { adopt, isMigrating, isRightElsewhere } from './migrated-password.js';
 import { OverloadedError } from '../passwords/hashing-queue.js';
 
 /** The result of checking a password. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
@@ -62,18 +64,27 @@ async function countTry(ctx: Context, holder: UserRow | null, browser_digest: Bu
  * account before: only its own wrong passwords lock it, and it goes before strangers where passwords wait to be hashed. What finds no place there is no try.
  * @throws {OverloadedError}
  */
-export async function checkPassword(ctx: Context, user: UserRow | null, password: string, { origin, device }: Proving): Promise<boolean> {
+export async function checkPassword(
+  ctx: Context,
+  user: UserRow | null,
+  password: string,
+  { origin, device }: Proving,
+  email_key = user?.email_key ?? '',
+): Promise<boolean> {
   const deadline = ctx.crypto.passwords.patience(ctx.scope.deadline);
-  const holder = user?.password_hash == null ? null : user;
+  const migrating = isMigrating(ctx, user) ? user : null;
+  const holder = user?.password_hash == null ? migrating : user;
   const browser = holder && knownBrowserDigest(ctx, device, holder);
   const tried = await countTry(ctx, holder, browser);
   const turn = { environment_id: ctx.environment.id, priority: browser ? 'known' : 'stranger', deadline } as const;
   const phc = tried.allowed && holder ? holder.password_hash : null;
-  const checked = await ctx.crypto.passwords.check(phc, password, turn).catch(async (error: unknown) => {
+  const aids = await checkAidsOf(ctx, holder?.password_hash ?? null, email_key);
+  const unseen = async (error: unknown) => {
     if (error instanceof OverloadedError) await tried.takeBack('unseen');
     throw error;
-  });
-  if (checked.right) {
+  };
+  const checked = await ctx.crypto.passwords.check(phc, password, turn, aids).catch(unseen);
+  if (checked.right || (migrating && tried.allowed && (await isRightElsewhere(ctx, migrating, password).catch(unseen)))) {
     await tried.takeBack('right');
     return true;
   }
@@ -111,13 +122,13 @@ async function prove(ctx: Context, attempt: Attempt, again = true): Promise<Pass
   const patience = ctx.crypto.passwords.patience(ctx.scope.deadline);
   const address = attempt.barred ? null : normalizeEmail(attempt.email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
-  const right = await checkPassword(ctx, user, password, by);
+  const right = await checkPassword(ctx, user, password, by, address?.email_key);
   if (!user || !right) return { outcome: 'invalid' };
   if (user.status !== 'active') {
     noteRefusal(ctx, user, 'account_blocked', by.origin);
     return { outcome: 'blocked' };
   }
-  const current = await refreshHash(ctx, user, password, patience);
+  const current = await (isMigrating(ctx, user) ? adopt(ctx, user, password) : refreshHash(ctx, user, password, patience));
   if (!current) return again ? prove(ctx, attempt, false) : { outcome: 'invalid' };
   return { outcome: 'ok', user: current };
 }

@@ -46,7 +46,7 @@ const eventsAtOnce = 1000;
  * both or neither are kept. They go with the transaction's next audit entry, or before its commit. Nothing is sent here; the outbox wakes at commit.
  */
 export async function emitAll<Type extends EventType>(tx: Context, type: Type, data: readonly EventData<Type>[]): Promise<void> {
-  if (data.length === 0) return;
+  if (data.length === 0 || tx.silent) return;
   const subscribers = isNamedEvent(type) ? await subscribersByName(tx, type) : null;
   const occurred_at = tx.clock.now();
   const pending = tx.scope.events ?? [];

@@ -1,3 +1,6 @@
+/** What computes a hash: each takes its own time for a unit of work. */
+export type HashEngine = 'argon2' | 'bcrypt' | 'pbkdf2' | 'scrypt';
+
 /** What a hash costs: memory in KiB (8 at least), passes over it. */
 export type PasswordCost = { readonly memoryCost: number; readonly timeCost: number };
 
@@ -8,19 +11,6 @@ export const ownCost = { memoryCost: 19_456, timeCost: 2 } as const;
 export const workOf = ({ memoryCost, timeCost }: PasswordCost): number => memoryCost * timeCost;
 
 const ownWork = workOf(ownCost);
-/** The work of bcrypt at cost 0, by which one of cost 10 takes as long as three hashes of ours. */
-const bcryptWork = 114;
-
-/**
- * The work of a check of a stored hash, on one scale for both algorithms: KiB times passes. The database's `password_hash_work` says the
- * same of imported hashes. Null for what can't be read.
- */
-export function passwordHashWork(phc: string): number | null {
-  const cost = /^\$2[aby]\$(\d\d)\$/.exec(phc)?.[1];
-  if (cost !== undefined) return bcryptWork * 2 ** Number(cost);
-  const [memory, passes] = [/[$,]m=(\d+)/.exec(phc)?.[1], /[$,]t=(\d+)/.exec(phc)?.[1]];
-  return memory === undefined || passes === undefined ? null : Number(memory) * Number(passes);
-}
 
 /** A check is taken to need no more than so many times what checks of as much work have lately taken. */
 const margin = 2;
@@ -28,21 +18,20 @@ const margin = 2;
 const guessMs = 50;
 
 export function createCheckTimes() {
-  /** Milliseconds for a unit of work, a moving average of each algorithm: bcrypt runs as JavaScript, argon2 as native code. */
-  const rates = { argon2: guessMs / ownWork, bcrypt: guessMs / ownWork };
+  const guess = guessMs / ownWork;
+  /** Milliseconds for a unit of work, a moving average of each engine: bcrypt runs as JavaScript, the others as native code. */
+  const rates: Record<HashEngine, number> = { argon2: guess, bcrypt: guess, pbkdf2: guess, scrypt: guess };
   let total = 0;
   return {
     /** Notes a check that was made. Of one that is much cheaper than ours the time says more about its start than about its work. */
-    note(phc: string, ms: number): void {
-      const work = passwordHashWork(phc) ?? 0;
+    note({ engine, work }: { readonly engine: HashEngine; readonly work: number }, ms: number): void {
       total += work;
-      const algorithm = phc.startsWith('$2') ? 'bcrypt' : 'argon2';
-      if (work >= ownWork / 2) rates[algorithm] += (ms / work - rates[algorithm]) / 16;
+      if (work >= ownWork / 2) rates[engine] += (ms / work - rates[engine]) / 16;
     },
     /** The work of all checks so far, in hashes of ours. */
     spent: () => total / ownWork,
     /** Until when a check of so much work has ended, in milliseconds from its begin. */
-    ceilingMs: (work: number) => margin * work * Math.max(rates.argon2, rates.bcrypt),
+    ceilingMs: (work: number) => margin * work * Math.max(...Object.values(rates)),
   };
 }
 

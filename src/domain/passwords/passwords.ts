@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
-import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
+import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash } from 'argon2';
 import { noDeadline, boundedBy, type Deadline } from '../../lib/deadline.js';
 import type { Tracer } from '../../platform/spans/tracer.js';
 import { isCommonPassword } from './common-passwords.js';
 import { createHashingQueue, type HashingTurn } from './hashing-queue.js';
 import { createCheckTimes, ownCost, workOf, type CheckTimes, type PasswordCost } from './hash-work.js';
 import { createBcryptVerifier } from './bcrypt.js';
+import { readableHash, readHash, type FirebaseKey, type ReadHash } from './hash-formats.js';
 
 /** Longest password, in Unicode code points after NFC. */
 export const MAX_PASSWORD_LENGTH = 128;
@@ -17,29 +18,16 @@ const MAX_PASSWORD_UNITS = 1024;
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
 const parameters = { type: argon2id, ...ownCost, parallelism: 1 } as const;
 
-const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
-const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
-
 const kindAt = ({ memoryCost, timeCost }: PasswordCost) => `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$`;
 
-/** A syntactically valid hash of the kind that no password matches. */
-const sampleOf = (kind: string) => `${kind}${'A'.repeat(22)}$${'A'.repeat(43)}`;
+/** A hash of the kind that no password matches. */
+const decoyOf = (kind: string) => readHash(`${kind}${'A'.repeat(22)}$${'A'.repeat(43)}`) as ReadHash;
 
-/**
- * Whether a stored or imported hash is one that `verify` reads at a bearable cost: argon2 in PHC form (at most 256 MiB, 16 passes,
- * 16 lanes, and no more work than 16 times ours) or bcrypt (`$2a$`, `$2b$`, `$2y$`, cost 4 to 14). Anything dearer would let an
- * imported record exhaust memory or processor at each login.
- */
-export function acceptsPasswordHash(phc: string): boolean {
-  if (bcryptHash.test(phc)) return true;
-  const found = argon2Hashed.exec(phc);
-  if (!found) return false;
-  const parameter = Object.fromEntries(found[1]!.split(',').map((pair) => pair.split('=')));
-  const [memory, passes, lanes] = [Number(parameter.m), Number(parameter.t), Number(parameter.p)];
-  if (!(lanes >= 1 && lanes <= 16 && passes >= 1 && passes <= 16)) return false;
-  const bearable = memory <= 262_144 && memory * passes <= 16 * parameters.memoryCost * parameters.timeCost;
-  return memory >= 8 * lanes && bearable && found[2]!.length % 4 !== 1;
-}
+/** What hashes of Firebase are computed with where their own key is gone, or there is none: as long as theirs. */
+const decoyKey: FirebaseKey = { signer_key: Buffer.alloc(64).toString('base64'), salt_separator: 'Bw==' };
+
+/** Whether a hash was made here, when somebody chose the password or signed in with it, rather than imported. */
+export const ownKind = (phc: string): boolean => phc.startsWith(kindAt(ownCost));
 
 /** The text that is hashed: exactly what was typed, in NFC (RFC 8265 section 4.2.2), so that two keyboards give one password. */
 const typed = (password: string) => Buffer.from(password.normalize('NFC'), 'utf8');
@@ -67,22 +55,25 @@ export const hashesAtOnce = (processes = 1, processors = availableParallelism())
 
 /** Compares passwords with hashes, and notes the time that each comparison takes. */
 function createComparison(times: CheckTimes) {
-  const verifyBcrypt = createBcryptVerifier();
-  async function compare(phc: string, text: Buffer): Promise<boolean> {
+  const bcrypt = createBcryptVerifier();
+  async function compare(hash: ReadHash, text: Buffer, firebase: FirebaseKey | null): Promise<boolean> {
     const started = performance.now();
-    const right = await (phc.startsWith('$2') ? verifyBcrypt(phc, text.toString('utf8')) : argon2Verify(phc, text));
-    times.note(phc, performance.now() - started);
+    const right = await hash.matches(text, { bcrypt, firebase });
+    times.note(hash, performance.now() - started);
     return right;
   }
 
   /** Whether it is the password as typed or as received: one check, two where normalising changes it. */
-  return async function compareBoth(phc: string, password: string): Promise<boolean> {
+  return async function compareBoth(hash: ReadHash, password: string, firebase: FirebaseKey | null): Promise<boolean> {
     const normalised = typed(password);
-    if (await compare(phc, normalised)) return true;
+    if (await compare(hash, normalised, firebase)) return true;
     const received = Buffer.from(password, 'utf8');
-    return !received.equals(normalised) && (await compare(phc, received));
+    return !received.equals(normalised) && (await compare(hash, received, firebase));
   };
 }
+
+/** What a check may need beside the hash: the key of one from Firebase, and the decoy to compute where there is no hash; one of our own unless given. */
+export type CheckAids = { readonly firebase?: FirebaseKey | null; readonly decoy?: string | null };
 
 /** The result of a check: whether the password was right, and when its turn began (`performance.now()`). */
 export type PasswordCheckResult = { readonly right: boolean; readonly began: number };
@@ -117,19 +108,25 @@ export function createPasswordHasher({
   const queue = createHashingQueue({ concurrency, queueMax, maxWaitMs }, tracer);
   const times = createCheckTimes();
   const compareBoth = createComparison(times);
-  const decoy = sampleOf(kindAt(cost));
+  const ownDecoy: ReadHash = { ...decoyOf(kindAt(cost)), work: workOf(cost) };
 
   /**
-   * Checks a password against a stored hash, or, for nobody (null), against a decoy of our own kind, which takes the same turn and is never right: one
+   * Checks a password against a stored hash, or, for nobody (null), against a decoy, which takes the same turn and is never right: one
    * hash is computed, two where normalising changes the text, and no other. An overlong text is refused unhashed, whoever it is for; a hash that can't be
    * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
    */
-  async function check(phc: string | null, password: string, turn: HashingTurn = ownTurn): Promise<PasswordCheckResult> {
+  async function check(
+    phc: string | null,
+    password: string,
+    turn: HashingTurn = ownTurn,
+    { firebase = null, decoy = null }: CheckAids = {},
+  ): Promise<PasswordCheckResult> {
     if (tooLong(password)) return { right: false, began: performance.now() };
-    const real = phc !== null && acceptsPasswordHash(phc) ? phc : null;
+    const real = phc === null ? null : readableHash(phc);
+    const computed = real ?? (decoy === null ? null : readableHash(decoy)) ?? ownDecoy;
     return queue.run(turn, async () => {
       const began = performance.now();
-      const right = await compareBoth(real ?? decoy, password);
+      const right = await compareBoth(computed, password, firebase ?? decoyKey);
       return { right: right && real !== null, began };
     });
   }

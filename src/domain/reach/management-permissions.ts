@@ -1,6 +1,8 @@
 /** The collections of the Management API; each has the permissions `{collection}:read` and `{collection}:write`. */
 export const managementCollections = [
   'users',
+  'user_imports',
+  'user_exports',
   'authenticators',
   'roles',
   'permissions',
@@ -42,7 +44,7 @@ const readOnly: ReadonlySet<string> = new Set(['event_types', 'events', 'audit_l
 export const credentialsWrite = 'credentials:write';
 
 /** Permissions of what concerns no single collection. */
-const others = ['diagnostics:read', credentialsWrite];
+const others = ['diagnostics:read', 'password_hashes:read', credentialsWrite];
 
 /** Every permission of the built-in Management API resource. */
 export const managementPermissions: readonly string[] = [
@@ -55,6 +57,8 @@ export const managementPermissions: readonly string[] = [
 export function describePermission(permission: string): string {
   if (permission === credentialsWrite)
     return 'Power over everybody’s APIs: stands for every permission of every other API resource when the credentials, guards, grants and roles of clients, people and APIs are changed. It reads and writes no collection by itself.';
+  if (permission === 'password_hashes:read')
+    return 'Export the hashes of everybody’s passwords, which can be guessed at for as long as it takes.';
   const [collection = '', verb = ''] = permission.split(':');
   return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
 }

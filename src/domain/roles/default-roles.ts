@@ -1,4 +1,4 @@
-import { addUserRoles, listDefaultRoles, listRoleNamesOfUser } from '../../db/tables/roles.js';
+import { addRolesOfUsers, addUserRoles, listDefaultRoles, listRoleNamesOfUser, type RoleRow } from '../../db/tables/roles.js';
 import type { Context } from '../context.js';
 
 /**
@@ -11,4 +11,16 @@ export async function giveDefaultRoles(tx: Context, user_id: string, proven = tr
   if (roles.length === 0) return listRoleNamesOfUser(tx.scope, user_id);
   await addUserRoles(tx.scope, user_id, roles.map((role) => role.id)); // prettier-ignore
   return listRoleNamesOfUser(tx.scope, user_id);
+}
+
+/** Gives each of new users the roles of its own and those that every new user gets. @returns the latter */
+export async function giveRolesToNewUsers(
+  tx: Context,
+  newcomers: readonly { readonly user_id: string; readonly roles: readonly RoleRow[] }[],
+  administrators: boolean,
+): Promise<RoleRow[]> {
+  const defaults = await listDefaultRoles(tx.scope, administrators ? null : tx.environment.management_audience);
+  const rows = newcomers.flatMap(({ user_id, roles }) => [...roles, ...defaults].map(({ id }) => ({ user_id, role_id: id })));
+  await addRolesOfUsers(tx.scope, rows);
+  return defaults;
 }

@@ -34,7 +34,7 @@ type Cleared = {
  * that it counts as a change where there was one.
  */
 function clearedColumns(user: UserRow, changes: UserChanges, now: Date): UserChanges {
-  const factors = { two_step_enabled: false, factor_required_since: null } as const;
+  const factors = { two_step_enabled: false, factor_required_since: null, pending_migration: false } as const;
   if (changes.password_hash !== undefined || user.password_hash === null) return { ...factors, ...changes };
   const lock = { failed_login_count: 0, locked_until: null } as const;
   return { ...factors, ...lock, ...changes, password_hash: null, password_changed_at: now, password_set_by_mail: false };

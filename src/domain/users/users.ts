@@ -1,7 +1,7 @@
 import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../../db/tables/roles.js';
 import { voidPasswordResets } from '../../db/tables/passcodes.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
-import { insertUser, updateUser, type UserChanges, type UserRow } from '../../db/tables/users.js';
+import { insertUser, insertUsersIfNew, updateUser, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
@@ -12,14 +12,15 @@ import { previousAttributes } from '../changes.js';
 import type { Context } from '../context.js';
 import { reachOfRoles } from '../reach/reach-of.js';
 import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
-import { giveDefaultRoles } from '../roles/default-roles.js';
+import { giveRolesToNewUsers } from '../roles/default-roles.js';
 import { actorData, userData } from '../events/data.js';
-import { emit } from '../events/emit.js';
+import { emit, emitAll } from '../events/emit.js';
 import { requireEnvironmentRoles } from '../roles/role-kinds.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { emitPasswordReset } from '../events/users.js';
 import { hashNewPassword } from './new-password.js';
-import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
+import { requireStorableHash } from './imported-hashes.js';
+import { passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { noOrigin } from '../origin.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { endSessions } from '../sessions/sessions.js';
@@ -30,7 +31,7 @@ import { grantRevocationEnd } from '../tokens/revoke.js';
 export type UserInput = Partial<
   Pick<
     UserRow,
-    | 'email' | 'email_verified' | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website'
+    | 'email' | 'email_verified' | 'pending_migration' | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website'
     | 'gender' | 'birthdate' | 'zoneinfo' | 'locale' | 'phone_number' | 'phone_number_verified' | 'address' | 'external_id' | 'metadata'
   >
 > & { password?: string; password_hash?: string }; // prettier-ignore
@@ -94,9 +95,8 @@ export async function hashOf(ctx: Context, input: UserInput, current: UserRow | 
     });
   }
   if (password_hash !== undefined) {
-    if (acceptsPasswordHash(password_hash)) return password_hash;
-    const detail = 'The hash must be argon2 in PHC form or bcrypt, at a cost that can be borne.';
-    throw new Refusal({ status: 422, code: 'unsupported_password_hash', detail, attribute: 'password_hash' });
+    await requireStorableHash(ctx, password_hash);
+    return password_hash;
   }
   if (password === undefined) return undefined;
   refuseIfAny(userProblems(ctx, input, current));
@@ -127,16 +127,41 @@ export async function createUser(
   roles: readonly RoleRow[],
   { administrators = true }: { readonly administrators?: boolean } = {},
 ): Promise<UserRow> {
-  const now = tx.clock.now();
-  const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now };
-  const user = await refuseDuplicates(duplicates, async () =>
-    insertUser(tx.scope, { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
-  );
-  requireEnvironmentRoles(roles);
-  await addUserRoles(tx.scope, user.id, roles.map((role) => role.id)); // prettier-ignore
-  await recordRoleChange(tx, actor, user, { added: roles, removed: [] });
-  await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id, administrators)), created_by: actorData(actor) });
+  const user = await refuseDuplicates(duplicates, async () => insertUser(tx.scope, newRow(tx, input, hash)));
+  await welcome(tx, actor, [{ user, roles }], administrators);
   return user;
+}
+
+function newRow(tx: Context, input: UserInput, hash: string | undefined): Partial<UserRow> {
+  const now = tx.clock.now();
+  const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now, pending_migration: false };
+  return { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+}
+
+type Newcomer = { readonly user: UserRow; readonly roles: readonly RoleRow[] };
+
+/** What every new user gets, and others hear of. */
+async function welcome(tx: Context, actor: Actor, newcomers: readonly Newcomer[], administrators: boolean): Promise<void> {
+  for (const { roles } of newcomers) requireEnvironmentRoles(roles);
+  const given = newcomers.map(({ user, roles }) => ({ user_id: user.id, roles }));
+  const defaults = await giveRolesToNewUsers(tx, given, administrators);
+  for (const { user, roles } of newcomers) await recordRoleChange(tx, actor, user, { added: roles, removed: [] });
+  const namesOf = (roles: readonly RoleRow[]) => [...new Set([...roles, ...defaults].map(({ name }) => name))].sort();
+  const created_by = actorData(actor);
+  await emitAll(tx, 'user.created', newcomers.map(({ user, roles }) => ({ ...userData(user, namesOf(roles)), created_by }))); // prettier-ignore
+}
+
+/** A user to be made together with others: what {@link createUser} takes. */
+export type NewUser = { readonly input: UserInput; readonly hash: string | undefined; readonly roles: readonly RoleRow[] };
+
+/** Makes many users as {@link createUser} makes one. @returns for each the user, or null where the address or the external id is somebody's already */
+export async function createUsers(tx: Context, actor: Actor, people: readonly NewUser[]): Promise<(UserRow | null)[]> {
+  const rows = people.map(({ input, hash }) => newRow(tx, input, hash));
+  const stored = new Map((await insertUsersIfNew(tx.scope, rows)).map((user) => [user.id, user]));
+  const made = rows.map(({ id }) => stored.get(id as string) ?? null);
+  const newcomers = made.flatMap((user, at) => (user ? [{ user, roles: people[at]?.roles ?? [] }] : []));
+  await welcome(tx, actor, newcomers, true);
+  return made;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   permissionFor,
   targetOf,
   type Action,
+  type Download,
   type ResourceRegistry,
   type Relationship,
   type Resource,
@@ -116,7 +117,8 @@ function actionItem(
   const answers = (action.answers === undefined ? undefined : registry.byType.get(action.answers)) ?? resource;
   const schemas = all.get(answers.type) as ResourceSchemas;
   const answer = action.once || action.meta ? schemas.withOnce(`${resource.type}_${verb}`, action.once, action.meta) : schemas.one;
-  const [method, status, text] = action.method === 'PATCH' ? ['patch', '200', 'As it is now.'] : ['post', '202', 'Under way.'];
+  const [method, status, text] =
+    action.method === 'POST' ? ['post', '202', 'Under way.'] : [action.method.toLowerCase(), '200', 'As it is now.'];
   const done = operation(resource, `${verb}_${resource.type}`, action.description, {
     permissions: [permissionFor(resource, 'write'), ...(action.needs ?? [])],
     query: recordParameters(registry, answers),
@@ -125,7 +127,27 @@ function actionItem(
     answer: { [status as '200']: documentResponse(text as string, answer) },
     errors: [404, 409, 412, 422],
   });
-  return { [method as 'patch']: done };
+  const { receives } = action;
+  if (!receives) return { [method as 'patch']: done };
+  const content = { [receives.mediaType]: { schema: z.string().meta({ format: 'binary' }) } };
+  return {
+    [method as 'patch']: {
+      ...done,
+      requestBody: { required: true, content },
+      responses: { ...done.responses, ...errorResponses(413, 415) },
+    },
+  };
+}
+
+function downloadItem(resource: Resource, { mediaType, description }: Download<ResourceRow>): ZodOpenApiPathItemObject {
+  const content = { [mediaType]: { schema: z.string().meta({ format: 'binary' }) } };
+  const done = operation(resource, `get_${resource.type}_data`, description, {
+    permissions: [permissionFor(resource, 'read')],
+    header: {},
+    answer: { '200': { description: 'The file.', content } },
+    errors: [404, 410],
+  });
+  return { get: done };
 }
 
 function relatedItem(
@@ -185,6 +207,7 @@ export function pathsOf(registry: ResourceRegistry): ZodOpenApiPathsObject {
     paths[`${root}/{id}`] = recordItem(registry, resource, schemas);
     for (const [verb, action] of Object.entries(resource.actions ?? {}))
       paths[`${root}/{id}/${verb}`] = actionItem(registry, all, resource, verb, action);
+    if (resource.download) paths[`${root}/{id}/data`] = downloadItem(resource, resource.download);
     for (const [name, relationship] of Object.entries(resource.relationships)) {
       paths[`${root}/{id}/${name}`] = relatedItem(registry, all, resource, name, relationship);
       paths[`${root}/{id}/relationships/${name}`] = linkageItem(registry, resource, name, relationship);

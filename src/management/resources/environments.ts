@@ -1,4 +1,6 @@
+import type { Context } from '../../domain/context.js';
 import { z } from 'zod';
+import { checkUrl } from '../../platform/fetch/guard.js';
 import { baseUrlOf } from '../../domain/environments/environments.js';
 import {
   changeEnvironment,
@@ -24,7 +26,7 @@ import {
 } from '../../db/tables/environments.js';
 import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { equalTo, isoTime, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
+import { boundedText, equalTo, isoTime, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../declaration.js';
 import { brandingAttributes } from './branding.js';
 
@@ -67,11 +69,16 @@ const earlierIssuer = isoTime.nullable().meta({
     'Until when tokens are taken of which the base URL is the `iss`, while a custom domain is the issuer. Set when a domain becomes the primary one, to when the last token expires; null = they are not taken, unless it is the issuer.',
 }) as unknown as z.ZodType<Date | null>;
 
-function environmentProblems(input: Partial<EnvironmentInput>): Problem[] {
+function environmentProblems(ctx: Context, input: Partial<EnvironmentInput>): Problem[] {
   const { client_registration_policy: policy, dynamic_registration_enabled: enabled } = input;
   const contradict = policy !== undefined && enabled !== undefined && enabled !== (policy !== 'off');
   const detail = 'It says whether client_registration_policy is not off.';
+  const url = input.password_migration_url ?? null;
+  const code = url === null ? null : checkUrl(url, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
   return [
+    ...(code === null
+      ? []
+      : [{ status: 422, code, detail: 'Passwords can not be checked there.', attribute: 'password_migration_url' } as const]),
     ...signingAlgorithmProblems(input.signing_algorithms),
     ...(contradict ? [{ status: 422, code: 'invalid_value', detail, attribute: 'dynamic_registration_enabled' } as const] : []),
   ];
@@ -207,6 +214,14 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
           description: 'How long signing in keeps an account that its user deletes, in seconds; null = users can not delete theirs.',
         }),
     ],
+    // Whoever answers there is told passwords, and decides who signs in.
+    password_migration_url: [
+      'everything',
+      boundedText(2048).nullable().meta({
+        description:
+          'Where users with `pending_migration` have their first password checked: it gets a signed POST `{email, password}` and answers `{"valid": true}`. null = nowhere.',
+      }),
+    ],
     management_required_acr: ['everything', z.enum(requiredAcrs).nullable().meta({ description: managementAcr })],
   },
   filters: { kind: equalTo('kind', kind, 'What it is for.'), slug: equalTo('slug', slug, 'The exact slug.') },
@@ -217,7 +232,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       secret_shown_before: z.literal(true).optional(),
     }),
     allow: refuseUnlessOperator,
-    problems: (_ctx, input) => environmentProblems(input),
+    problems: (ctx, input) => environmentProblems(ctx, input),
     prepare: (ctx, _actor, input) => generateKeysFor(ctx, input.signing_algorithms ?? ['RS256'], []),
     async run(tx, _actor, input, _related, keys) {
       const { row, management_client } = await createEnvironment(tx, input, keys as NewSigningKey[]);
@@ -229,7 +244,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     },
   },
   update: {
-    problems: (_ctx, input) => environmentProblems(input),
+    problems: (ctx, input) => environmentProblems(ctx, input),
     prepareFor: ['signing_algorithms'],
     prepare: (ctx, _actor, row, input) => generateKeysFor(ctx, input.signing_algorithms, row.signing_algorithms),
     run: async (tx, _actor, row, input, _related, keys) => ({

@@ -32,6 +32,8 @@ import { sessions } from './sessions.js';
 import { setup_links } from './setup_links.js';
 import { signing_keys } from './signing_keys.js';
 import { trusted_issuers } from './trusted_issuers.js';
+import { user_exports } from './user_exports.js';
+import { user_import_row_errors, user_imports } from './user_imports.js';
 import { users } from './users.js';
 import { webhook_deliveries, webhook_delivery_attempts } from './webhook_deliveries.js';
 import { webhooks } from './webhooks.js';
@@ -39,6 +41,9 @@ import { webhooks } from './webhooks.js';
 /** The resources of the Management API. Routes, permissions, documents, OpenAPI and the reference page follow from this list. */
 export const resources = [
   users,
+  user_imports,
+  user_import_row_errors,
+  user_exports,
   authenticators,
   identities,
   consents,

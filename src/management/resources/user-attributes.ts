@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boundedText, webUrl } from '../fields.js';
+import type { UserRow } from '../../db/tables/users.js';
 import type { Settable } from '../declaration.js';
 
 const maxMetadataBytes = 16_384;
@@ -80,15 +81,23 @@ export const settable = {
   // Who the person is to another system: moved, it is free for somebody else.
   external_id: ['control', boundedText(255).nullable()],
   metadata: ['plain', metadataAttribute],
+  // Whoever answers for the system that the person came from signs in as the person.
+  pending_migration: ['control', z.boolean()],
   password: [
     'control',
     z.string().min(1).max(1024).meta({ writeOnly: true, description: 'Never shown. The rules are those of registration.' }),
   ],
   password_hash: [
     'control',
-    z
-      .string()
-      .max(512)
-      .meta({ writeOnly: true, description: 'An argon2 (PHC form) or bcrypt hash from another system, instead of a password.' }),
+    z.string().max(512).meta({
+      writeOnly: true,
+      description:
+        'A hash from another system, instead of a password: argon2 (PHC form), bcrypt, PBKDF2 (PHC form, Django), ASP.NET Core Identity.',
+    }),
   ],
 } as const satisfies Readonly<Record<string, Settable>>;
+
+const withheld = ['password', 'password_hash'];
+
+/** What of a user an export has, under the names that an import takes; hashes apart. */
+export const exportedAttributes = Object.keys(settable).filter((name) => !withheld.includes(name)) as (keyof UserRow)[];

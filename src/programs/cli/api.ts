@@ -69,7 +69,12 @@ export type ApiAnswer = {
 };
 
 /** What a call says beside its address. `key`: an Idempotency-Key, so that the same call again does nothing a second time. */
-export type ApiRequest = { readonly document?: Json | undefined; readonly key?: string | undefined };
+export type ApiRequest = {
+  readonly document?: Json | undefined;
+  readonly key?: string | undefined;
+  /** Bytes in the place of a document. */
+  readonly file?: { readonly data: Buffer; readonly headers: Readonly<Record<string, string>> } | undefined;
+};
 
 /** Calls the Management API. @throws {CliError} */
 export type CallApi = (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
@@ -80,7 +85,7 @@ const maxWaitSeconds = 60;
 /** A caller with one token, renewed when it has run out; calls that come too fast for the service wait as it says (RFC 9110 10.2.3). */
 export function openApi(access: Access): CallApi {
   let token: Promise<string> | null = null;
-  const send = async (method: string, path: string, { document, key }: ApiRequest): Promise<Response> =>
+  const send = async (method: string, path: string, { document, key, file }: ApiRequest): Promise<Response> =>
     sendTo(`${access.url}/api${path}`, {
       method,
       headers: {
@@ -88,8 +93,10 @@ export function openApi(access: Access): CallApi {
         accept: mediaType,
         ...(document ? { 'content-type': mediaType } : {}),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...file?.headers,
       },
       ...(document ? { body: JSON.stringify(document) } : {}),
+      ...(file ? { body: new Uint8Array(file.data) } : {}),
     });
   return async (method, path, request = {}) => {
     let response = await send(method, path, request);

@@ -3,6 +3,7 @@ import { callApi, type ApiRecord } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
 import { addCreateAdministrator } from './create-administrator.js';
 import { accessOf } from './credentials.js';
+import { addImport } from './import/import.js';
 import { addOnDemand } from './on-demand.js';
 import { columns, one, outputs, present, type Output, type Print, type Shell } from './shell.js';
 import { visibleJson } from './visible.js';
@@ -170,6 +171,7 @@ export function createProgram(print: Print, { name = 'cli', ...surroundings }: S
     addResetAuthenticators,
     addImportAuthenticators,
     addCreateAdministrator,
+    addImport,
   ];
   for (const add of commands) add(program, shell);
   const adopt = globalOptions(program);

@@ -8,6 +8,7 @@ import { documentJsonSchemaText } from '../../management/configuration/document.
 import { logLinesPage } from './log-lines-page.js';
 import { mailTemplatesPage } from './mail-templates-page.js';
 import { pageTextsPage } from './page-texts-page.js';
+import { passwordHashesPage } from './password-hashes-page.js';
 import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
@@ -21,6 +22,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/reference/log-lines.md': logLinesPage(),
     'docs/reference/mail-templates.md': mailTemplatesPage(),
     'docs/reference/page-texts.md': pageTextsPage(),
+    'docs/reference/password-hashes.md': passwordHashesPage(),
     'docs/reference/refusal-rules.md': refusalRulesPage(),
     'docs/reference/security-events.md': securityEventsPage(),
     [cataloguePath]: commandsFile(),

@@ -145,6 +145,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'user.birthdate': [{ birthdate: '1990-01-31' }],
   'user.password': [{ password: 'walked through every door' }],
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
+  'user_import.hash_parameters': [{ hash_parameters: { signer_key: 'd2Fsa2Vk', salt_separator: 'Bw==' } }],
+  'user_import.source_url': [{ source_url: 'https://walked.example/users.ndjson' }],
+  'environment.password_migration_url': [{ password_migration_url: 'https://walked.example/check' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
   'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
   'page_text.key': [{ key: 'forgot.title' }],
@@ -165,6 +168,10 @@ export function creations(type: string, world: World): { attributes: Document; r
   switch (type) {
     case 'user':
       return [{ attributes: { email: 'new@example.com' } }];
+    case 'user_import':
+      return [{ attributes: { mode: 'create' } }];
+    case 'user_export':
+      return [{ attributes: {} }];
     case 'authenticator':
       return ['user near', 'user far'].map((name) => ({
         attributes: { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' },

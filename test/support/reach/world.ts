@@ -378,6 +378,8 @@ async function organizations(maker: Maker): Promise<void> {
 async function surroundings(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   keep(maker, 'environment own', 'environment', ctx.environment.id);
+  await make(maker, 'user import', 'user_imports', 'user_import', { mode: 'create' });
+  await make(maker, 'user export', 'user_exports', 'user_export', {});
   await make(maker, 'registration token', 'registration_tokens', 'registration_token', { name: 'Partner' });
   const staging = await api.post('/environments', {
     data: { type: 'environment', attributes: { name: 'Staging', slug: 'staging', kind: 'staging' } },

@@ -149,7 +149,6 @@ const ofOperation =
     const { done, tone } = operationWords(operation) ?? { done: inWords(operation), tone: 'quiet' as const };
     return { text: `${done}${by}`, tone, fix: null };
   };
-
 const stolen = 'It may have been stolen, or the application sends requests twice. Find out which.';
 
 /** The sentence of each security event. Those of what was refused begin with its reason. */
@@ -219,6 +218,7 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'role.withdrawn': [(happening) => `Roles taken${rolesOf(happening)}${happening.by}`, 'warning'],
   'permission.changed': [withBy('Permissions changed'), 'quiet'],
   'signing_key.changed': [withBy('Signing keys changed'), 'quiet'],
+  'user_export.taken': [withBy('All users exported'), 'warning'],
   'client_secret.rotated': ofOperation('client.secret_rotated'),
   'client_credential.changed': [withBy('Client credentials changed'), 'quiet'],
   'client_tokens.revoked': ofOperation('client.tokens_revoked'),

@@ -1,0 +1,47 @@
+import { findPasswordHashKey, insertPasswordHashKey } from '../../db/tables/password_hash_keys.js';
+import type { Aad } from '../../lib/seal.js';
+import type { Context } from '../context.js';
+import { Refusal, type Problem } from '../refusal.js';
+import { readHash, type FirebaseKey } from '../passwords/hash-formats.js';
+
+const keyAad = (id: string): Aad => `password_hash_keys/${id}`;
+
+/** Keeps the key that hashes of a Firebase project are checked with, sealed, under an id that they name. */
+export async function saveFirebaseKey(tx: Context, id: string, key: FirebaseKey): Promise<void> {
+  const key_sealed = tx.crypto.sealer.seal(JSON.stringify(key), keyAad(id));
+  await insertPasswordHashKey(tx.scope, { id, key_sealed, created_at: tx.clock.now() });
+}
+
+/** The key of that id; null when there is none. */
+export async function openFirebaseKey(ctx: Context, id: string): Promise<FirebaseKey | null> {
+  const row = await findPasswordHashKey(ctx.scope, id);
+  return row && (JSON.parse(ctx.crypto.sealer.open(row.key_sealed, keyAad(id))) as FirebaseKey);
+}
+
+const texts = {
+  unsupported_hash: 'This is no password hash of a format that is taken, or a weaker one than is taken.',
+  hash_too_expensive: 'A check of this hash would take more memory or time than each sign-in may.',
+  no_key: 'A hash of Firebase needs the project’s key: import it with hash_parameters.',
+};
+
+const refused = (code: 'unsupported_hash' | 'hash_too_expensive', detail: string): Problem => ({
+  status: 422,
+  code,
+  detail,
+  attribute: 'password_hash',
+});
+
+/** What is wrong with a hash by itself; `has_key`: whether the key that one of Firebase needs is there. */
+export function hashProblem(hash: string, has_key: (id: string | null) => boolean): Problem | null {
+  const read = readHash(hash);
+  if (typeof read === 'string') return refused(read, texts[read]);
+  return read.engine === 'scrypt' && !has_key(read.key_id) ? refused('unsupported_hash', texts.no_key) : null;
+}
+
+/** @throws {Refusal} 422 for a hash that could not be checked, or only at a cost that nobody should bear */
+export async function requireStorableHash(ctx: Context, hash: string): Promise<void> {
+  const read = readHash(hash);
+  const known = typeof read !== 'string' && read.key_id !== null && (await findPasswordHashKey(ctx.scope, read.key_id)) !== null;
+  const problem = hashProblem(hash, () => known);
+  if (problem) throw new Refusal(problem);
+}

@@ -1,0 +1,89 @@
+// Exports of users at the Management API: what the file has, who gets it, and that an import elsewhere takes it.
+import { beforeAll, expect, test } from 'vitest';
+import { createContext } from '../../src/domain/context.js';
+import { provePassword } from '../../src/domain/credentials/prove-password.js';
+import type { Environment } from '../../src/domain/environment.js';
+import { findEnvironmentById } from '../../src/domain/environments/environments.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { addUser } from '../support/data.js';
+import { imported, runImports, sendData } from '../support/imports.js';
+import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
+import { firebaseKey, formatSamples } from '../support/password-hashes.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
+
+const service = sharedManagedService();
+const ctx = contextOf(service);
+let api: Api;
+beforeAll(async () => void (api = await manage(service.url)));
+
+const only = async (scope: string) => new Api(service.url, await managementToken(service.url, managementClient, { scope }));
+const made = (attributes: Document = {}, by = api) => by.create('user_exports', 'user_export', attributes);
+const fetched = (id: string, by = api) => by.get(`/user_exports/${id}/data`, { accept: '*/*' });
+const codeOf = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0]?.code];
+
+test('an export with hashes, imported elsewhere, signs everybody in (specification 18.3.1)', async () => {
+  const people = formatSamples.map(({ hash, password }, n) => ({ email: `moved-${n}@example.com`, hash, password }));
+  const rows = people.map(({ email, hash }) => ({ email, password_hash: hash, first_name: 'Åsa', metadata: { n: [1] } }));
+  await imported(service, api, rows, { hash_parameters: firebaseKey });
+  await api.create('roles', 'role', { name: 'clerk' });
+  await imported(service, api, [{ email: 'blocked@example.com', status: 'blocked', roles: ['clerk'], pending_migration: true }]);
+  const { id } = await made({ include_password_hashes: true });
+  const file = await fetched(id);
+  expect([file.status, file.headers.get('content-type'), file.headers.get('cache-control')]).toEqual([
+    200,
+    'application/x-ndjson',
+    'no-store',
+  ]);
+  const lines = file.text.trim().split('\n').map((line) => JSON.parse(line) as Document); // prettier-ignore
+  expect(lines.find(({ email }) => email === 'blocked@example.com')).toMatchObject({
+    status: 'blocked',
+    roles: ['clerk'],
+    pending_migration: true,
+  });
+  const elsewhere = await secondEnvironment(api, 'elsewhere');
+  await elsewhere.api.create('roles', 'role', { name: 'clerk' });
+  const job = await elsewhere.api.create('user_imports', 'user_import', { mode: 'upsert', hash_parameters: firebaseKey });
+  expect((await sendData(elsewhere.api, job['id'], file.text)).status).toBe(200);
+  await runImports(service);
+  expect((await elsewhere.api.get(`/user_imports/${job['id']}`)).body['data'].attributes).toMatchObject({
+    status: 'succeeded',
+    failed_count: 0,
+  });
+  const environment = await findEnvironmentById(service.deps, elsewhere.id);
+  const there = createContext(service.deps, environment as Environment);
+  const by = { origin: noOrigin, device: null };
+  for (const { email, password } of people)
+    expect([email, (await provePassword(there, email, password, by)).outcome]).toEqual([email, 'ok']);
+});
+
+test('an export has no hash unless that is asked for, and then takes password_hashes:read (attack 50.1470)', async () => {
+  await addUser(ctx, { email: 'secretive@example.com', email_key: 'secretive@example.com' });
+  expect((await fetched((await made())['id'])).text).not.toContain('password_hash');
+  const reader = await only('user_exports:read user_exports:write users:read roles:read');
+  const refused = await reader.post('/user_exports', { data: { type: 'user_export', attributes: { include_password_hashes: true } } });
+  expect([...codeOf(refused), refused.body['errors'][0].meta.required]).toEqual([403, 'scope_escalation', ['password_hashes:read']]);
+  const { id } = await made({ include_password_hashes: true });
+  expect(codeOf(await fetched(id, reader))).toEqual([403, 'scope_escalation']);
+});
+
+test('an export takes users:read and roles:read too, when it is made and when it is fetched (attack 50.1471)', async () => {
+  const narrow = await only('user_exports:read user_exports:write');
+  expect(codeOf(await narrow.post('/user_exports', { data: { type: 'user_export', attributes: {} } }))).toEqual([403, 'scope_escalation']);
+  const { id } = await made();
+  expect(codeOf(await fetched(id, narrow))).toEqual([403, 'scope_escalation']);
+  expect(codeOf(await fetched(id, await only('users:read roles:read')))).toEqual([403, 'insufficient_scope']);
+});
+
+test('each fetch is the security event user_export.taken; after 15 minutes there is no file (specification 18.3.2)', async () => {
+  const { id } = await made({ include_password_hashes: true });
+  await fetched(id);
+  const events = (await api.get(`/security_events?filter[event]=user_export.taken`)).body['data'] as Document[];
+  expect(events.map(({ attributes: { detail } }) => [detail.target.target_id, detail.include_password_hashes])).toContainEqual([id, true]);
+  expect((await api.get(`/user_exports/${id}`)).body['data'].attributes).toMatchObject({ status: 'available' });
+  service.clock.advance(901_000);
+  const late = await manage(service.url);
+  expect(codeOf(await fetched(id, late))).toEqual([410, 'export_expired']);
+  expect((await late.get(`/user_exports/${id}`)).body['data'].attributes.status).toBe('expired');
+  expect(codeOf(await fetched('01a00000-0000-7000-8000-000000000000', late))).toEqual([404, 'not_found']);
+  api = late;
+});
