@@ -674,6 +674,9 @@ create table environments (
   account_deletion_delay integer default 2592000,
   pairwise_salt text not null default (gen_random_uuid())::text,
   record_token_issued boolean not null default false,
+  password_hash_mix jsonb,
+  password_hash_mix_at timestamp with time zone,
+  password_migration_url text,
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),
@@ -1116,6 +1119,15 @@ CREATE INDEX passcodes_created_at ON passcodes USING btree (created_at);
 CREATE INDEX passcodes_email ON passcodes USING btree (environment_id, purpose, email_key, created_at);
 CREATE UNIQUE INDEX passcodes_token ON passcodes USING btree (environment_id, token_digest) WHERE (token_digest IS NOT NULL);
 CREATE INDEX passcodes_user ON passcodes USING btree (environment_id, user_id) WHERE (user_id IS NOT NULL);
+
+create table password_hash_keys (
+  environment_id uuid not null,
+  id uuid not null,
+  key_sealed bytea not null,
+  created_at timestamp with time zone not null,
+  constraint password_hash_keys_pkey PRIMARY KEY (environment_id, id),
+  constraint password_hash_keys_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
 
 create table permissions (
   environment_id uuid not null,
@@ -1568,6 +1580,86 @@ create table user_code_guesses (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX user_code_guesses_expires_at ON user_code_guesses USING btree (expires_at);
 
+create table user_exports (
+  environment_id uuid not null,
+  id uuid not null,
+  include_password_hashes boolean not null,
+  expires_at timestamp with time zone not null,
+  taken_at timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint user_exports_pkey PRIMARY KEY (environment_id, id),
+  constraint user_exports_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
+CREATE INDEX user_exports_created_at ON user_exports USING btree (environment_id, created_at, id);
+
+create table user_import_chunks (
+  environment_id uuid not null,
+  import_id uuid not null,
+  seq integer not null,
+  data bytea not null,
+  created_at timestamp with time zone not null,
+  constraint user_import_chunks_pkey PRIMARY KEY (environment_id, import_id, seq),
+  constraint user_import_chunks_environment_id_import_id_fkey FOREIGN KEY (environment_id, import_id) REFERENCES user_imports(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX user_import_chunks_created_at ON user_import_chunks USING btree (created_at);
+
+create table user_import_errors (
+  environment_id uuid not null,
+  id uuid not null,
+  import_id uuid not null,
+  line integer not null,
+  code text not null,
+  pointer text,
+  detail text not null,
+  created_at timestamp with time zone not null,
+  constraint user_import_errors_pkey PRIMARY KEY (environment_id, id),
+  constraint user_import_errors_environment_id_import_id_fkey FOREIGN KEY (environment_id, import_id) REFERENCES user_imports(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX user_import_errors_created_at ON user_import_errors USING btree (created_at);
+CREATE INDEX user_import_errors_line ON user_import_errors USING btree (environment_id, import_id, line, id);
+
+create table user_imports (
+  environment_id uuid not null,
+  id uuid not null,
+  mode text not null,
+  dry_run boolean not null default false,
+  emit_events boolean not null default false,
+  addresses_proven boolean not null default false,
+  hash_key_id uuid,
+  source_url text,
+  status text not null,
+  is_compressed boolean not null default false,
+  received_bytes integer not null default 0,
+  total_bytes integer,
+  read_bytes integer not null default 0,
+  line_count integer not null default 0,
+  row_count integer not null default 0,
+  created_count integer not null default 0,
+  updated_count integer not null default 0,
+  unchanged_count integer not null default 0,
+  failed_count integer not null default 0,
+  error text,
+  actor_kind text not null,
+  actor_id text,
+  actor_display text not null,
+  actor_permissions text[] not null,
+  acts_in_full boolean not null,
+  lease_id uuid,
+  leased_until timestamp with time zone,
+  finished_at timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint user_imports_mode_check CHECK ((mode = ANY (ARRAY['create'::text, 'upsert'::text]))),
+  constraint user_imports_pkey PRIMARY KEY (environment_id, id),
+  constraint user_imports_status_check CHECK ((status = ANY (ARRAY['awaiting_data'::text, 'queued'::text, 'running'::text, 'succeeded'::text, 'partial'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint user_imports_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
+CREATE INDEX user_imports_created_at ON user_imports USING btree (environment_id, created_at, id);
+CREATE INDEX user_imports_due ON user_imports USING btree (created_at) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
+
 create table user_roles (
   environment_id uuid not null,
   user_id uuid not null,
@@ -1627,6 +1719,7 @@ create table users (
   updated_at timestamp with time zone not null,
   deletion_due_at timestamp with time zone,
   blocked_reason text,
+  pending_migration boolean not null default false,
   constraint users_blocked_reason_check CHECK ((blocked_reason = 'directory'::text)) NOT VALID,
   constraint users_pkey PRIMARY KEY (environment_id, id),
   constraint users_status_check CHECK ((status = ANY (ARRAY['active'::text, 'blocked'::text]))),
@@ -1644,6 +1737,7 @@ CREATE INDEX users_last_name ON users USING btree (environment_id, COALESCE(lowe
 CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id) WHERE two_step_enabled;
 CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);
+CREATE TRIGGER users_end_pending_migration BEFORE UPDATE OF password_hash ON users FOR EACH ROW WHEN ((old.pending_migration AND (new.password_hash IS DISTINCT FROM old.password_hash))) EXECUTE FUNCTION end_pending_migration();
 CREATE TRIGGER users_search_text AFTER INSERT OR UPDATE OF email_key, first_name, middle_name, last_name, nickname, preferred_username, external_id ON users FOR EACH ROW EXECUTE FUNCTION note_user_search_text();
 
 create table webhook_deliveries (
@@ -1750,6 +1844,16 @@ create table workload_refusals (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX workload_refusals_client ON workload_refusals USING btree (environment_id, client_id, refused_at);
 CREATE INDEX workload_refusals_expires_at ON workload_refusals USING btree (expires_at);
+
+CREATE OR REPLACE FUNCTION end_pending_migration()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.pending_migration := false;
+  return new;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION forget_deleted_deliveries()
  RETURNS trigger
@@ -2033,6 +2137,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION password_hash_shape(password_hash text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when password_hash like '$2%' then left(password_hash, 7)
+    when password_hash like 'aspnet$%' then left(password_hash, 23)
+    else regexp_replace(password_hash, '\$[^$]*\$[^$]*$', '') || '$' || length(rtrim(substring(password_hash from '[^$]*$'), '='))
+  end
+$function$;
+
 CREATE OR REPLACE FUNCTION password_hash_work(password_hash text)
  RETURNS integer
  LANGUAGE sql
@@ -2043,6 +2159,23 @@ AS $function$
     when password_hash ~ '^\$2[aby]\$\d\d\$' then 114 * (1 << least(substr(password_hash, 5, 2)::integer, 20))
     when password_hash ~ '^\$argon2' then least(
       substring(password_hash from '[$,]m=(\d{1,7})(?!\d)')::bigint * substring(password_hash from '[$,]t=(\d{1,7})(?!\d)')::bigint, 2147483647)::integer
+    when password_hash ~ '^(\$pbkdf2-|pbkdf2_)sha(1|256|512)\$(i=)?\d{1,9}(,l=\d{1,3})?\$' then least(
+      substring(password_hash from '^\$?pbkdf2.sha\d+\$(?:i=)?(\d{1,9})')::bigint
+        * case substring(password_hash from '^\$?pbkdf2.sha(\d+)') when '512' then 60 else 25 end
+        * ceil((length(rtrim(substring(password_hash from '[^$]*$'), '=')) * 3 / 4)::numeric
+            / case substring(password_hash from '^\$?pbkdf2.sha(\d+)') when '1' then 20 when '256' then 32 else 64 end)::integer
+        / 100, 2147483647)::integer
+    -- Version 2: 1,000 rounds of SHA-1 for 32 bytes. Version 3 says its digest, rounds and salt.
+    when password_hash ~ '^aspnet\$A[A-P][A-Za-z0-9+/]+={0,2}$' then 500
+    when password_hash ~ '^aspnet\$AQAAAA[A-Za-z0-9+/]+={0,2}$' and length(password_hash) % 4 = 3 then least(
+      ('x' || encode(substring(decode(substr(password_hash, 8), 'base64') from 6 for 4), 'hex'))::bit(32)::bigint
+        * case get_byte(decode(substr(password_hash, 8), 'base64'), 4) when 2 then 60 else 25 end
+        * ceil((length(decode(substr(password_hash, 8), 'base64')) - 13 - get_byte(decode(substr(password_hash, 8), 'base64'), 12))::numeric
+            / case get_byte(decode(substr(password_hash, 8), 'base64'), 4) when 0 then 20 when 1 then 32 else 64 end)::integer
+        / 100, 2147483647)::integer
+    when password_hash ~ '^\$firebase-scrypt\$ln=\d{1,2},r=\d{1,2}[,$]' then least(
+      34 * (1::bigint << least(substring(password_hash from 'ln=(\d+)')::integer, 30)) * substring(password_hash from ',r=(\d+)')::integer / 100,
+      2147483647)::integer
   end
 $function$;
 
