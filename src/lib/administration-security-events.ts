@@ -71,7 +71,7 @@ export const administrationSecurityEvents = {
     recorded: 'transaction',
     actor: 'who acts through the Management API or the dashboard; the client itself; the service',
     target:
-      'environment, client, connection, custom_domain, api_resource, role, user, webhook, log_stream, registration_token, mail_template or page_text',
+      'environment, client, connection, custom_domain, api_resource, role, user, webhook, log_stream, registration_token, mail_template, page_text, or what is an organization’s',
     description: 'What guards something was changed, came or went. `settings` names it, `action` says how; the audit log has the values.',
   },
   'config.applied': {

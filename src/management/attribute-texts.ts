@@ -182,6 +182,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     second_factor_grace_lifetime: 'For how long somebody of whom the policy wants a factor may go on without, in seconds; 0 = not at all.',
     remember_device_lifetime: 'For how long a browser that the person chose to remember skips the second step, in seconds; 0 = never.',
     email_code_sign_in_enabled: 'Whether people can sign in with a code by mail instead of a password.',
+    record_token_issued: 'Whether `token.issued` is stored for the events feed also while no webhook names it: a row for each access token.',
     new_device_mail: 'Whether people are told by mail of a sign-in from a browser that is new to their account.',
   },
   registration_token: {

@@ -73,6 +73,13 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
     case 'federated_credential':
     case 'trusted_issuer':
       return credentialsChanged(detail, guardsOf(entry));
+    case 'organization_membership':
+    case 'organization_invitation':
+      // Told by the domain, which knows what came of it.
+      return [];
+    case 'directory':
+      return settingsChanged(detail, action === 'updated' ? guardsOf(entry) : ['token']);
+    case 'organization_domain':
     case 'custom_domain':
       return settingsChanged(detail, domainSettings(entry));
     case 'authenticator':

@@ -179,7 +179,7 @@ const written = (...collections: string[]) => collections.flatMap((name) => [`PO
 const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody makes or changes them: 404': [
     ...written('identities', 'consents', 'sessions', 'webhook_deliveries'),
-    ...written('event_types', 'audit_logs', 'security_events', 'request_traces'),
+    ...written('event_types', 'events', 'audit_logs', 'security_events', 'request_traces'),
     'POST /dashboard/organization_groups',
   ],
   'they are made and never changed: 404': ['registration_tokens', 'signing_keys', 'saml_certificates', 'organization_invitations'].map(
@@ -188,6 +188,7 @@ const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody deletes them: 404': [
     'webhook_deliveries',
     'event_types',
+    'events',
     'audit_logs',
     'security_events',
     'request_traces',

@@ -4,6 +4,7 @@ import { insertGroup } from '../../src/db/tables/organization_groups.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { uuidv7 } from '../../src/lib/random.js';
+import { numberEventsOnce } from '../../src/jobs/event-feed.js';
 import { png } from '../support/images.js';
 import { link, manage, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
@@ -77,6 +78,8 @@ beforeAll(async () => {
   ids.set('mail_templates', (await api.create('mail_templates', 'mail_template', template))['id']);
   ids.set('page_texts', (await api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }))['id']);
   ids.set('logos', (await api.create('logos', 'logo', { image: png().toString('base64') }))['id']);
+  await numberEventsOnce(service.deps);
+  ids.set('events', (await api.get('/events')).body['data'][0].id);
   ids.set('security_events', (await api.get('/security_events')).body['data'][0].id);
 });
 

@@ -2,6 +2,7 @@ import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { insertGroup } from '../../src/db/tables/organization_groups.js';
 import { uuidv7 } from '../../src/lib/random.js';
+import { numberEventsOnce } from '../../src/jobs/event-feed.js';
 import { Browser } from './browser.js';
 import { addUser, password } from './data.js';
 import { png } from './images.js';
@@ -67,6 +68,8 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('mail_templates', api.create('mail_templates', 'mail_template', template));
   await keep('page_texts', api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }));
   await keep('logos', api.create('logos', 'logo', { image: png().toString('base64') }));
+  await numberEventsOnce(service.deps);
+  records.set('events', (await api.get('/events')).body['data'][0]);
   records.set('security_events', (await api.get('/security_events')).body['data'][0]);
   return records;
 }

@@ -16,6 +16,7 @@ import { logStreamsPresentation } from './webhooks/log-streams.js';
 import { mailTemplatesPresentation } from './texts/mail-templates.js';
 import { pageTextsPresentation } from './texts/page-texts.js';
 import { initialAccessTokensPresentation } from './clients/initial-access-tokens.js';
+import { eventsPresentation } from './activity/events.js';
 import { requestTracesPresentation } from './activity/request-traces.js';
 import { permissionsPresentation, rolesPresentation } from './apis/roles.js';
 import { securityEventsPresentation } from './activity/security-events.js';
@@ -50,6 +51,7 @@ export const presentations: readonly Presentation[] = [
   connectionsPresentation,
   webhooksPresentation,
   webhookDeliveriesPresentation,
+  eventsPresentation,
   eventTypesPresentation,
   securityEventsPresentation,
   auditLogsPresentation,

@@ -94,6 +94,8 @@ export type EnvironmentRow = {
   email_code_sign_in_enabled: boolean;
   email_second_factor_enabled: boolean;
   new_device_mail: boolean;
+  /** Whether `token.issued` is stored, for the events feed, also while no webhook names it. */
+  record_token_issued: boolean;
   /** How long people may return who delete their accounts; null: they can't. */
   account_deletion_delay: number | null;
   /** The class that writes through the Management API and the dashboard need; null: what the policy says. */

@@ -28,13 +28,14 @@ export const managementCollections = [
   'page_texts',
   'logos',
   'event_types',
+  'events',
   'audit_logs',
   'security_events',
   'request_traces',
 ] as const;
 
 /** Collections that nobody writes through the API. */
-const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events', 'request_traces']);
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'events', 'audit_logs', 'security_events', 'request_traces']);
 
 /** Stands for every permission of every API but this one where reach is weighed (`domain/reach`): whoever holds it has power over everybody's APIs. */
 export const credentialsWrite = 'credentials:write';

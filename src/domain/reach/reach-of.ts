@@ -33,7 +33,7 @@ import { own } from '../../lib/named.js';
 import { permissionsOfMappings } from '../claims/claim-mappings.js';
 import { couldBothFit } from '../claims/conditions.js';
 import type { Context } from '../context.js';
-import { catalogue, subjectOfEvent } from '../events/catalogue.js';
+import { catalogue, subjectOfEvent, eventTypes } from '../events/catalogue.js';
 import { credentialsWrite, managementCollections, managementPermissions } from './management-permissions.js';
 import type { Actor } from '../actor.js';
 import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
@@ -209,3 +209,10 @@ export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>
 
 export const mayReadEvent = (actor: { readonly permissions: Reach }, event_type: string): boolean =>
   permissionsToReadEvent(event_type).every((name) => actor.permissions.has(name));
+
+/** What the events feed shows: a test of a webhook concerns nobody else (specification 17.1.3). */
+export const feedEventTypes: readonly string[] = eventTypes.filter((type) => type !== 'webhook.test');
+
+/** The event types that the actor may follow. */
+export const readableEventTypes = (actor: { readonly permissions: Reach }): readonly string[] =>
+  feedEventTypes.filter((type) => mayReadEvent(actor, type));

@@ -10,6 +10,7 @@ import { custom_domains } from './custom_domains.js';
 import { directories } from './directories.js';
 import { environments } from './environments.js';
 import { event_types } from './event_types.js';
+import { events } from './events.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
@@ -60,6 +61,7 @@ export const resources = [
   webhook_deliveries,
   webhook_delivery_attempts,
   event_types,
+  events,
   signing_keys,
   saml_certificates,
   environments,

@@ -107,14 +107,14 @@ export const organization_invitations = resource<InvitationRow, InvitationInput>
       // It goes to the same address, for the same roles.
       touch: 'plain',
       prepare: (ctx, _actor, row) => countTo(ctx, row.email),
-      run: async (tx, _actor, row) => ({ row: await resendInvitation(tx, row) }),
+      run: async (tx, actor, row) => ({ row: await resendInvitation(tx, actor, row) }),
     },
     revoke: {
       method: 'PATCH',
       description: 'Its link is worth nothing from then on.',
       audit: 'revoked',
       touch: 'plain',
-      run: async (tx, _actor, row) => ({ row: await revokeInvitation(tx, row) }),
+      run: async (tx, actor, row) => ({ row: await revokeInvitation(tx, actor, row) }),
     },
   },
   display: (row) => row.email,

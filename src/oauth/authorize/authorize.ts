@@ -46,7 +46,7 @@ export async function proceed(
       case 'consent':
         return await renderConsent(web, req, res, { sent, request, ...interaction });
       case 'refuse':
-        throw new AuthorizationError(addressee, interaction.error, interaction.description);
+        throw new AuthorizationError(addressee, interaction.error, interaction.description).by(interaction.rule);
       case 'none':
         return await protocol.accept(web, req, res, { sent, request, session: interaction.session });
     }

@@ -13,6 +13,10 @@ import { checks } from '../../../src/domain/diagnostics/checks/index.js';
 import { diagnose, type CheckResult } from '../../../src/domain/diagnostics/diagnose.js';
 import type { Installation } from '../../../src/domain/diagnostics/installation.js';
 import { installationOf } from '../../../src/domain/diagnostics/own-installation.js';
+import { createDirectory } from '../../../src/domain/directories/directories.js';
+import { insertDirectoryRequest } from '../../../src/db/tables/directory_requests.js';
+import { uuidv7 } from '../../../src/lib/random.js';
+import { addDomain, addOrganization } from '../../support/organizations.js';
 import { samlKeys } from '../../../src/domain/saml-certificates/saml-certificates.js';
 import { saveSamlMetadata } from '../../../src/db/tables/saml_metadata.js';
 import { setupUrl } from '../../../src/domain/users/setup.js';
@@ -344,6 +348,46 @@ describe('records', () => {
       'names another',
       'could not be read',
     ]);
+  });
+
+  test('domains and directories of organizations', async () => {
+    const organization = await addOrganization(ctx, { name: 'initech' });
+    await addDomain(ctx, organization, 'initech.example');
+    const { directory } = await transaction(ctx, (tx) => createDirectory(tx, {}, organization));
+    expect(await says('organizations')).toEqual(well('organizations'));
+    await sql(`update organization_domains set missing_since = now() - interval '2 days'`);
+    expect((await says('organizations'))[0]).toMatchObject({
+      level: 'warning',
+      finding: expect.stringMatching(/initech\.example.*missing since/),
+    });
+    await sql(`update organization_domains set status = 'failed', missing_since = null`);
+    expect((await says('organizations'))[0]?.finding).toContain('was missing for two weeks');
+    await sql(`update organization_domains set status = 'pending'`);
+    expect(await says('organizations')).toEqual(well('organizations'));
+
+    const requested = async (response_status: number) => {
+      const now = new Date();
+      const told = {
+        id: uuidv7(now.getTime()),
+        directory_id: directory.id,
+        requested_at: now,
+        method: 'GET',
+        path: '/Users',
+        request_id: 'r',
+      };
+      await insertDirectoryRequest(ctx.scope, { ...told, response_status, error: null });
+    };
+    for (let times = 0; times < 9; times++) await requested(400);
+    expect(await says('organizations')).toEqual(well('organizations'));
+    await requested(409);
+    const subject = `directories/${directory.id}`;
+    expect((await says('organizations'))[0]).toMatchObject({ level: 'warning', subject });
+    await requested(200);
+    expect(await says('organizations')).toEqual(well('organizations'));
+    await sql(`update directories set last_used_at = now() - interval '31 days'`);
+    expect((await says('organizations'))[0]).toMatchObject({ level: 'notice', subject });
+    await sql(`update organizations set status = 'disabled'`);
+    expect(await says('organizations')).toEqual(well('organizations'));
   });
 
   test('connections at whose provider every sign-in has failed since yesterday', async () => {
