@@ -202,7 +202,9 @@ describe('completion', () => {
     expect(await complete('us')).toEqual(['users']);
     expect(await complete('users', '')).toEqual(expect.arrayContaining(['list', 'create', 'block', 'add_roles']));
     expect(await complete('users', 'create', '--first')).toEqual(['--first-name']);
-    expect(await complete('clients', 'create', '--application-type', '')).toEqual(expect.arrayContaining(['machine', 'native', 'spa', 'web']));
+    expect(await complete('clients', 'create', '--application-type', '')).toEqual(
+      expect.arrayContaining(['machine', 'native', 'spa', 'web']),
+    );
     expect(await complete('users', 'list', '--output', 'n')).toEqual(['ndjson']);
     expect(await complete('completion', '')).toEqual(['bash', 'fish', 'zsh']);
   });
