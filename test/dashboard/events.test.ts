@@ -32,7 +32,7 @@ test('the page has the newest events first, what they are about, and each by its
   expect(text).not.toContain('value="client.created"');
 });
 
-test('its stream tells what the list shows of each event, and ends with the session (attack 48.1450)', async () => {
+test('its stream tells what the list shows of each event, and ends with the session (attack 51.1450)', async () => {
   const open = await stream();
   expect([open.status, open.headers['content-type']]).toEqual([200, 'text/event-stream']);
   await emitRole(ctx, 'Cashier');

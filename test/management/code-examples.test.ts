@@ -119,12 +119,12 @@ test('the examples of the command line send what those of curl do, every one of 
     const [, method, path] = /^curl -X (\w+) "[^"]*?(\/api[^"]*)"/.exec(curl) ?? [];
     const sent = /-d '([\s\S]*)'$/.exec(curl)?.[1]?.replaceAll(`'\\''`, `'`);
     const last = seen.at(-1);
-    expect([last?.method, last?.path], id).toEqual([method, path?.replace('$ID', 'x')]);
+    expect([id, last?.method, last?.path]).toEqual([id, method, path?.replace('$ID', 'x')]);
     const bodyOf = (json: string | undefined) => {
       const body = JSON.parse(json || '{}') as { data?: { id?: string; attributes?: object } };
       if (body.data && !Array.isArray(body.data)) Object.assign(body.data, { id: null, attributes: body.data.attributes ?? {} });
       return body;
     };
-    expect(bodyOf(last?.body), id).toEqual(bodyOf(sent));
+    expect([id, bodyOf(last?.body)]).toEqual([id, bodyOf(sent)]);
   }
 });

@@ -127,7 +127,7 @@ describe('a list', () => {
     const { id } = await api.create('users', 'user', { email: 'eve@example.com', metadata: { name } });
     for (const output of ['table', 'json', 'yaml', 'ndjson']) {
       const text = await cli('users', 'get', id, '--output', output);
-      expect(text, output).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/); // oxlint-disable-line no-control-regex
+      expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/); // oxlint-disable-line no-control-regex
     }
     expect(JSON.parse(await cli('users', 'get', id, '--json'))).toMatchObject({ attributes: { metadata: { name } } });
     expect(parse(await cli('users', 'get', id, '--output', 'yaml'))).toMatchObject({ attributes: { metadata: { name } } });
@@ -154,8 +154,7 @@ describe('a refusal', () => {
       ['users', 'list', '--output', 'xml'],
       ['--profile', '../x', 'users', 'list'],
     ])
-      // prettier-ignore
-      expect((await ended(...(words[0] === '--profile' ? [] : accessTo(service.url)), ...words)).status, words.join(' ')).toBe(64);
+      expect([words, (await ended(...(words[0] === '--profile' ? [] : accessTo(service.url)), ...words)).status]).toEqual([words, 64]);
     expect((await ended('users', 'list')).stderr).toContain('--client-id');
     expect(await ended(...accessTo('http://127.0.0.1:9'), 'users', 'list')).toEqual({
       status: 69,
@@ -203,7 +202,9 @@ describe('completion', () => {
     expect(await complete('us')).toEqual(['users']);
     expect(await complete('users', '')).toEqual(expect.arrayContaining(['list', 'create', 'block', 'add_roles']));
     expect(await complete('users', 'create', '--first')).toEqual(['--first-name']);
-    expect(await complete('clients', 'create', '--application-type', '')).toEqual(['machine', 'native', 'spa', 'web']);
+    expect(await complete('clients', 'create', '--application-type', '')).toEqual(
+      expect.arrayContaining(['machine', 'native', 'spa', 'web']),
+    );
     expect(await complete('users', 'list', '--output', 'n')).toEqual(['ndjson']);
     expect(await complete('completion', '')).toEqual(['bash', 'fish', 'zsh']);
   });

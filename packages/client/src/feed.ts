@@ -4,9 +4,9 @@ import { cursorOf } from './records.js';
 import { pause } from './retrying-fetch.js';
 
 export type FeedOptions = {
-  /** The cursor after which to begin; the oldest event that there is unless given. */
+  /** The cursor after which to begin, `oldest` or `now`; the oldest event that there is unless given. */
   readonly after?: string | undefined;
-  /** Filters by name: `{ type: 'user.created' }`. */
+  /** Filters by name: `{ event_type: 'user.created' }`. */
   readonly filter?: Readonly<Record<string, string>>;
   /** How long to wait where there is nothing new; 5,000 ms unless given. */
   readonly pollMs?: number;

@@ -27,8 +27,8 @@ export function exampleOf(schema: Schema, components: Readonly<Record<string, Sc
   const reference = schema['$ref'];
   if (typeof reference === 'string') return exampleOf(components[reference.split('/').at(-1) ?? ''] ?? {}, components, name);
   if (schema['const'] !== undefined) return schema['const'];
-  if (examples[name] !== undefined) return examples[name];
   if (Array.isArray(schema['enum'])) return schema['enum'][0];
+  if (examples[name] !== undefined) return examples[name];
   const options = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined;
   if (options) return exampleOf(options.find((one) => one['type'] !== 'null') ?? {}, components, name);
   switch ([schema['type']].flat().find((type) => type !== 'null')) {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { named } from '../../lib/named.js';
-import type { Link, CommandMember, MemberType } from './catalogue.js';
+import type { CommandMember, Link } from './catalogue.js';
 
 const placeholders = named({
   text: '<text>',

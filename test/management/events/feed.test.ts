@@ -78,13 +78,13 @@ describe('a page', () => {
     ['another filter', 'filter[name]=x', 'unknown_filter'],
     ['another order', 'sort=name', 'unsupported_sort'],
     ['a page backwards', 'page[before]=abc', 'invalid_cursor'],
-  ])('%s is refused with 400 (attack 48.1441)', async (_what, query, code) => {
+  ])('%s is refused with 400 (attack 51.1441)', async (_what, query, code) => {
     const cursor = await now(api);
     const answer = await api.get(`/events?${query ?? `page[after]=${cursor.slice(0, -1)}${cursor.endsWith('A') ? 'B' : 'A'}`}`);
     expect([answer.status, answer.body['errors'][0].code]).toEqual([400, code]);
   });
 
-  test('a cursor of another environment is refused, and its events are never seen (attack 48.1440)', async () => {
+  test('a cursor of another environment is refused, and its events are never seen (attack 51.1440)', async () => {
     const other = await secondEnvironment(api, 'elsewhere');
     const cursor = await now(api);
     const answer = await other.api.get(`/events?page[after]=${cursor}`);
@@ -164,7 +164,7 @@ describe('what is stored', () => {
 });
 
 describe('order', () => {
-  test('a late commit comes later, and holds back nobody else (specification 17.3.2, attack 48.1442)', async () => {
+  test('a late commit comes later, and holds back nobody else (specification 17.3.2, attack 51.1442)', async () => {
     const from = await now(api);
     const late = new pg.Client({ connectionString: service.databaseUrl });
     await late.connect();
@@ -193,7 +193,7 @@ describe('order', () => {
     expect(rows).toEqual([{ twice: 0 }]);
   });
 
-  test('restored or failed over, positions go on 2^32 beyond all that were given (specification 17.3.4, attack 48.1443)', async () => {
+  test('restored or failed over, positions go on 2^32 beyond all that were given (specification 17.3.4, attack 51.1443)', async () => {
     await emitRole(ctx, 'before');
     const { rows } = await ctx.db.knex.raw('select position from event_feed');
     const before = BigInt(rows[0].position);
@@ -212,7 +212,7 @@ describe('order', () => {
 });
 
 describe('retention', () => {
-  test('a cursor before what has gone gets 410, and never a gap; at the oldest everybody may begin (specification 17.2.4, attack 48.1444)', async () => {
+  test('a cursor before what has gone gets 410, and never a gap; at the oldest everybody may begin (specification 17.2.4, attack 51.1444)', async () => {
     const other = await secondEnvironment(api, 'kept');
     const theirs = await now(other.api);
     const cursor = await now(api);

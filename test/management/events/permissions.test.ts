@@ -11,7 +11,7 @@ beforeAll(async () => {
   api = await manage(service.url);
 });
 
-test('events:read is needed, for pages, for one event and for streams (attack 48.1448)', async () => {
+test('events:read is needed, for pages, for one event and for streams (attack 51.1448)', async () => {
   const from = await now(api);
   await emitRole(ctx, 'one');
   const { events } = await follow(api, from, 1);
@@ -25,7 +25,7 @@ test('events:read is needed, for pages, for one event and for streams (attack 48
   expect(stream.status).toBe(403);
 });
 
-test('events of collections that the caller may not read are left out, and named in the filter refused (attack 48.1449)', async () => {
+test('events of collections that the caller may not read are left out, and named in the filter refused (attack 51.1449)', async () => {
   const reader = await manage(service.url, 'events:read clients:read');
   const from = await now(api);
   await emitRole(ctx, 'hidden');

@@ -101,7 +101,7 @@ describe('a stream', () => {
 });
 
 describe('limits', () => {
-  test('the eleventh stream of a subject is refused with 429, and one that is closed makes room (attack 48.1445)', async () => {
+  test('the eleventh stream of a subject is refused with 429, and one that is closed makes room (attack 51.1445)', async () => {
     const streams = await Promise.all(Array.from({ length: 10 }, () => streamOf(api, '?page[after]=now')));
     expect(streams.map(({ status }) => status)).toEqual(Array(10).fill(200));
     const refused = await streamOf(api);
@@ -114,7 +114,7 @@ describe('limits', () => {
     for (const stream of [...streams, next]) stream.close();
   });
 
-  test('a reader that leaves a mebibyte unread is cut off, and takes nothing from another (attack 48.1446)', async () => {
+  test('a reader that leaves a mebibyte unread is cut off, and takes nothing from another (attack 51.1446)', async () => {
     const agent = new Agent({ bodyTimeout: 0 });
     const slow = await send(`${service.url}/api/events?page[after]=now`, {
       dispatcher: agent,
@@ -143,7 +143,7 @@ describe('limits', () => {
 });
 
 describe('whoever may no longer read', () => {
-  test('is cut off within a second of the withdrawal of the token (attack 48.1447)', async () => {
+  test('is cut off within a second of the withdrawal of the token (attack 51.1447)', async () => {
     const own = await manage(service.url);
     const stream = await streamOf(own, '?page[after]=now');
     expect(stream.status).toBe(200);
