@@ -88,8 +88,8 @@ for (const form of document.querySelectorAll('.filters')) {
       const [there, list] = [document.querySelector('.filters + .list'), page.querySelector('.filters + .list')];
       if (response.redirected || !there || !list) return form.requestSubmit();
       there.replaceWith(document.adoptNode(list));
-      form.querySelector('.clear')?.remove();
-      form.append(...page.querySelectorAll('.filters .clear'));
+      for (const old of form.querySelectorAll('.clear, .looked-up')) old.remove();
+      form.append(...page.querySelectorAll('.filters > :is(.clear, .looked-up)'));
       history.replaceState(null, '', address);
       tellTimes();
       listenToSelections();

@@ -218,3 +218,30 @@ test('what somebody calls themselves stays text in every sentence (attack 33.114
   expect(tab).not.toContain('<img');
   expect(tab).toContain('&lt;img');
 });
+
+test('who was meant by a name is a choice, which stays with other filters; an id stands for its name (specification 9.2.18)', async () => {
+  const user = await addUser(ctx, { first_name: 'Xanthe', last_name: 'Rolfe' });
+  await insertAuditLog(ctx.scope, entry({ actor_id: user.id, action: 'role.created', target_type: 'role', target_id: 'r' }));
+  const typed = await html(admin, '/audit_logs?target=&actor=xanthe&outcome=success');
+  expect(typed).toMatch(/<nav class="looked-up" aria-label="Actor">[\s\S]*Xanthe Rolfe \(User\)/);
+  const path = /<nav class="looked-up"[\s\S]*?href="([^"]+)"/.exec(typed)?.[1]?.replaceAll('&amp;', '&').replaceAll('&#38;', '&') ?? '';
+  expect(path).toBe(`/dashboard/audit_logs?outcome=success&actor=${user.id}`);
+  const chosen = await html(admin, path.replace('/dashboard', ''));
+  expect(chosen).toContain(`<option value="${user.id}" selected>Xanthe Rolfe (User)</option>`);
+  expect(sentences(chosen)).toEqual(['Role created by Xanthe Rolfe']);
+  const narrow = await signedInWith(service, 'audit_logs:read');
+  expect(await html(narrow, '/audit_logs?actor=xanthe')).not.toContain('Rolfe');
+});
+
+test('the audit log tells a write once; its security event has the other list, and its category (specification 9.2.18)', async () => {
+  const client = await addClient(ctx);
+  const made = { target_type: 'client', target_id: client.id, request_id: 'told-once', actor_display: 'Grace' };
+  const event = { action: 'client_secret.rotated', event: 'client_secret.rotated', security_event: true } as const;
+  const byService = { ...made, ...event, actor_kind: 'system' as const, actor_display: 'The service' };
+  const changes = { action: [null, 'client.secret_rotated'] as [null, string] };
+  await insertAuditLog(ctx.scope, entry({ ...made, action: 'client.secret_rotated' }), entry({ ...made, ...event, changes }));
+  expect(sentences(await html(admin, `/audit_logs?target=${client.id}`))).toEqual(['Client secret rotated by Grace']);
+  expect(sentences(await html(admin, `/audit_logs?security_event=true&target=${client.id}`))).toEqual(['Client secret rotated by Grace']);
+  await insertAuditLog(ctx.scope, entry({ ...byService, changes }));
+  expect(sentences(await html(admin, `/audit_logs?target=${client.id}`))).toHaveLength(2);
+});

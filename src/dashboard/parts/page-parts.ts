@@ -27,6 +27,8 @@ export type FilterField = {
   readonly value: string;
   readonly choices: readonly Choice[] | null;
   readonly kind: 'search' | 'select' | 'text';
+  /** What a name may mean that was entered. */
+  readonly links?: readonly LinkButton[];
 };
 
 /** A day; `before` is the sum of the day that is a whole range earlier. */

@@ -129,9 +129,10 @@ export function listPage(render: Render, presentation: Presentation) {
     const state = listState(req, presentation.filters, defaultSort);
     const layout = layoutOf(req, presentation.path);
     const columns = shownColumns(presentation.columns, layout);
+    const { query, found } = await readFilters(view, state, presentation.filters);
     const listQuery = {
       size: layout.size,
-      filters: await readFilters(view, state, presentation.filters),
+      filters: query,
       sort: state.sort,
       include: readableIncludes(req, { path: presentation.path, recordInclude: presentation.include }),
       after: state.after,
@@ -159,7 +160,9 @@ export function listPage(render: Render, presentation: Presentation) {
       empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button),
     });
     const filters =
-      presentation.filters.length > 0 ? [await filterPart(view, resource, presentation.filters, path, state, defaultSort, orders)] : [];
+      presentation.filters.length > 0
+        ? [await filterPart(view, resource, presentation.filters, path, state, defaultSort, orders, found)]
+        : [];
     const page = {
       title: presentation.title,
       lead: presentation.lead,
