@@ -1,5 +1,7 @@
 // Why it failed: what happened to a person, a client or a connection, as one list in words.
 import { beforeAll, expect, test } from 'vitest';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { insertAuditLog } from '../../src/db/tables/audit_logs.js';
 import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -244,4 +246,21 @@ test('the audit log tells a write once; its security event has the other list, a
   expect(sentences(await html(admin, `/audit_logs?security_event=true&target=${client.id}`))).toEqual(['Client secret rotated by Grace']);
   await insertAuditLog(ctx.scope, entry({ ...byService, changes }));
   expect(sentences(await html(admin, `/audit_logs?target=${client.id}`))).toHaveLength(2);
+});
+
+test('beside the list is what the person has now, as far as the viewer may read it', async () => {
+  const user = await addUser(ctx, { first_name: 'Nora', last_name: 'Now' });
+  const all = await signedInWith(service, ...managementPermissions);
+  const now = async (browser: Browser) =>
+    /<h2>Now<\/h2>([\s\S]*?)<\/section>/.exec(await html(browser, `/users/${user.id}/activity`))?.[1] ?? '';
+  const empty = await now(all);
+  for (const label of ['Roles', 'Applications with consent', 'Organizations', 'Sessions', 'Sign-in methods', 'Last sign-in'])
+    expect(empty).toContain(`<dt>${label}</dt>`);
+  expect(empty).toContain('Never');
+  const client = await addClient(ctx, { name: 'Allowed notes' });
+  await giveConsent(ctx, { user_id: user.id, client_id: client.id, scopes: ['openid'], resource: null });
+  expect(await now(all)).toContain('Allowed notes');
+  const narrow = await now(await signedInWith(service, 'users:read', 'audit_logs:read'));
+  for (const label of ['Roles', 'Organizations', 'Sessions']) expect(narrow).not.toContain(`<dt>${label}</dt>`);
+  expect(narrow).not.toContain('Allowed notes');
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { addConsent } from '../../src/db/tables/consents.js';
-import { findUser, findUserByEmailKey } from '../../src/db/tables/users.js';
+import { findUser, findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -101,6 +101,19 @@ test('consents are listed, and withdrawn after a question', async () => {
 });
 
 describe('the page of a user', () => {
+  test('shows what is there, and leads to the form for the rest (specification 9.2.19)', async () => {
+    const user = await addUser(ctx);
+    const path = `/dashboard/users/${user.id}`;
+    const page = await html(admin, path);
+    for (const label of ['Phone number', 'Picture URL', 'Metadata', 'External ID']) expect(page).not.toContain(`<dt>${label}`);
+    expect(page).not.toContain('>–<');
+    expect(page).toContain(`<a href="${path}/edit">Add details</a>`);
+    expect(await html(reader, path)).not.toContain('Add details');
+    await updateUser(ctx.scope, user.id, { phone_number: '+44 20 7946 0000', metadata: { plan: 'gold' } });
+    const filled = await html(admin, path);
+    for (const label of ['Phone number', 'Metadata']) expect(filled).toContain(`<dt>${label}`);
+  });
+
   test('marks the address as proven, as PATCH does', async () => {
     const user = await addUser(ctx, { email_verified: false });
     const place = `/dashboard/users/${user.id}/verify_email`;

@@ -11,7 +11,6 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   deleted: 'Deleted.',
   blocked: 'Blocked. All sessions have ended.',
   unblocked: 'Unblocked.',
-  touched: 'The last activity is now.',
   revoked: 'Revoked.',
   stream_tested: 'A test was sent. “Last attempt” shows the receiver’s response.',
   redelivered: 'Redelivering. The list shows the result.',

@@ -149,6 +149,7 @@ export const terms = {
   open: 'Open',
   optional: 'Optional',
   organization: 'Organization',
+  organizations: 'Organizations',
   outcome: 'Outcome',
   overview: 'Overview',
   page_texts: 'Page texts',

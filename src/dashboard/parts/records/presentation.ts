@@ -181,6 +181,8 @@ export type RecordSpec = {
   /** What it is among the things that have to work: while it doesn't, its pages say so in the place of its state. */
   readonly attention?: AttentionKind;
   readonly summary: (record: ResourceObject, view: ViewContext, included: readonly ResourceObject[]) => readonly Row[];
+  /** The summary leaves out what is empty; this leads to the form that fills it in. */
+  readonly details?: string;
   /** Values that the summary leaves out until it is asked to show all, by attribute. */
   readonly defaults?: (record: ResourceObject) => Readonly<Record<string, unknown>>;
   /** Parts above the summary: what somebody has to do about the record. */
