@@ -22,6 +22,7 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   email_verified: 'Email marked as verified.',
   authenticators_reset: 'Reset. All sessions have ended, and the person was notified by email.',
   tokens_revoked: 'Revoked. Tokens issued to this client so far no longer work.',
+  deletion_cancelled: 'The account won’t be deleted.',
   devices_forgotten: 'Forgotten. Each browser asks for the second factor again.',
   invited: 'Created. We’re sending an email with a link to set a password.',
   invitation_sent: 'We’re sending the invitation again, with a new link.',

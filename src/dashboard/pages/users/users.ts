@@ -187,6 +187,12 @@ export const usersPresentation: Presentation = {
       when: (record) => record.attributes['status'] === 'active',
       done: 'mail_sent',
     },
+    cancel_deletion: {
+      label: 'Cancel deletion',
+      when: (record) => record.attributes['deletion_due_at'] !== null,
+      confirm: ['The account is kept, and the person is notified by email.'],
+      done: 'deletion_cancelled',
+    },
     block: {
       label: 'Block user',
       when: (record) => record.attributes['status'] === 'active',
