@@ -63,6 +63,7 @@ export const terms = {
   default_roles: 'Default roles',
   delete: 'Delete',
   deliveries: 'Deliveries',
+  deletion_of_the_account_canceled: 'Deletion of the account canceled',
   description: 'Description',
   device_authorization: 'Device authorization',
   diagnostics: 'Diagnostics',

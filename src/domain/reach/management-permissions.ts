@@ -51,7 +51,7 @@ export const managementPermissions: readonly string[] = [
 
 export function describePermission(permission: string): string {
   if (permission === credentialsWrite)
-    return 'Power over everybody’s APIs: stands for every permission of every other API resource when the credentials, guards, grants and roles of clients, people and APIs are changed. It reads and writes no collection by itself.';
+    return 'Control over all APIs: includes every permission of every other API resource when the credentials, guards, grants and roles of clients, people and APIs are changed. It reads and writes no collection by itself.';
   const [collection = '', verb = ''] = permission.split(':');
   return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
 }
