@@ -19,6 +19,7 @@ const floors: readonly (readonly string[])[] = [
   ['domain'],
   ['http'],
   ['oauth', 'account', 'sso', 'scim', 'outbox', 'jobs'],
+  ['saml'],
   ['management'],
   ['dashboard'],
   ['app.ts'],

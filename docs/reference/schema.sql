@@ -670,6 +670,7 @@ create table environments (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   account_deletion_delay integer default 2592000,
+  pairwise_salt text not null default (gen_random_uuid())::text,
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),

@@ -18,6 +18,8 @@ export type Actor = {
   readonly acts_in_full?: boolean;
   /** The organization that the actor acts for, and beyond which nothing is there for them; absent: none. */
   readonly organization_id?: string | null;
+  /** The client whose token for an organization it is: where an invitation leads unless it says another. */
+  readonly asking_client_id?: string;
   /** The session of a person's token, or of a person at the dashboard; absent for clients. */
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */

@@ -33,9 +33,9 @@ export const administrationSecurityEvents = {
     outcome: 'success',
     recorded: 'transaction',
     actor: 'who acts through the Management API or the dashboard; the service',
-    target: 'signing_key; environment where its algorithms were changed',
+    target: 'signing_key; saml_certificate; environment where its algorithms were changed',
     description:
-      'A signing key was generated, activated or deactivated, or an environment signs with other algorithms (`signing_algorithms`); `action` says which.',
+      'A signing key or SAML certificate was generated or activated, a signing key deactivated, or an environment signs with other algorithms (`signing_algorithms`); `action` says which.',
   },
   'client_secret.rotated': {
     class: 'configuration_changed',

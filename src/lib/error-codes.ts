@@ -110,6 +110,7 @@ export const apiErrorCodes = {
   url_fragment: [[422], 'Leave the fragment out of the URL.'],
   url_port: [[422], 'Use a port that web servers have.'],
   url_address: [[422], 'Use an address on the public internet, or see `ALLOW_PRIVATE_NETWORK`.'],
+  application_type_mismatch: [[422], 'Leave the attribute out: the detail says which kind of application has it.'],
   grant_not_allowed: [[422], 'Choose grant types that fit the kind of client.'],
   auth_method_not_allowed: [[422], 'Choose an authentication method that fits the kind of client.'],
   jwks_twice: [[422], 'Give `jwks` or `jwks_uri`.'],

@@ -27,7 +27,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   client: {
     name: 'What people are shown. A creation needs it, unless a metadata document says it.',
     description: 'For administrators; null = none.',
-    application_type: '`web` and `machine` can keep a secret, `spa` and `native` can’t. It can’t be changed.',
+    application_type: '`web` and `machine` can keep a secret, `spa` and `native` can’t; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can’t be changed.',
     redirect_uris: 'Where answers may go, compared as exact text (RFC 9700 2.1).',
     post_logout_redirect_uris: 'Where people may be sent after signing out, compared as exact text.',
     allowed_origins: 'Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person.',
@@ -141,6 +141,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     description: 'What has happened.',
     group: 'What it is about, for lists.',
   },
+  saml_certificate: { expires_at: 'When it ends.' },
   signing_key: {
     algorithm: 'How it signs.',
     status: 'Whether it signs, is published for what it has signed, or is out of use.',

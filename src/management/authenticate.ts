@@ -51,7 +51,7 @@ export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
           permissions,
           // A first-party client is handed whatever the person holds without asking; any other was given this token alone.
           acts_in_full: token.client.first_party && !isBound,
-          ...(isBound && { organization_id }),
+          ...(isBound && { organization_id, asking_client_id: token.client.id }),
           session_id: token.session_id,
           signed_in: { acr: isClass(token.acr) ? token.acr : '1', at: token.auth_time },
         };

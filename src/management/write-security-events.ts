@@ -66,6 +66,7 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
       ];
     }
     case 'signing_key':
+    case 'saml_certificate':
       return [{ name: 'signing_key.changed', detail }];
     case 'client':
       return eventsOfClient(entry, detail);

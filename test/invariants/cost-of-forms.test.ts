@@ -95,6 +95,7 @@ function beside(path: string): Record<string, string>[] {
 }
 
 const oauthNames = fieldsRead('src/oauth', 'src/http');
+const samlNames = [...fieldsRead('src/saml', 'src/oauth/authorize'), 'SAMLRequest', 'RelayState', 'SAMLEncoding'];
 const accountNames = fieldsRead('src/account', 'src/sso', 'src/http/auth');
 
 /** The page without its frame, whose forms are addresses of their own. */
@@ -112,7 +113,7 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
   const browser = isNobody ? new Browser(service.url) : await signedIn();
   const page = path.startsWith('/dashboard') ? await browser.get(pageOf(address)) : null;
   const html = (await page?.text()) ?? '';
-  const _csrf = csrfOf(html.includes('name="_csrf"') ? html : await (await browser.get(isNobody ? '/login' : '/account')).text());
+  const _csrf = csrfOf(/name="_csrf" value="[^"]/.test(html) ? html : await (await browser.get(isNobody ? '/login' : '/account')).text());
   const basic = Buffer.from(`${managementClient.id}:${managementClient.client_secret}`).toString('base64');
   const isClients = path.startsWith('/oauth/') && !/authorize|consent|device$|device\/|logout/.test(path);
   const headers: Record<string, string> = {
@@ -122,7 +123,9 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
   };
   const { create, update } = registry.byPath.get(path.split('/')[2] ?? '') ?? {};
   const own = [...fieldsOf(withoutFrame(html)), ...Object.keys({ ...create?.schema.shape, ...update?.schema.shape })];
-  const names = new Set(path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : accountNames);
+  const names = new Set(
+    path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : path.startsWith('/saml') ? samlNames : accountNames,
+  );
   for (const name of alone) names.add(name);
   const again = async () => ({ ...formValues(withoutFrame(await (await browser.get(pageOf(address))).text())), _csrf });
   return { headers, values: { ...formValues(withoutFrame(html)), _csrf }, again, names: [...names] };
@@ -168,7 +171,7 @@ async function post({ method }: Door, address: string, headers: Record<string, s
 }
 
 /** What takes JSON beside forms, or instead of them. */
-const takesJson = (path: string) => !/^\/(?:dashboard|oauth|auth\/sso)\/(?!setup|register)/.test(path) && path !== '/language';
+const takesJson = (path: string) => !/^\/(?:dashboard|oauth|saml|auth\/sso)\/(?!setup|register)/.test(path) && path !== '/language';
 
 const written = (...collections: string[]) => collections.flatMap((name) => [`POST /dashboard/${name}`, `POST /dashboard/${name}/:id`]);
 
@@ -177,11 +180,22 @@ const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody makes or changes them: 404': [
     ...written('identities', 'consents', 'sessions', 'webhook_deliveries'),
     ...written('event_types', 'audit_logs', 'security_events', 'request_traces'),
+    'POST /dashboard/organization_groups',
   ],
-  'they are made and never changed: 404': ['POST /dashboard/registration_tokens/:id', 'POST /dashboard/signing_keys/:id'],
-  'nobody deletes them: 404': ['webhook_deliveries', 'event_types', 'audit_logs', 'security_events', 'request_traces', 'signing_keys'].map(
-    (name) => `POST /dashboard/${name}/:id/delete`,
+  'they are made and never changed: 404': ['registration_tokens', 'signing_keys', 'saml_certificates', 'organization_invitations'].map(
+    (name) => `POST /dashboard/${name}/:id`,
   ),
+  'nobody deletes them: 404': [
+    'webhook_deliveries',
+    'event_types',
+    'audit_logs',
+    'security_events',
+    'request_traces',
+    'signing_keys',
+    'saml_certificates',
+    'organization_groups',
+    'organization_invitations',
+  ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],
 };

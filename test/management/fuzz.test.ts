@@ -69,6 +69,7 @@ beforeAll(async () => {
   ids.set('event_types', 'user.created');
   ids.set('environments', (await api.get('/environments')).body['data'][0].id);
   ids.set('signing_keys', (await api.get('/signing_keys')).body['data'][0].id);
+  ids.set('saml_certificates', (await api.create('saml_certificates', 'saml_certificate', {}))['id']);
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
   const stream = { name: 'One', url: 'https://siem.example/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
   ids.set('log_streams', (await api.create('log_streams', 'log_stream', stream))['id']);

@@ -56,6 +56,7 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   records.set('organization_groups', (await api.get(`/organization_groups/${group.id}`)).body['data']);
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
+  await keep('saml_certificates', api.create('saml_certificates', 'saml_certificate', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
   const refused = await fetch(`${service.url}/oauth/authorize?client_id=nobody`);
   records.set('request_traces', (await findTrace(service, api, refused.headers.get('x-request-id'))).body['data']);

@@ -18,6 +18,7 @@ const tables = [
   'organization_default_roles',
   'organization_domains',
   'signing_keys',
+  'saml_certificates',
   'webhooks',
   'sessions',
   'identities',

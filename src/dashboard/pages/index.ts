@@ -20,6 +20,7 @@ import { requestTracesPresentation } from './activity/request-traces.js';
 import { permissionsPresentation, rolesPresentation } from './apis/roles.js';
 import { securityEventsPresentation } from './activity/security-events.js';
 import { signingKeysPresentation } from './settings/signing-keys.js';
+import { samlCertificatesPresentation } from './settings/saml-certificates.js';
 import { sessionsPresentation } from './users/sessions.js';
 import { consentsPresentation, identitiesPresentation } from './users/user-links.js';
 import { usersPresentation } from './users/users.js';
@@ -58,6 +59,7 @@ export const presentations: readonly Presentation[] = [
   pageTextsPresentation,
   customDomainsPresentation,
   signingKeysPresentation,
+  samlCertificatesPresentation,
   trustedIssuersPresentation,
   federatedCredentialsPresentation,
   environmentsPresentation,

@@ -104,6 +104,8 @@ export type EnvironmentRow = {
   dpop_nonce: (typeof dpopNonceRules)[number];
   /** RS256 is always among them. */
   signing_algorithms: SigningAlgorithm[];
+  /** What makes the pairwise identifiers of its people (SAML Core 8.3.7): nobody who knows a person's id can tell them. */
+  pairwise_salt: string;
   version: number;
   created_at: Date;
   updated_at: Date;

@@ -15,7 +15,9 @@ import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
 
 /** What can be set on an environment; auth settings are flat members (specification 3.1.2). */
-export type EnvironmentInput = Partial<Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at'>>;
+export type EnvironmentInput = Partial<
+  Omit<EnvironmentRow, 'id' | 'is_default' | 'pairwise_salt' | 'version' | 'created_at' | 'updated_at'>
+>;
 
 /** What a new environment is administered with; shown once. */
 export type ManagementClient = { readonly client_id: string; readonly client_secret: string };

@@ -120,7 +120,7 @@ export async function createInvitation(
     organization_id: organization.id,
     ...address,
     token_digest: digest(token),
-    client_id: links.client?.id ?? null,
+    client_id: links.client?.id ?? actor.asking_client_id ?? null,
     ...(await inviterOf(tx, actor)),
     sent_at: now,
     expires_at: new Date(now.getTime() + expires_in * 1000),

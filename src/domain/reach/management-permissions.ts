@@ -18,6 +18,7 @@ export const managementCollections = [
   'organization_groups',
   'directories',
   'signing_keys',
+  'saml_certificates',
   'sessions',
   'environments',
   'custom_domains',

@@ -25,6 +25,7 @@ import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
 import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
+import { saml_certificates } from './saml_certificates.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
@@ -60,6 +61,7 @@ export const resources = [
   webhook_delivery_attempts,
   event_types,
   signing_keys,
+  saml_certificates,
   environments,
   custom_domains,
   audit_logs,

@@ -49,7 +49,7 @@ const expiresIn = lifetime(invitationLifetime.least, invitationLifetime.most).me
 export const organization_invitations = resource<InvitationRow, InvitationInput>({
   type: 'organization_invitation',
   path: 'organization_invitations',
-  description: 'Addresses that are statuses into an organization, by a mail with a link that is good once.',
+  description: 'Invitations of addresses into an organization, each a mail with a link that is good once.',
   attributes: z.object({ status: z.enum(invitationStatuses), sent_at: isoTime, expires_at: isoTime, ...stamps }),
   computed: { status: (row, ctx) => invitationStatus(row, ctx.clock.now()) },
   organization: { column: 'organization_id' },
@@ -80,7 +80,7 @@ export const organization_invitations = resource<InvitationRow, InvitationInput>
       kind: 'one',
       to: 'client',
       column: 'client_id',
-      description: 'Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page.',
+      description: 'Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token.',
       include: true,
       create: 'optional',
     },

@@ -7,13 +7,10 @@ import { csrfToken } from '../../http/auth/csrf.js';
 import { basePage, formActionSource } from '../../http/pages/pages.js';
 import { shownNameOf } from '../../http/pages/shown-client.js';
 import { wordsOf } from '../../http/pages/words.js';
-import { sealPending } from '../../http/request/return-to.js';
 import type { Web } from '../../http/web.js';
 import { message } from '../../lib/languages/messages.js';
-import { anotherSignIn, toPending, type SentRequest } from './pending.js';
+import { anotherSignIn, journeyForm, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
-
-export const chooserPath = '/oauth/organization';
 
 /** What the person chose, as `validate` takes it. */
 export const chosenIn = ({ organization }: SentRequest) => (organization === undefined ? {} : { organization });
@@ -43,8 +40,7 @@ export function renderChooser(
       invitations: options.filter(({ is_member }) => !is_member).map(shownOption),
       personal: request.client.organization_usage === 'allow' ? personalAccount : null,
       other_account: anotherSignIn(req, sent),
-      action: chooserPath,
-      hidden: { request: sealPending(req, toPending(sent)) },
+      ...journeyForm(req, 'organization', sent),
     },
     { formAction: [formActionSource(request.redirect_uri)] },
   );

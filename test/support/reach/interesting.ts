@@ -251,6 +251,7 @@ export function creations(type: string, world: World): { attributes: Document; r
     case 'custom_domain':
       return [{ attributes: { domain: 'new.example.com' } }];
     case 'signing_key':
+    case 'saml_certificate':
       return [{ attributes: {} }];
     case 'logo':
       return [{ attributes: { image: png(8, 8).toString('base64') } }];
@@ -263,6 +264,7 @@ export function creations(type: string, world: World): { attributes: Document; r
 export const preparations: Readonly<Record<string, string>> = {
   'create signing_key.': `delete from signing_keys where status = 'next'`,
   'create signing_key.algorithm': `delete from signing_keys where status = 'next'`,
+  'create saml_certificate.': `delete from saml_certificates where status = 'next'`,
   'create directory.': `delete from directories`,
   'create directory.status': `delete from directories`,
   'revoke_previous_token directory': `update directories set previous_token_digest = token_digest, previous_token_expires_at = now()`,

@@ -401,6 +401,9 @@ async function surroundings(maker: Maker): Promise<void> {
   await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
   const all = (await api.get('/signing_keys')).body['data'] as Document[];
   for (const one of all) keep(maker, `key ${one['attributes'].status}`, 'signing_key', one['id'] as string);
+  const primary = await make(maker, 'certificate primary', 'saml_certificates', 'saml_certificate', {});
+  await api.patch(`/saml_certificates/${primary}/activate`);
+  await make(maker, 'certificate next', 'saml_certificates', 'saml_certificate', {});
   // Not for development, and closed: what opens either shows. Its passkeys have their domain: whoever enrols the first one fixes it to the issuer's host.
   const settled = { kind: 'production', registration_enabled: false, passkey_rp_id: 'primary.example.com' };
   await ctx.db.knex('environments').where({ id: ctx.environment.id }).update(settled);

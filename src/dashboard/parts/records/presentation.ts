@@ -74,6 +74,8 @@ export type FormSubject = {
   readonly name: string;
   readonly title: string;
   readonly text?: string;
+  /** Whether the record has it; always, when left out. */
+  readonly when?: (record: ResourceObject) => boolean;
   readonly sections?: readonly SectionSpec[];
   readonly fields: readonly FieldSpec[];
 };
