@@ -22,10 +22,14 @@ if (navigator.clipboard) {
 // The exact time in the reader's own zone, where the pointer rests.
 const locale = /^en\b/.test(navigator.language) ? navigator.language : 'en-GB';
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long' });
-for (const time of document.querySelectorAll('time[datetime]')) {
-  const at = new Date(time.dateTime);
-  if (!Number.isNaN(at.getTime())) time.title = exact.format(at);
+
+function tellTimes() {
+  for (const time of document.querySelectorAll('time[datetime]')) {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.getTime())) time.title = exact.format(at);
+  }
 }
+tellTimes();
 
 // The values of a day in a chart: of the one under the pointer or finger, or the one that arrow keys have come to.
 for (const drawing of document.querySelectorAll('.chart .drawing')) {
@@ -71,13 +75,42 @@ for (const drawing of document.querySelectorAll('.chart .drawing')) {
   });
 }
 
-// Lists follow their filters at once.
-for (const select of document.querySelectorAll('.filters select')) {
-  select.addEventListener('change', () => select.form.requestSubmit());
+// Lists follow their filters at once: a choice leads to the page, what is typed changes the rows below the field.
+for (const form of document.querySelectorAll('.filters')) {
+  let [asked, timer] = [new AbortController()];
+  const follow = async () => {
+    asked.abort();
+    asked = new AbortController();
+    const address = `${form.action}?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ''))}`;
+    try {
+      const response = await fetch(address, { signal: asked.signal, headers: { accept: 'text/html' } });
+      const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+      const [there, list] = [document.querySelector('.filters + .list'), page.querySelector('.filters + .list')];
+      if (response.redirected || !there || !list) return form.requestSubmit();
+      there.replaceWith(document.adoptNode(list));
+      for (const old of form.querySelectorAll('.clear, .looked-up')) old.remove();
+      form.append(...page.querySelectorAll('.filters > :is(.clear, .looked-up)'));
+      history.replaceState(null, '', address);
+      tellTimes();
+      listenToSelections();
+      announce(list.querySelector('.row-count, .empty-title')?.textContent ?? '');
+    } catch {
+      // Somebody typed on, or the network is gone: Enter still leads there.
+    }
+  };
+  form.addEventListener('change', ({ target }) => target.tagName === 'SELECT' && form.requestSubmit());
+  form.addEventListener('input', ({ target }) => {
+    clearTimeout(timer);
+    if (target.tagName === 'INPUT') timer = setTimeout(follow, 250);
+  });
+  form.addEventListener('submit', () => {
+    clearTimeout(timer);
+    asked.abort();
+  });
 }
 
 // What can be done with selected rows shows once there are some; one box selects all of the page.
-for (const form of document.querySelectorAll('.selection')) {
+function listenTo(form) {
   const boxes = [...form.elements].filter((one) => one.type === 'checkbox');
   const all = document.querySelector(`[data-select-all="${form.id}"]`);
   const show = () => {
@@ -97,6 +130,11 @@ for (const form of document.querySelectorAll('.selection')) {
   addEventListener('pageshow', show);
   show();
 }
+
+function listenToSelections() {
+  for (const form of document.querySelectorAll('.selection')) listenTo(form);
+}
+listenToSelections();
 
 // Questions over the page: the page that asks, in a dialog. Whatever doesn't fit goes on as a link.
 for (const link of document.querySelectorAll('a[data-dialog]')) {

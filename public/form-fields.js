@@ -95,6 +95,7 @@ for (const area of document.querySelectorAll('textarea[data-rows]')) {
   const first = () => inputs()[0] ?? add;
   for (const one of area.labels) one.addEventListener('click', (event) => (event.preventDefault(), first().focus()));
   area.addEventListener('focus', () => first().focus());
+  if (area.autofocus) first().focus();
   for (const link of document.querySelectorAll(`a[href="#${CSS.escape(area.id)}"]`)) {
     link.addEventListener('click', (event) => (event.preventDefault(), first().focus()));
   }

@@ -10,6 +10,7 @@ import { renderScim } from './render-scim-error.js';
 import { renderedErrorOf, type RenderedError } from './rendered-error.js';
 import type { Web } from './web.js';
 import type { MessageKey } from '../lib/languages/messages.js';
+import { named } from '../lib/named.js';
 import { wordsIn, wordsOf } from './pages/words.js';
 
 /** Which dialect an address speaks. */
@@ -84,12 +85,17 @@ const nextSteps: Readonly<Record<number, MessageKey>> = {
   503: 'error_page.next_503',
 };
 
+const pageTitles: Readonly<Record<string, MessageKey>> = named({
+  not_found: 'error_page.title_not_found',
+  no_management_permission: 'error_page.title_no_dashboard',
+});
+
 /** A refusal that has a text in English alone is shown in English as a whole, rather than in two languages. */
 function renderAsPage(web: Web, req: Request, res: Response, refusal: RenderedError): void {
   const environment = req.ctx?.environment ?? { name: 'Sign-in', kind: 'production' as const, support_email: null, branding: null };
   const { status, code, localized = null, next = null } = refusal;
   const { language, t, say } = localized === null ? wordsIn('en') : wordsOf(req);
-  const title = code === 'not_found' ? 'error_page.title_not_found' : 'error_page.title';
+  const title = pageTitles[code] ?? 'error_page.title';
   web.renderPage(
     res,
     'error',

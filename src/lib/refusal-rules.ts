@@ -6,11 +6,11 @@ const previewRules = {
   granted: {
     title: 'Granted',
     found: 'The scope is in the token.',
-    fix: 'Nothing has to be done.',
+    fix: 'Nothing to do.',
   },
   unknown_scope: {
     title: 'Unknown scope',
-    found: 'The scope is none of OpenID Connect, no permission of the API that was named, and none that the client lists.',
+    found: 'The scope isn’t an OpenID Connect scope, a permission of the named API, or one that the client lists.',
     fix: 'Correct the name in the application, name the API in resource, or add the permission to the API.',
   },
   not_in_client_scopes: {
@@ -20,7 +20,7 @@ const previewRules = {
   },
   not_in_client_grant: {
     title: 'Scope beyond the grant',
-    found: 'The grant of the client for the API does not hold the scope.',
+    found: 'The client’s grant for the API doesn’t include the scope.',
     fix: 'Add the scope to the grant of the client for the API.',
   },
   no_client_grant: {
@@ -36,7 +36,7 @@ const previewRules = {
   permission_not_held: {
     title: 'Permission not held',
     found: 'The person does not hold the permission.',
-    fix: 'Give the person a role that holds the permission.',
+    fix: 'Give the person a role with the permission.',
   },
   consent_missing: {
     title: 'Consent missing',
@@ -55,7 +55,7 @@ const previewRules = {
   },
   user_blocked: {
     title: 'User blocked',
-    found: 'The person is blocked, or gone.',
+    found: 'The person is blocked or was deleted.',
     fix: 'Unblock the user.',
   },
   unknown_resource: {
@@ -84,8 +84,8 @@ const previewRules = {
 const requestRules = {
   malformed_request: {
     title: 'Malformed request',
-    found: 'The request lacks a parameter, or one of them is not what it has to be.',
-    fix: 'Correct the request in the application: what it was told says which parameter.',
+    found: 'The request lacks a parameter, or has an invalid one.',
+    fix: 'Correct the request in the application: the error it received names the parameter.',
   },
   unknown_client: {
     title: 'Unknown client',
@@ -105,7 +105,7 @@ const requestRules = {
   pushed_request_required: {
     title: 'Request not pushed',
     found: 'The client has to push its authorization requests (RFC 9126), and this one came through the browser.',
-    fix: 'Push the request, or take the demand back from the client or the environment.',
+    fix: 'Push the request, or turn the requirement off for the client or the environment.',
   },
   request_uri_not_usable: {
     title: 'Pushed request not usable',
@@ -115,7 +115,7 @@ const requestRules = {
   pkce_required: {
     title: 'PKCE missing',
     found: 'The client has to use PKCE, and the request has no code_challenge.',
-    fix: 'Switch PKCE on in the application; a confidential client can be let off it.',
+    fix: 'Switch PKCE on in the application; it can be turned off for a confidential client.',
   },
   pkce_failed: {
     title: 'PKCE failed',
@@ -124,13 +124,13 @@ const requestRules = {
   },
   sign_in_required: {
     title: 'Sign-in required',
-    found: 'The request may not show a page (prompt=none), and nobody is signed in, or the sign-in does not do.',
+    found: 'The request may not show a page (prompt=none), and nobody is signed in, or the sign-in isn’t sufficient.',
     fix: 'Nothing, when the application then asks again without prompt=none. Silent sign-ins in frames fail where browsers block third-party cookies.',
   },
   sign_in_class_not_met: {
     title: 'Sign-in too weak',
-    found: 'The client or the API demands a stronger or a more recent sign-in than there is.',
-    fix: 'Let the person sign in again with a second factor, or lower what the client or the API demands.',
+    found: 'The client or the API requires a stronger or more recent sign-in.',
+    fix: 'Let the person sign in again with a second factor, or lower what the client or the API requires.',
   },
   provider_answer_refused: {
     title: 'Answer of the provider refused',
@@ -139,8 +139,8 @@ const requestRules = {
   },
   consent_denied: {
     title: 'Consent denied',
-    found: 'The person said no.',
-    fix: 'Nothing has to be done.',
+    found: 'The person declined.',
+    fix: 'Nothing to do.',
   },
   client_authentication_failed: {
     title: 'Client authentication failed',
@@ -159,13 +159,13 @@ const requestRules = {
   },
   code_expired: {
     title: 'Code expired',
-    found: 'The code was redeemed too late: it lives 60 seconds.',
+    found: 'The code was redeemed too late: it is valid for 60 seconds.',
     fix: 'Redeem the code at once.',
   },
   code_reused: {
     title: 'Code used twice',
-    found: 'The code was used before. What the first use gave was revoked.',
-    fix: 'Redeem each code once: a reload of the callback page does it twice.',
+    found: 'The code was used before. The tokens from the first use were revoked.',
+    fix: 'Redeem each code once: reloading the callback page redeems it twice.',
   },
   of_another_client: {
     title: 'Of another client',
@@ -179,7 +179,7 @@ const requestRules = {
   },
   grant_ended: {
     title: 'Permission withdrawn',
-    found: 'What the person allowed was withdrawn, or its tokens were revoked.',
+    found: 'The person’s consent was withdrawn, or its tokens were revoked.',
     fix: 'Let the person sign in again.',
   },
   refresh_token_not_usable: {
@@ -194,7 +194,7 @@ const requestRules = {
   },
   beyond_authorization: {
     title: 'More than was allowed',
-    found: 'More is asked for than was allowed at the sign-in.',
+    found: 'The request asks for more than was allowed at sign-in.',
     fix: 'Ask for the scope and the resource in the authorization request.',
   },
   proof_failed: {
@@ -215,7 +215,7 @@ const requestRules = {
   refused: {
     title: 'Refused',
     found: 'The request was refused.',
-    fix: 'What the application was told says why.',
+    fix: 'The error that the application received says why.',
   },
 } as const satisfies Readonly<Record<string, RuleText>>;
 

@@ -125,9 +125,9 @@ export const signInSecurityEvents = {
     severity: 'info',
     outcome: 'success',
     recorded: 'transaction',
-    actor: 'the user',
+    actor: 'the user, or who acts through the Management API or the dashboard',
     target: 'user',
-    description: 'Somebody signed in to an account that waited for its deletion, and keeps it.',
+    description: 'Somebody signed in to an account that waited for its deletion, or an administrator canceled the deletion: it is kept.',
   },
   'account.deleted': {
     class: 'account_deleted',

@@ -65,7 +65,7 @@ describe('specification 4.14', () => {
     service.clock.advance(2 * dayMs);
     expect(await pass()).toBe(0);
     expect(await stored(user)).not.toBeNull();
-    expect((await subjectsTo(user))[0]).toContain('won’t be deleted');
+    expect((await subjectsTo(user))[0]).toContain('was canceled');
     expect((await auditRows(service, 'account.deletion_cancelled')).map(({ target_id }) => target_id)).toContain(user.id);
   });
 

@@ -71,7 +71,7 @@ test('a single-page application, whose origins follow from its redirect URIs; a 
   await page.getByRole('link', { name: 'Device or command line' }).click();
   expect(await page.getByRole('textbox', { name: 'Redirect URIs' }).first().isVisible()).toBe(false);
   await page.getByRole('button', { name: 'Create client' }).click();
-  await page.locator('#error-summary').waitFor();
+  await page.locator('#name-error').waitFor();
   expect(await page.getByRole('textbox', { name: 'Redirect URIs' }).first().isVisible()).toBe(false);
   await page.getByLabel('Name').fill('Television');
   await page.getByRole('button', { name: 'Create client' }).click();

@@ -246,10 +246,7 @@ describe('every page', () => {
     await focus('#confirmation');
     await page.keyboard.type('something else');
     await page.keyboard.press('Enter');
-    await page.locator('#error-summary').waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('error-summary');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
+    await page.locator('#confirmation-error').waitFor();
     expect(await page.evaluate('document.activeElement.id')).toBe('confirmation');
     await page.keyboard.type('night desk');
     await page.keyboard.press('Enter');

@@ -51,9 +51,9 @@ test.each([
     await usableByAll(page);
     await keys.type('BCDF-GHJK');
     await keys.press('Enter');
-    await page.locator('#error-summary').waitFor();
+    await page.locator('#user_code-error').waitFor();
     await usableByAll(page);
-    await keys.mend(page.locator('#user_code'), page.locator('#error-summary a[href="#user_code"]'));
+    await keys.mendOne(page.locator('#user_code'));
     await keys.type(user_code.toLowerCase());
     await keys.press('Enter');
     await page.getByRole('heading', { name: 'Allow Acme TV to access your account?' }).waitFor();

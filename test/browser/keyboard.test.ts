@@ -45,7 +45,7 @@ async function createClient(keys: Keyboard, redirect_uri: string): Promise<{ id:
   await keys.to(page.getByRole('checkbox', { name: 'Authorization code' }));
   await keys.to(button(page, 'Create client'));
   await keys.press('Space');
-  await keys.mend(page.locator('#name'), page.locator('#error-summary a[href="#name"]'));
+  await keys.mendOne(page.locator('#name'));
   await keys.type('Acme Notes');
   await keys.to(page.getByRole('textbox', { name: 'Redirect URIs' }));
   expect(await page.getByRole('textbox', { name: 'Redirect URIs' }).inputValue()).toBe(redirect_uri);
@@ -68,7 +68,7 @@ async function createUser(keys: Keyboard): Promise<void> {
   await keys.skip();
   await keys.fill(field(page, 'Email address'), 'ada');
   await keys.press('Enter');
-  await keys.mend(page.locator('#email'), page.locator('#error-summary a[href="#email"]'));
+  await keys.mendOne(page.locator('#email'));
   await keys.type(person.email);
   await keys.fill(page.locator('#first_name'), 'Ada');
   await keys.fill(page.locator('#last_name'), 'Lovelace');
@@ -119,8 +119,8 @@ async function createWebhook(keys: Keyboard, url: string): Promise<void> {
   await keys.fill(page.locator('#name'), 'Orders');
   await keys.fill(page.locator('#url'), url);
   await keys.press('Enter');
-  // No event was chosen: the summary leads to the group of boxes, and on from there.
-  await keys.mend(page.locator('#events'), page.locator('#error-summary a[href="#events"]'));
+  // No event was chosen: the group of boxes has the focus, and leads on from there.
+  await keys.mendOne(page.locator('#events'));
   await keys.to(page.getByRole('checkbox', { name: 'user.created' }));
   await keys.press('Space');
   await keys.to(page.locator('#url'), { back: true });

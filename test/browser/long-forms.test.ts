@@ -81,7 +81,7 @@ test('leaving changes that aren’t saved takes a confirmation; one that was tak
   // What was refused isn't saved either.
   await field.fill('3');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.locator('#error-summary').waitFor();
+  await page.locator('.field .error').waitFor();
   expect(await note.isVisible()).toBe(true);
   expect(await field.inputValue()).toBe('3');
 });

@@ -40,7 +40,7 @@ test(
     await page.getByRole('link', { name: 'Use a recovery code' }).click();
     await page.getByLabel('Recovery code').fill('BBBBB-BBBBB');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.locator('#error-summary').waitFor();
+    await page.locator('#code-error').waitFor();
 
     await updateEnvironment(ctx.scope, ctx.environment.id, { second_factor_policy: 'required' });
     service.deps.cache.clear();

@@ -157,7 +157,7 @@ test('in Chromium: the account page saves, says so, ends sessions and changes th
   await page.getByLabel('Website').fill('grace.example');
   await page.getByRole('button', { name: 'Save profile' }).click();
   await page.getByText('Enter a web address').first().waitFor();
-  expect(await page.evaluate('document.activeElement?.id')).toBe('error-summary');
+  expect(await page.evaluate('document.activeElement?.id')).toBe('website');
   await picture(page, '11-account-refused');
   await page.getByLabel('Website').fill('https://grace.example');
   await page.getByRole('button', { name: 'Save profile' }).click();

@@ -35,3 +35,22 @@ test('two people are found, selected and blocked, and the list keeps its filter'
   await page.waitForURL('**/dashboard/users?search=maier&done=blocked');
   for (const { id } of people) expect((await findUser(ctx.scope, id))?.status).toBe('blocked');
 });
+
+test('what is typed into a filter changes the rows at once, and the address; rows can be selected then', async () => {
+  await addUser(ctx, { first_name: 'Quentin', last_name: 'Zobel' });
+  const { page } = await administratorsPage(chromium, ctx);
+  await page.goto(`${service.url}/dashboard/users`);
+  await page.locator('.filters input').first().pressSequentially('zobel');
+  await page.waitForURL('**/dashboard/users?search=zobel');
+  await page.getByRole('checkbox', { name: 'Select: Quentin Zobel' }).check();
+  await page.getByText('Selected: 1').waitFor();
+  expect(await page.locator('.filters input').first().inputValue()).toBe('zobel');
+  await page.getByRole('link', { name: 'Clear filters' }).waitFor();
+  await page.getByRole('checkbox', { name: 'Select: Quentin Zobel' }).uncheck();
+  await page.getByText('View', { exact: true }).click();
+  await look(page, 'list-layout');
+  await page.getByLabel('Rows per page').selectOption('100');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.waitForURL('**/dashboard/users?search=zobel');
+  expect(await page.getByLabel('Rows per page').inputValue()).toBe('100');
+});

@@ -67,6 +67,7 @@ describe('a user without any permission (attack 17.207)', () => {
       expect(answer.status).toBe(403);
       const page = await answer.text();
       expect(page).toContain('no_management_permission');
+      expect(page).toContain('<h1>You don’t have access to the dashboard</h1>');
       expect(page).toMatch(/<a class="button primary" href="\/account">Go to your account</);
     }
   });

@@ -1,5 +1,7 @@
 // Why it failed: what happened to a person, a client or a connection, as one list in words.
 import { beforeAll, expect, test } from 'vitest';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { insertAuditLog } from '../../src/db/tables/audit_logs.js';
 import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -217,4 +219,48 @@ test('what somebody calls themselves stays text in every sentence (attack 33.114
   const tab = await html(admin, `/users/${user.id}/activity`);
   expect(tab).not.toContain('<img');
   expect(tab).toContain('&lt;img');
+});
+
+test('who was meant by a name is a choice, which stays with other filters; an id stands for its name (specification 9.2.18)', async () => {
+  const user = await addUser(ctx, { first_name: 'Xanthe', last_name: 'Rolfe' });
+  await insertAuditLog(ctx.scope, entry({ actor_id: user.id, action: 'role.created', target_type: 'role', target_id: 'r' }));
+  const typed = await html(admin, '/audit_logs?target=&actor=xanthe&outcome=success');
+  expect(typed).toMatch(/<nav class="looked-up" aria-label="Actor">[\s\S]*Xanthe Rolfe \(User\)/);
+  const path = /<nav class="looked-up"[\s\S]*?href="([^"]+)"/.exec(typed)?.[1]?.replaceAll('&amp;', '&').replaceAll('&#38;', '&') ?? '';
+  expect(path).toBe(`/dashboard/audit_logs?outcome=success&actor=${user.id}`);
+  const chosen = await html(admin, path.replace('/dashboard', ''));
+  expect(chosen).toContain(`<option value="${user.id}" selected>Xanthe Rolfe (User)</option>`);
+  expect(sentences(chosen)).toEqual(['Role created by Xanthe Rolfe']);
+  const narrow = await signedInWith(service, 'audit_logs:read');
+  expect(await html(narrow, '/audit_logs?actor=xanthe')).not.toContain('Rolfe');
+});
+
+test('the audit log tells a write once; its security event has the other list, and its category (specification 9.2.18)', async () => {
+  const client = await addClient(ctx);
+  const made = { target_type: 'client', target_id: client.id, request_id: 'told-once', actor_display: 'Grace' };
+  const event = { action: 'client_secret.rotated', event: 'client_secret.rotated', security_event: true } as const;
+  const byService = { ...made, ...event, actor_kind: 'system' as const, actor_display: 'The service' };
+  const changes = { action: [null, 'client.secret_rotated'] as [null, string] };
+  await insertAuditLog(ctx.scope, entry({ ...made, action: 'client.secret_rotated' }), entry({ ...made, ...event, changes }));
+  expect(sentences(await html(admin, `/audit_logs?target=${client.id}`))).toEqual(['Client secret rotated by Grace']);
+  expect(sentences(await html(admin, `/audit_logs?security_event=true&target=${client.id}`))).toEqual(['Client secret rotated by Grace']);
+  await insertAuditLog(ctx.scope, entry({ ...byService, changes }));
+  expect(sentences(await html(admin, `/audit_logs?target=${client.id}`))).toHaveLength(2);
+});
+
+test('beside the list is what the person has now, as far as the viewer may read it', async () => {
+  const user = await addUser(ctx, { first_name: 'Nora', last_name: 'Now' });
+  const all = await signedInWith(service, ...managementPermissions);
+  const now = async (browser: Browser) =>
+    /<h2>Now<\/h2>([\s\S]*?)<\/section>/.exec(await html(browser, `/users/${user.id}/activity`))?.[1] ?? '';
+  const empty = await now(all);
+  for (const label of ['Roles', 'Applications with consent', 'Organizations', 'Sessions', 'Sign-in methods', 'Last sign-in'])
+    expect(empty).toContain(`<dt>${label}</dt>`);
+  expect(empty).toContain('Never');
+  const client = await addClient(ctx, { name: 'Allowed notes' });
+  await giveConsent(ctx, { user_id: user.id, client_id: client.id, scopes: ['openid'], resource: null });
+  expect(await now(all)).toContain('Allowed notes');
+  const narrow = await now(await signedInWith(service, 'users:read', 'audit_logs:read'));
+  for (const label of ['Roles', 'Organizations', 'Sessions']) expect(narrow).not.toContain(`<dt>${label}</dt>`);
+  expect(narrow).not.toContain('Allowed notes');
 });

@@ -175,7 +175,7 @@ describe('stored and reflected text', () => {
     await page.goto(`${service.url}/dashboard/users/new`);
     await page.getByLabel('Email address').fill(hostile);
     await page.getByRole('button', { name: 'Create user' }).click();
-    await page.locator('#error-summary').waitFor();
+    await page.locator('#email-error').waitFor();
     expect(await inert(page)).toEqual({ images: 0, links: 0 });
     expect(await page.getByLabel('Email address').inputValue()).toBe(hostile);
     expect(alarms).toEqual([]);

@@ -16,8 +16,10 @@ beforeAll(async () => {
   browser = await signedInWith(service, ...collections.flatMap((name) => [`${name}:read`, `${name}:write`]));
 });
 
-/** The fields that the error summary names, in order. */
+/** The fields that the error summary names, in order; without one the field that is refused alone. */
 const wrongFields = (html: string): string[] => {
+  const single = /<p class="error" id="([^"]+)-error"/.exec(html)?.[1];
+  if (!html.includes('id="error-summary"')) return single === undefined ? [] : [single];
   const summary = /id="error-summary"[\s\S]*?<\/ul>/.exec(html)?.[0] ?? '';
   return [...summary.matchAll(/href="#([^"]+)"/g)].map(([, id = '']) => id.replace(/^field-/, '')).toSorted();
 };
@@ -78,4 +80,12 @@ test('an edit form asks for what a new one asks for', async () => {
   expect(optional).toContain('description');
   expect(optional).not.toContain('name');
   expect(optional).not.toContain('url');
+});
+
+test('one mistake is told beside its field alone, which has the focus (specification 9.2.20)', async () => {
+  const answer = await browser.submit('/dashboard/users/new', { email: 'nope', first_name: 'Ada' }, '/dashboard/users');
+  const html = await answer.text();
+  expect([answer.status, wrongFields(html), html.includes('id="error-summary"')]).toEqual([422, ['email'], false]);
+  expect(html.match(/ autofocus/g)).toHaveLength(1);
+  expect(html).toMatch(/<input id="email"[^>]* autofocus[^>]*aria-invalid="true"/);
 });

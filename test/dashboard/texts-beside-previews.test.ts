@@ -69,6 +69,17 @@ describe('the texts of a page', () => {
     expect((await (await signedInWith(service, 'users:read')).get('/dashboard/page_texts/draft?group=login')).status).toBe(403);
   });
 
+  test('consent, device, sign-out and error pages are shown too, in their language, with what a form holds', async () => {
+    const said = { consent: 'Acme Notes', device: 'Gerät', logout: 'ada@example.com', logged_out: 'Acme Notes', error: 'schiefgegangen' };
+    for (const [group, text] of Object.entries(said)) {
+      const answer = await admin.browser.get(`/dashboard/page_texts/draft?group=${group}&locale=de`);
+      expect([group, answer.status, (await answer.text()).includes(text)]).toEqual([group, 200, true]);
+    }
+    const draft = '/dashboard/page_texts/draft?group=device&locale=de';
+    const texts = await formAt('/dashboard/page_texts/edit?group=device&locale=de', { 'text:device.title': 'Fernseher verbinden' });
+    expect(await (await admin.browser.post(draft, texts)).text()).toContain('Fernseher verbinden');
+  });
+
   test('are seen on their page before they are stored; a text that can’t be shown is the built-in one', async () => {
     const draft = '/dashboard/page_texts/draft?group=login&locale=de';
     const texts = await formAt(edit, { 'text:login.title': 'Willkommen', 'text:login.new_here': '<b>Neu</b>' });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { addConsent } from '../../src/db/tables/consents.js';
-import { findUser, findUserByEmailKey } from '../../src/db/tables/users.js';
+import { findUser, findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -101,6 +101,36 @@ test('consents are listed, and withdrawn after a question', async () => {
 });
 
 describe('the page of a user', () => {
+  test('shows what is there, and leads to the form for the rest (specification 9.2.19)', async () => {
+    const user = await addUser(ctx);
+    const path = `/dashboard/users/${user.id}`;
+    const page = await html(admin, path);
+    for (const label of ['Phone number', 'Picture URL', 'Metadata', 'External ID']) expect(page).not.toContain(`<dt>${label}`);
+    expect(page).not.toContain('>–<');
+    expect(page).toContain(`<a href="${path}/edit">Add details</a>`);
+    expect(await html(reader, path)).not.toContain('Add details');
+    await updateUser(ctx.scope, user.id, { phone_number: '+44 20 7946 0000', metadata: { plan: 'gold' } });
+    const filled = await html(admin, path);
+    for (const label of ['Phone number', 'Metadata']) expect(filled).toContain(`<dt>${label}`);
+  });
+
+  test('cancels the deletion that its user asked for, and tells them (specification 4.14.4)', async () => {
+    const user = await addUser(ctx);
+    const path = `/dashboard/users/${user.id}`;
+    expect(await html(admin, path)).not.toContain('Cancel deletion');
+    expect((await admin.post(`${path}/cancel_deletion`, { _csrf: csrfOf(await html(admin, '/dashboard/users')) })).status).toBe(409);
+    await updateUser(ctx.scope, user.id, { deletion_due_at: new Date(ctx.clock.now().getTime() + 86_400_000) });
+    expect(await html(reader, path)).not.toContain('Cancel deletion');
+    expect((await reader.post(`${path}/cancel_deletion`, { _csrf: csrfOf(await html(reader, '/dashboard/users')) })).status).toBe(403);
+    expect(await html(admin, path)).toContain('Cancel deletion');
+    expect(done(await admin.submit(`${path}/cancel_deletion`, {}))).toEqual([303, `${path}?done=deletion_cancelled`]);
+    expect((await findUser(ctx.scope, user.id))?.deletion_due_at).toBeNull();
+    expect((await lastMailTo(service.url, user.email)).text).toContain('was canceled');
+    expect(
+      (await html(admin, `/dashboard/audit_logs?target=${user.id}`)).match(/<\/svg>\s*Deletion of the account canceled/g),
+    ).toHaveLength(1);
+  });
+
   test('marks the address as proven, as PATCH does', async () => {
     const user = await addUser(ctx, { email_verified: false });
     const place = `/dashboard/users/${user.id}/verify_email`;

@@ -63,6 +63,7 @@ test('the demonstration has an administrator, says whom to sign in as, and says 
   const [, , email = '', password = ''] = found ?? [];
   expect([code, stderr, email]).toEqual([0, '', 'admin@example.com']);
   expect(stdout).not.toContain('/dashboard/setup');
+  expect(stdout).not.toContain('role.assigned');
   const again = await start();
   const browser = new Browser(url);
   await browser.login(email, password);

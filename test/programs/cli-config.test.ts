@@ -174,7 +174,7 @@ test('validate needs no service and no credentials', async () => {
   const bad = await put('bad.yaml', 'version: 1\nroles: [{name: a}, {name: a}]\nclients:\n  - client_id: x\n    client_secret: hunter2\n');
   const { out, code } = await cli(['validate', '-f', bad], {}, false);
   expect([code, out]).toEqual([1, expect.stringContaining(`${bad}:5: "client_secret" takes where the secret is`)]);
-  expect(out).toContain(`${bad}:2: "a" stands in the document twice`);
+  expect(out).toContain(`${bad}:2: "a" appears in the document twice`);
   expect(out).not.toContain('hunter2');
   expect((await cli(['plan', '-f', good], {}, false)).out).toContain("required option '--client-id <id>' not specified");
   expect((await cli(['validate'], {}, false)).out).toContain('name a document');
@@ -193,7 +193,7 @@ test('aliases unfold within bounds; bombs, cycles, tags, repeated members and wh
     ['deep.yaml', `${'['.repeat(200)}${']'.repeat(200)}`, /nested too deeply/],
     ['list.yaml', `version: 1\nroles:\n  ${'- '.repeat(20_000)}\n`, /:3: this is nested too deeply/],
     ['indented.yaml', Array.from({ length: 1000 }, (_, index) => `${' '.repeat(index)}a:`).join('\n'), /:501: this is nested too deeply/],
-    ['one.yaml', 'version: 1\nroles:\n  - {name: x, 1: a, "1": b}\n', /:3: a member stands here twice/],
+    ['one.yaml', 'version: 1\nroles:\n  - {name: x, 1: a, "1": b}\n', /:3: a member appears here twice/],
     ['merge.yaml', 'version: 1\nroles:\n  - &one {name: x}\n  - {<<: *one}\n', /"<<" is not a member/],
     ['date.yaml', 'version: 1\nroles:\n  - {name: 2026-01-01, is_default: yes}\n', /:3: .*expected boolean/],
     ['octal.yaml', 'version: 01\nroles:\n  - {name: 0o17}\n', /:3: .*expected string/],

@@ -99,7 +99,14 @@ export class Keyboard {
     await this.press('Enter');
   }
 
-  /** After a refused form: the focus is on the summary; its link of the field leads into it. */
+  /** After a form that was refused for one field: the focus is in it. */
+  async mendOne(field: Locator): Promise<void> {
+    await field.and(this.page.locator('[autofocus]')).waitFor();
+    if (!(await this.has(field))) throw new Error(`${this.page.url()}: after the refusal the focus is not in the field`);
+    await this.focus();
+  }
+
+  /** After a form that was refused for several: the focus is on the summary; its link of the field leads into it. */
   async mend(field: Locator, link: Locator): Promise<void> {
     await this.page.locator('#error-summary').waitFor();
     const at = await this.focus();

@@ -27,6 +27,8 @@ export type FilterField = {
   readonly value: string;
   readonly choices: readonly Choice[] | null;
   readonly kind: 'search' | 'select' | 'text';
+  /** What a name may mean that was entered. */
+  readonly links?: readonly LinkButton[];
 };
 
 /** A day; `before` is the sum of the day that is a whole range earlier. */
@@ -121,6 +123,8 @@ export type Part =
       readonly title: string;
       readonly items: readonly { readonly title: string; readonly text: string; readonly path: string }[];
     }
+  /** `aside` stands above, or beside where there is room. */
+  | { readonly kind: 'beside'; readonly aside: readonly Part[]; readonly parts: readonly Part[] }
   | { readonly kind: 'text'; readonly title: string | null; readonly paragraphs: readonly string[] }
   /** A page of our own in a frame that can do nothing; `path` leads to it. */
   | { readonly kind: 'preview'; readonly id: string; readonly title: string; readonly path: string }

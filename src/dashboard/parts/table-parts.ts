@@ -54,6 +54,13 @@ export type Selection = {
 
 export type Empty = { readonly title: string; readonly text: string; readonly code?: string | null; readonly button: LinkButton | null };
 
+/** What chooses the columns and the rows of a page, for this browser. */
+export type ListLayoutForm = {
+  readonly list: string;
+  readonly sizes: readonly { readonly value: number; readonly selected: boolean }[];
+  readonly columns: readonly { readonly label: string; readonly shown: boolean }[];
+};
+
 export type TablePart = {
   readonly kind: 'table';
   readonly id: string;
@@ -70,5 +77,6 @@ export type TablePart = {
   readonly selection?: Selection | null;
   /** Files of the whole list. */
   readonly files?: readonly LinkButton[];
+  readonly layout?: ListLayoutForm | null;
   readonly pager: { readonly previous: string | null; readonly next: string | null } | null;
 };

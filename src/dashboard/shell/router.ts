@@ -18,6 +18,7 @@ import { advancedTiles } from './navigation.js';
 import { builtInDraft, postedDraft, renderedMail } from '../pages/texts/rendered-mail.js';
 import { choosing, reading, uploading, writing } from './gate.js';
 import { chooseApiNames } from './api-names.js';
+import { chooseLayout } from '../parts/lists/layout.js';
 import { saveLinked } from '../parts/forms/linked-records.js';
 import { logosPage, postLogo } from '../pages/settings/logo-pages.js';
 import { maxImageBytes } from '../../lib/images/image.js';
@@ -109,6 +110,7 @@ export function dashboardRouter(web: Web): Router {
   pageRoutes(router, render);
   route(router, '/dashboard/setup', { get: [browserSession, setupPage(web)], post: [formOrJson, browserSession, csrf, setup(web)] });
   route(router, '/dashboard/preferences/api_names', { post: [...choosing, chooseApiNames] });
+  route(router, '/dashboard/preferences/list', { post: [...choosing, chooseLayout(presentations)] });
   const upload = uploading(web, maxImageBytes);
   route(router, '/dashboard/settings/logo', {
     get: [...reading, logosPage(render, 'environments')],

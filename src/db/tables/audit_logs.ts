@@ -164,6 +164,10 @@ export async function countAuditLogs(knex: Knex, rows: readonly CountedAuditLogR
 /** The name that a row of {@link visibleSecurityEvents} has, as SQL; an index of theirs has the same expression. */
 export const securityEventNameSql = 'coalesce(audit_logs.event, audit_logs.action)';
 
+/** Whether a row is the security event of a write, which has a row of its own with what was changed: its detail names the operation. */
+export const ofWriteSql =
+  "audit_logs.security_event and audit_logs.actor_kind in ('user', 'client') and audit_logs.changes -> 'action' is not null";
+
 /** The entries that are security events; their indexes are partial by the very same condition. */
 export const visibleSecurityEvents = (scope: Scope): Knex.QueryBuilder =>
   table<AuditLogRow>(scope, 'audit_logs').whereRaw(

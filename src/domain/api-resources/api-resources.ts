@@ -93,7 +93,7 @@ export async function changeApiResource(tx: Context, resource: ApiResourceRow, i
   if (resource.is_system && input.user_access === 'open')
     throw systemRecord("People's permissions of the Management API reach only clients with a grant.");
   if (resource.is_system && input.allow_unverified_clients === true)
-    throw systemRecord('Clients that nobody vouches for never reach the Management API.');
+    throw systemRecord('Unverified clients never get access to the Management API.');
   const changed = await updateApiResource(tx.scope, resource.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such API resource.' });
   return changed;

@@ -74,7 +74,7 @@ const byHand = ['idp_entity_id', 'idp_sso_url', 'idp_certificates'] as const;
 function samlProblems(options: Readonly<Record<string, unknown>>): Problem[] {
   const has = (name: string) => own(options, name) !== undefined;
   const ways = [has('idp_metadata_url'), has('idp_metadata_xml'), byHand.some(has)].filter(Boolean).length;
-  if (ways === 0) return [refused('idp_metadata_url', 'required', 'Say where the metadata of the provider is, or what stands in it.')];
+  if (ways === 0) return [refused('idp_metadata_url', 'required', 'Enter the address of the provider’s metadata, or the metadata itself.')];
   if (ways > 1) return [refused('idp_metadata_url', 'invalid_value', 'Use the metadata, or entity ID, URL and certificates: not both.')];
   const missing = byHand.some(has) ? byHand.filter((name) => !has(name)) : [];
   return missing.map((name) => refused(name, 'required', `Without metadata ${byHand.join(', ')} are needed.`));

@@ -62,7 +62,7 @@ export const mails = {
   },
   account_exists: {
     title: 'Account exists',
-    sent: 'When someone registers with an address that already has an account. Replaces the code.',
+    sent: 'When someone registers with, or changes their own to, an address that already has an account. Replaces the code.',
     variables: { login_url, reset_url },
     needed: ['login_url', 'reset_url'],
   },
@@ -145,7 +145,7 @@ export const mails = {
   },
   account_kept: {
     title: 'Account kept',
-    sent: 'When somebody signed in before their account was deleted, which keeps it.',
+    sent: 'When someone signed in before their account was deleted, or an administrator canceled the deletion.',
     variables: { reset_url },
     needed: ['reset_url'],
   },

@@ -56,7 +56,7 @@ export const managementPermissions: readonly string[] = [
 
 export function describePermission(permission: string): string {
   if (permission === credentialsWrite)
-    return 'Power over everybody’s APIs: stands for every permission of every other API resource when the credentials, guards, grants and roles of clients, people and APIs are changed. It reads and writes no collection by itself.';
+    return 'Control over all APIs: includes every permission of every other API resource when the credentials, guards, grants and roles of clients, people and APIs are changed. It reads and writes no collection by itself.';
   if (permission === 'password_hashes:read')
     return 'Export the hashes of everybody’s passwords, which can be guessed at for as long as it takes.';
   const [collection = '', verb = ''] = permission.split(':');

@@ -76,7 +76,7 @@ export function lackedBy(actor: Holder, names: Iterable<string>): string[] {
   return [...new Set(names)].filter((name) => !holds(name)).sort();
 }
 
-const beyond = `Permissions of other APIs are named {identifier}#{permission}: hold each of them, or ${credentialsWrite}, which stands for all.`;
+const beyond = `Permissions of other APIs are named {identifier}#{permission}: hold each of them, or ${credentialsWrite}, which includes all.`;
 
 /** Refuses to hand out, or take over, permissions that the actor doesn't hold (CWE-269). @throws {Refusal} 403 `scope_escalation` */
 function refuseEscalation(actor: Holder, permissions: Iterable<string>, at: Touched['at']): void {

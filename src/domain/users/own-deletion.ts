@@ -1,5 +1,6 @@
 import { revokeGrants } from '../../db/tables/revocations.js';
 import { lockUser, updateUser, type UserRow } from '../../db/tables/users.js';
+import type { Actor } from '../actor.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
 import { queueMail } from '../mail/mail.js';
@@ -41,11 +42,18 @@ export async function requestDeletion(tx: Context, user_id: string, origin: Orig
   return leaving;
 }
 
-/** Keeps the account of somebody who signs in before it is deleted, and says so by mail. Call it in the transaction of the login, which holds the user. */
-export async function keepAccount(tx: Context, user: UserRow, origin: Origin): Promise<UserRow> {
+/**
+ * Keeps an account that waits for its deletion, and says so by mail: its user signs in, or an administrator cancels the deletion. Call it in the transaction of
+ * the login or write, which holds the user.
+ */
+export async function keepAccount(tx: Context, user: UserRow, origin: Origin, by: Actor | null = null): Promise<UserRow> {
   if (user.deletion_due_at === null) return user;
   const staying = (await updateUser(tx.scope, user.id, { deletion_due_at: null })) ?? user;
-  await recordSecurityEvent(tx, 'account.deletion_cancelled', { ...userParty(staying), origin });
+  await recordSecurityEvent(tx, 'account.deletion_cancelled', {
+    ...userParty(staying),
+    ...(by && { actor: by, detail: { action: 'user.deletion_cancelled' } }),
+    origin,
+  });
   await tellEnd(tx, staying, false, origin);
   return staying;
 }

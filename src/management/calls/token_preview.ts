@@ -41,7 +41,7 @@ const answer = z.object({
     .meta({ description: 'What the access token says; null with a refusal.' }),
   id_token: claims.nullable().meta({ description: 'Its claims; null without openid.' }),
   userinfo: claims.nullable().meta({ description: 'The claims at userinfo; null without openid.' }),
-  refresh_token: z.boolean().meta({ description: 'Whether one comes along.' }),
+  refresh_token: z.boolean().meta({ description: 'Whether the answer includes one.' }),
   scopes: z
     .array(z.object({ name: z.string(), granted: z.boolean(), rule, detail: z.string() }))
     .meta({ description: 'Every scope that was asked for or came by itself, and why it is in the token or not.' }),

@@ -134,7 +134,7 @@ function repeated(items: readonly Item[]): { item: Item; error: ApiErrorObject }
       return [];
     }
     const webhook = item.kind.type === 'webhook';
-    const detail = `"${item.key.slice(0, 200)}" stands in the document twice.`;
+    const detail = `"${item.key.slice(0, 200)}" appears in the document twice.`;
     const error = problem(
       422,
       webhook ? 'ambiguous_name' : 'duplicate_value',

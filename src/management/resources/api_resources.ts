@@ -97,8 +97,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     allow_unverified_clients: [
       'control',
       z.boolean().meta({
-        description:
-          'Whether clients that nobody vouches for may have its tokens, as far as `user_access` lets them; never the Management API.',
+        description: 'Whether unverified clients can get its tokens, within `user_access`; never for the Management API.',
       }),
     ],
     // What people are asked for on behalf of clients that don't say.

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { noReach } from '../../domain/reach/reach.js';
 import { equalTo, flagFilter, boundedText, isoTime, timeRange } from '../fields.js';
 import { resource } from '../declaration.js';
-import type { AuditLogRow } from '../../db/tables/audit_logs.js';
+import { ofWriteSql, type AuditLogRow } from '../../db/tables/audit_logs.js';
 
 const outcome = z.enum(['success', 'denied', 'failure']);
 
@@ -52,6 +52,11 @@ export const audit_logs = resource<AuditLogRow>({
     target: equalTo('target_id', boundedText(255), 'Done to one of these (ids).'),
     outcome: equalTo('outcome', outcome, 'Done, denied, or failed.'),
     security_event: flagFilter('security_event', 'Only security events, or only operations.'),
+    of_write: {
+      description: 'Only security events that say what the entry of a write says too, or all entries but those.',
+      schema: z.enum(['true', 'false']),
+      condition: (_ctx, values) => (query) => void query.whereRaw(`(${ofWriteSql}) = any(?)`, [values.map((value) => value === 'true')]),
+    },
     occurred_at: timeRange('occurred_at', 'When.'),
   },
   sorts: { occurred_at: { expression: 'audit_logs.occurred_at', type: 'timestamptz' } },

@@ -179,7 +179,7 @@ export const clientAttributes = z.object({
   origin: z
     .enum(clientOrigins)
     .meta({ description: 'Where it comes from: an administrator, its own registration (RFC 7591), or its metadata document.' }),
-  verified: z.boolean().meta({ description: 'Whether an administrator vouches for it; people are told when nobody does.' }),
+  verified: z.boolean().meta({ description: 'Whether an administrator has verified it; people are warned otherwise.' }),
   client_id_metadata_uri: z
     .string()
     .nullable()

@@ -130,7 +130,7 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     application_type: equalTo('application_type', applicationType, 'What kind of application.'),
     status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
     origin: equalTo('origin', z.enum(clientOrigins), 'Where it comes from.'),
-    verified: flagFilter('verified', 'Whether an administrator vouches for it.'),
+    verified: flagFilter('verified', 'Whether an administrator has verified it.'),
     first_party: flagFilter('first_party', 'Whether it skips the consent page.'),
     connection: linked(
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },

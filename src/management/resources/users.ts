@@ -9,6 +9,7 @@ import { forgetDevices } from '../../domain/sessions/remembered-browsers.js';
 import { grantRevocationEnd } from '../../domain/tokens/revoke.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import { blockUser, unblockUser } from '../../domain/users/blocking.js';
+import { keepAccount } from '../../domain/users/own-deletion.js';
 import { removeUser } from '../../domain/users/removal.js';
 import { changeUser, changeUserRoles, createUser, hashOf, userProblems, type UserInput } from '../../domain/users/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
@@ -163,6 +164,16 @@ export const users = resource<UserRow, UserInput, UserInput>({
       audit: 'unblocked',
       touch: 'control',
       run: async (tx, actor, row) => ({ row: await unblockUser(tx, actor, row) }),
+    },
+    cancel_deletion: {
+      method: 'PATCH',
+      description: 'Keeps an account whose user asked to delete it, and tells the user by mail.',
+      audit: 'deletion_cancelled',
+      touch: 'control',
+      async run(tx, actor, row) {
+        if (row.deletion_due_at === null) throw invalidTransition('The user does not wait for deletion.');
+        return { row: await keepAccount(tx, row, actor.origin ?? noOrigin, actor) };
+      },
     },
     revoke_sessions: {
       method: 'PATCH',

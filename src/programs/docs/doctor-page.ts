@@ -16,7 +16,7 @@ It looks at the installation that its environment variables describe, even when 
 \`/dashboard/doctor\` and \`GET /api/diagnostics\` (\`diagnostics:read\`). It changes nothing and prints no secret. The rules are in
 [specification 15.2](../specification/15-operations.md).
 
-A \`fix\` is a command that runs as it stands, or a variable. A \`look\` is a command that only looks closer. Fixes by \`npm run cli\` need \`MANAGEMENT_CLIENT_ID\` and
+A \`fix\` is a command to run unchanged, or a variable to set. A \`look\` is a command that only shows more. Fixes by \`npm run cli\` need \`MANAGEMENT_CLIENT_ID\` and
 \`MANAGEMENT_CLIENT_SECRET\` of the environment whose address they name.
 
 Levels: \`problem\` (something is broken; exit code 1), \`warning\` (something will break, or is weaker than it should be; 2), \`notice\` (worth knowing; 0), \`skipped\` (could not be looked at; 0), \`ok\`.

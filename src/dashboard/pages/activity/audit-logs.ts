@@ -1,5 +1,5 @@
 import { actionChoices } from '../../parts/activity/choices.js';
-import { adviceRows, idsOf, logColumns, originRows, partyRows } from '../../parts/activity/columns.js';
+import { adviceRows, partiesFor, logColumns, originRows, partyRows } from '../../parts/activity/columns.js';
 import { entryOfLog } from '../../parts/activity/entry.js';
 import { storedNames } from '../../parts/activity/names.js';
 import { activitySentence } from '../../parts/activity/sentences.js';
@@ -84,10 +84,15 @@ export const auditLogsPresentation: Presentation = {
   empty: { title: terms.nothing_yet, text: 'Changes appear here as people make them.' },
   ...logColumns,
   filters: [
-    { name: 'security_event', label: 'Category', choices: kindChoices },
+    {
+      name: 'security_event',
+      label: 'Category',
+      choices: kindChoices,
+      implied: (value): Record<string, string> => (value === '' ? { of_write: 'false' } : {}),
+    },
     { name: 'action', label: terms.event, choices: actionChoices },
-    { name: 'actor', label: terms.actor, kind: 'text', read: idsOf },
-    { name: 'target', label: terms.target, kind: 'text', read: idsOf },
+    { name: 'actor', label: terms.actor, kind: 'text', lookUp: partiesFor },
+    { name: 'target', label: terms.target, kind: 'text', lookUp: partiesFor },
     { name: 'outcome', label: terms.outcome },
     { name: 'since', label: terms.period, kind: 'period', filter: 'occurred_at' },
   ],

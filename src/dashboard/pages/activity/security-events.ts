@@ -1,6 +1,6 @@
 import { securityEvents } from '../../../lib/security-events.js';
 import { securityEventChoices } from '../../parts/activity/choices.js';
-import { adviceRows, eventColumns, idsOf, originRows, partyRows } from '../../parts/activity/columns.js';
+import { adviceRows, eventColumns, partiesFor, originRows, partyRows } from '../../parts/activity/columns.js';
 import { entryOfEvent } from '../../parts/activity/entry.js';
 import { storedNames } from '../../parts/activity/names.js';
 import { activitySentence } from '../../parts/activity/sentences.js';
@@ -53,8 +53,8 @@ export const securityEventsPresentation: Presentation = {
   filters: [
     { name: 'event', label: terms.event, choices: securityEventChoices },
     { name: 'severity', label: 'Severity', choices: severityChoices },
-    { name: 'actor', label: terms.actor, kind: 'text', read: idsOf },
-    { name: 'target', label: terms.target, kind: 'text', read: idsOf },
+    { name: 'actor', label: terms.actor, kind: 'text', lookUp: partiesFor },
+    { name: 'target', label: terms.target, kind: 'text', lookUp: partiesFor },
     { name: 'since', label: terms.period, kind: 'period', filter: 'occurred_at' },
   ],
   name: (record) => sentence(record).text,

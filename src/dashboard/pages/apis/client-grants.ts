@@ -87,7 +87,7 @@ export const clientGrantsPresentation: Presentation = {
     {
       name: 'scopes',
       label: terms.scopes,
-      hint: "One per line, out of the permissions of the API that you hold yourself. credentials:write, of the Management API, is power over everybody's APIs: it stands for every permission of all others.",
+      hint: 'One per line, out of the permissions of the API that you hold yourself. credentials:write, of the Management API, gives control over all APIs: it includes every permission of every other API.',
       optional: false,
     },
     {

@@ -95,7 +95,7 @@ export const rolesPresentation: Presentation = {
       label: terms.permissions,
       relationship: 'many',
       choices: permissionChoices,
-      hint: "You can only hand out permissions that you hold yourself. credentials:write is power over everybody's APIs: it stands for every permission of all but the Management API.",
+      hint: 'You can only hand out permissions that you hold yourself. credentials:write gives control over all APIs: it includes every permission of every API except the Management API.',
     },
   ],
   create: { label: 'Create role', title: 'Create a role' },

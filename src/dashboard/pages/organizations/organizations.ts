@@ -77,7 +77,7 @@ const signIn: readonly FieldSpec[] = [
 
 export const organizationsPresentation: Presentation = {
   path: 'organizations',
-  title: 'Organizations',
+  title: terms.organizations,
   navigation: {
     group: 'People',
     icon: ['M3.5 17V5.5l6.5-3 6.5 3V17', 'M2.5 17h15M7 8h.1M10 8h.1M13 8h.1M7 11h.1M10 11h.1M13 11h.1M8.5 17v-3h3v3'],

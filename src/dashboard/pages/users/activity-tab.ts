@@ -4,7 +4,7 @@ import { timeWords } from '../../../lib/date-words.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { timeline } from '../../parts/activity/timeline.js';
 import type { Part, Row, Value } from '../../parts/page-parts.js';
-import { includedRecord, may, relatedOf } from '../../parts/records/objects.js';
+import { includedRecord, listOf, may, relatedId, relatedOf } from '../../parts/records/objects.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import { link, quiet, stack, state, tags, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
@@ -42,21 +42,49 @@ async function sessionsOf({ req: { call } }: ViewContext, id: string): Promise<V
   return link(`${records.length}${next === null ? '' : '+'} active`, `${recordPath('users', id)}/sessions`);
 }
 
-/** What the person has now, then everything that happened, as one list. */
+const namesOrNone = (names: readonly string[]): Value => (names.length === 0 ? quiet(terms.none) : tags(names, most));
+
+async function rolesOf({ req: { call } }: ViewContext, id: string): Promise<Value> {
+  const { records } = await relatedOf(call, 'users', id, 'roles', { size: most, sort: 'name' });
+  return namesOrNone(records.map(({ attributes }) => words(attributes['name'])));
+}
+
+/** The applications that the person allowed something; the name is the client's where the viewer may read it. */
+async function applicationsOf({ req: { call } }: ViewContext, id: string): Promise<Value> {
+  const include = may(call, 'clients', 'read') ? 'client' : undefined;
+  const { records, included } = await relatedOf(call, 'users', id, 'consents', { size: most, include });
+  return namesOrNone(
+    records.map((one) => words(includedRecord(one, 'client', included)?.attributes['name'] ?? relatedId(one, 'client') ?? terms.client)),
+  );
+}
+
+async function organizationsOf({ req: { call } }: ViewContext, id: string): Promise<Value> {
+  const include = may(call, 'organizations', 'read') ? 'organization' : undefined;
+  const { records, included } = await listOf(call, 'organization_memberships', { filters: { user: id }, size: most, include });
+  return namesOrNone(
+    records.map((one) => words(includedRecord(one, 'organization', included)?.attributes['name'] ?? relatedId(one, 'organization'))),
+  );
+}
+
+/** What the person has now, as far as the viewer may read it, beside everything that happened, as one list. */
 export async function activityTab(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { call } = view.req;
-  const [status, methods, sessions] = await Promise.all([
-    statusOf(view, record),
-    methodsOf(view, record),
-    may(call, 'sessions', 'read') ? sessionsOf(view, record.id) : null,
-  ]);
-  const rows: Row[] = [
-    { label: terms.status, value: status },
-    { label: terms.sign_in_methods, value: methods },
-    ...(sessions === null ? [] : [{ label: terms.sessions, value: sessions }]),
-    { label: terms.last_sign_in, value: time(record.attributes['last_login_at'], view.now) },
+  const readable = async (path: string, label: string, value: (view: ViewContext, id: string) => Promise<Value>): Promise<Row[]> =>
+    may(call, path, 'read') ? [{ label, value: await value(view, record.id) }] : [];
+  const rows: readonly Row[] = [
+    { label: terms.status, value: await statusOf(view, record) },
+    { label: terms.sign_in_methods, value: await methodsOf(view, record) },
+    ...(await readable('roles', terms.roles, rolesOf)),
+    ...(await readable('consents', 'Applications with consent', applicationsOf)),
+    ...(await readable('organization_memberships', terms.organizations, organizationsOf)),
+    ...(await readable('sessions', terms.sessions, sessionsOf)),
+    {
+      label: terms.last_sign_in,
+      value: record.attributes['last_login_at'] === null ? quiet('Never') : time(record.attributes['last_login_at'], view.now),
+    },
   ];
   const path = `${recordPath('users', record.id)}/activity`;
   const nothingYet = 'Sign-ins, refusals and changes of this person appear here.';
-  return [{ kind: 'summary', title: 'Now', rows }, ...(await timeline(view, record.id, path, nothingYet))];
+  const now: Part = { kind: 'summary', title: 'Now', rows };
+  return [{ kind: 'beside', aside: [now], parts: await timeline(view, record.id, path, nothingYet) }];
 }

@@ -66,16 +66,14 @@ export const sessionsPresentation: Presentation = {
       ...(a['provider_amr'] === null ? [] : [{ label: 'Reported by the provider', value: tags(a['provider_amr']) }]),
       { label: 'Last active', value: time(a['last_activity_at'], now) },
       { label: terms.expires, value: time(a['expires_at'], now) },
-      {
-        label: 'Revoked',
-        value: a['revoked_at'] === null ? nothing : stack(time(a['revoked_at'], now), quiet(words(a['revoke_reason'] ?? ''))),
-      },
+      ...(a['revoked_at'] === null
+        ? []
+        : [{ label: 'Revoked', value: stack(time(a['revoked_at'], now), quiet(words(a['revoke_reason'] ?? ''))) }]),
       { label: terms.clients, value: tags(included.filter((one) => one.type === 'client').map((one) => one.attributes['name'])) },
       { label: terms.id, value: code(record.id, true) },
     ];
   },
   actions: {
-    touch: { label: 'Record activity', when: isActive, done: 'touched' },
     revoke: {
       label: 'End session',
       when: isActive,

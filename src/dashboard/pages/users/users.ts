@@ -5,7 +5,7 @@ import type { LinkButton } from '../../parts/page-parts.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { may } from '../../parts/records/objects.js';
-import { code, json, number, quiet, stack, state, tags, text, time, web, words, statusStates } from '../../parts/values.js';
+import { code, json, nothing, number, quiet, stack, state, tags, text, time, web, words, statusStates } from '../../parts/values.js';
 import { authenticatorKinds } from '../../../db/tables/authenticators.js';
 import { kindLabel, kindsOf, twoStepState } from './authenticators.js';
 import { userTabs } from './user-tabs.js';
@@ -79,6 +79,7 @@ export const usersPresentation: Presentation = {
   name: (record) => fullName(record.attributes) || words(record.attributes['email']),
   state: userState,
   recordInclude: 'roles',
+  details: 'Add details',
   summary: ({ attributes: a, id }, { now }, included) => [
     {
       label: 'Email',
@@ -89,14 +90,14 @@ export const usersPresentation: Presentation = {
     },
     { label: terms.name, value: text([a['first_name'], a['middle_name'], a['last_name']].filter(Boolean).join(' ')) },
     { label: terms.roles, value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])) },
-    { label: terms.last_sign_in, value: time(a['last_login_at'], now) },
+    { label: terms.last_sign_in, value: a['last_login_at'] === null ? quiet('Never') : time(a['last_login_at'], now) },
     { label: 'Sign-in count', value: number(a['login_count']) },
     ...(a['deletion_due_at'] === null ? [] : [{ label: 'Deletion due', value: time(a['deletion_due_at'], now) }]),
     {
       label: terms.password,
       value:
         a['has_password'] === true
-          ? stack(text(terms.set), time(a['password_changed_at'], now))
+          ? stack(text(terms.set), ...(a['password_changed_at'] === null ? [] : [time(a['password_changed_at'], now)]))
           : quiet(`None: signs in ${kindsOf(a).includes('passkey') ? 'with a passkey' : 'through a connection'}`),
     },
     { label: terms.multi_factor_authentication, value: twoStepState(a) },
@@ -106,7 +107,7 @@ export const usersPresentation: Presentation = {
     { label: 'Picture URL', value: web(a['picture']) },
     { label: 'Website', value: web(a['website']) },
     { label: terms.external_id, value: code(a['external_id'], true) },
-    { label: 'Metadata', value: json(a['metadata']) },
+    { label: 'Metadata', value: Object.keys(a['metadata'] as object).length === 0 ? nothing : json(a['metadata']) },
     { label: terms.created, value: time(a['created_at'], now) },
     { label: terms.id, value: code(id, true) },
   ],
@@ -185,6 +186,12 @@ export const usersPresentation: Presentation = {
       label: 'Send password reset',
       when: (record) => record.attributes['status'] === 'active',
       done: 'mail_sent',
+    },
+    cancel_deletion: {
+      label: 'Cancel deletion',
+      when: (record) => record.attributes['deletion_due_at'] !== null,
+      confirm: ['The account is kept, and the person is notified by email.'],
+      done: 'deletion_cancelled',
     },
     block: {
       label: 'Block user',

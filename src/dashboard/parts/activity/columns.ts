@@ -2,8 +2,8 @@ import { deviceWords } from '../../../lib/user-agent.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { listOf, may } from '../records/objects.js';
 import { recordPath, type ColumnSpec, type ViewContext } from '../records/presentation.js';
-import type { Row, Value } from '../page-parts.js';
-import { code, figure, link, nothing, number, quiet, stack, state, text, time } from '../values.js';
+import type { Choice, Row, Value } from '../page-parts.js';
+import { code, figure, link, nothing, number, quiet, stack, state, text, time, words } from '../values.js';
 import { terms } from '../words.js';
 import { entryOfEvent, entryOfLog, type ActivityEntry, type Party } from './entry.js';
 import { namesOf, type Names } from './names.js';
@@ -115,12 +115,17 @@ export const eventColumns = { columns: columnsOf(entryOfEvent), extras: extrasOf
 
 /** At most so many of a kind stand for a name that somebody types. */
 const most = 5;
+/** Those that act, and that most entries are about. */
+const partyPaths = ['users', 'clients', 'connections', 'webhooks', 'organizations', 'roles'];
 
-/** The ids of those whom a name, an address or an id may mean, as a filter takes them: of those kinds alone that the viewer may read. */
-export async function idsOf({ req: { call } }: ViewContext, typed: string): Promise<string> {
-  const search = typed.replaceAll(',', ' ').trim();
-  if (search === '') return '';
-  const readable = ['users', 'clients', 'connections'].filter((path) => may(call, path, 'read'));
+/** Whom or what a name, an address or an id may mean: of those kinds alone that the viewer may read. */
+export async function partiesFor({ req: { call } }: ViewContext, search: string): Promise<readonly Choice[]> {
+  const readable = partyPaths.filter((path) => may(call, path, 'read'));
   const lists = await Promise.all(readable.map((path) => listOf(call, path, { filters: { search }, size: most })));
-  return [typed, ...lists.flatMap(({ records }) => records.map(({ id }) => id))].join(',');
+  return lists.flatMap(({ records }) =>
+    records.map(({ id, type, attributes: a }) => {
+      const person = [a['first_name'], a['last_name']].filter(Boolean).join(' ');
+      return { value: id, label: `${person || words(a['display_name'] ?? a['name'] ?? a['email'] ?? id)} (${nounOf(type)})` };
+    }),
+  );
 }

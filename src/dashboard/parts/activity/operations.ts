@@ -26,6 +26,7 @@ const verbs = named<Verb>({
   activated: ['{One} activated', 'activate the {one}'],
   applied: ['{One} applied', 'apply a {one}'],
   blocked: ['Blocked', 'block the {one}', 'bad'],
+  deletion_cancelled: [terms.deletion_of_the_account_canceled, 'cancel the deletion of the account'],
   deactivated: ['{One} deactivated', 'deactivate the {one}', 'warning'],
   exported: ['{One} exported', 'export the {one}'],
   failed: ['{One} failed its check', 'check the {one}', 'warning'],

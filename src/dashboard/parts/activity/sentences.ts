@@ -191,7 +191,7 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'address.proven': [({ by }) => `Email address verified${by}`, 'good'],
   'address.changed': ['Email address changed', 'warning', 'If they didn’t do this, write to the address of before and end all sessions.'],
   'account.deletion_requested': ['Deletion of the account requested', 'warning', 'Signing in before it is due keeps the account.'],
-  'account.deletion_cancelled': ['Account kept: signed in before it was deleted', 'quiet'],
+  'account.deletion_cancelled': [terms.deletion_of_the_account_canceled, 'quiet'],
   'account.deleted': ['Account deleted, as its user asked', 'quiet'],
   'recovery.completed': ['Password reset; all sessions ended', 'quiet'],
   'identity.linked': [(happening) => `Account connected: ${targetOf(happening, 'a provider')}`, 'quiet'],

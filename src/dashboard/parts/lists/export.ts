@@ -119,7 +119,7 @@ export function exportList(presentation: Presentation) {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
     const state = listState(req, presentation.filters, resource.defaultSort ?? '-created_at');
-    const filters = await readFilters({ req, now: call.ctx.clock.now() }, state, presentation.filters);
+    const { query: filters } = await readFilters({ req, now: call.ctx.clock.now() }, state, presentation.filters);
     const chosen = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
     await denied(req, resource);
     const name = queryOf(req).get('format') ?? '';

@@ -50,6 +50,7 @@ export function filtersOf(state: ListState, filters: readonly FilterSpec[], now:
   for (const spec of filters) {
     const value = state.values[spec.name]?.trim() ?? '';
     const name = spec.filter ?? spec.name;
+    Object.assign(query, spec.implied?.(value));
     if (spec.kind !== 'period') query[name] = value || (spec.blank ?? '');
     else {
       const period = periods.find((one) => one.value === value);
@@ -59,11 +60,38 @@ export function filtersOf(state: ListState, filters: readonly FilterSpec[], now:
   return query;
 }
 
-/** The same with what people enter in other words: names instead of ids. */
-export async function readFilters(view: ViewContext, state: ListState, filters: readonly FilterSpec[]): Promise<Record<string, string>> {
+/** What was found for the names that somebody entered, by filter. */
+type Found = ReadonlyMap<string, readonly Choice[]>;
+
+/** The same with names that people enter instead of ids; an id means itself alone. */
+export async function readFilters(
+  view: ViewContext,
+  state: ListState,
+  filters: readonly FilterSpec[],
+): Promise<{ query: Record<string, string>; found: Found }> {
   const query = filtersOf(state, filters, view.now);
-  for (const { name, filter = name, read } of filters) if (read) query[filter] = await read(view, query[filter] ?? '');
-  return query;
+  const found = new Map<string, readonly Choice[]>();
+  for (const { name, filter = name, lookUp } of filters) {
+    const typed = (query[filter] ?? '').replaceAll(',', ' ').trim();
+    if (!lookUp || typed === '') continue;
+    const choices = await lookUp(view, typed);
+    const meant = choices.filter(({ value }) => value === typed);
+    found.set(name, meant.length > 0 ? meant : choices);
+    query[filter] = meant.length > 0 ? typed : [typed, ...choices.map(({ value }) => value)].join(',');
+  }
+  return { query, found };
+}
+
+/** A field that looks up names: who was chosen as a choice, else what was typed with those whom it may mean. */
+function lookedUp(path: string, state: ListState, { name, label }: FilterSpec, found: readonly Choice[]): FilterField {
+  const value = state.values[name] ?? '';
+  if (found.length === 1 && found[0]?.value === value) return { name, label, value, choices: [all, ...found], kind: 'select' };
+  const others = Object.entries(state.values).filter((entry) => entry[1] !== '' && entry[0] !== name);
+  const links = found.map((choice) => ({
+    label: choice.label,
+    path: `${path}?${new URLSearchParams([...others, [name, choice.value]]).toString()}`,
+  }));
+  return { name, label, value, choices: null, kind: 'search', links };
 }
 
 export async function filterPart(
@@ -74,9 +102,11 @@ export async function filterPart(
   state: ListState,
   defaultSort: string,
   orders: Orders = null,
+  found: Found = new Map(),
 ): Promise<Part> {
   const fields = await Promise.all(
     specs.map(async (spec): Promise<FilterField> => {
+      if (spec.lookUp) return lookedUp(path, state, spec, found.get(spec.name) ?? []);
       const value = state.values[spec.name] ?? '';
       const choices = await choicesOf(view, resource, spec);
       const isOther = choices?.every((choice) => choice.value !== value) ?? false;

@@ -7,10 +7,12 @@ import { readableIncludes } from '../records/record.js';
 import type { Column, LinkButton, Selection, TablePart } from '../page-parts.js';
 import { recordPath, type ColumnSpec, type ViewContext, type Presentation } from '../records/presentation.js';
 import { filterPart, listState, readFilters, type ListState } from './filters.js';
+import { layoutForm, layoutOf, shownColumns } from './layout.js';
 import { listingOf } from './listing.js';
 import { selectedName, selectionOf } from './selection.js';
 import { shownRowsOf, firstRowsAround, shownRowsWords, type ShownRows } from './shown-rows.js';
 import { defaultSize } from '../../../management/query.js';
+import type { Call } from '../../../management/call.js';
 import { may, resourceOf, type Listing } from '../records/objects.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../words.js';
@@ -43,14 +45,17 @@ export type TableSpec = {
   readonly columns: readonly ColumnSpec[];
   readonly orders?: Orders;
   readonly shownRows?: ShownRows;
+  /** The rows of a full page; the API's own number unless given. */
+  readonly size?: number;
+  readonly layout?: TablePart['layout'];
   readonly selection?: Selection | null;
   readonly files?: Presentation['downloads'];
   readonly live?: string | null;
 };
 
 export function tableOf(view: ViewContext, presentation: Presentation, listing: Listing, spec: TableSpec): TablePart {
-  const { path, state, defaultSort, shownRows } = spec;
-  const around = shownRows ? firstRowsAround(shownRows, listing.records.length, defaultSize) : {};
+  const { path, state, defaultSort, shownRows, size = defaultSize } = spec;
+  const around = shownRows ? firstRowsAround(shownRows, listing.records.length, size) : {};
   const readable = may(view.req.call, presentation.path, 'read');
   return {
     kind: 'table',
@@ -69,6 +74,7 @@ export function tableOf(view: ViewContext, presentation: Presentation, listing: 
     selection: spec.selection ?? null,
     files: (spec.files ?? []).map(({ label, path: at, query }) => ({ label, path: address(at, state, query, defaultSort) })),
     shown: shownRows ? shownRowsWords(shownRows, listing.records.length) : null,
+    layout: spec.layout ?? null,
     pager: {
       previous: listing.previous && address(path, state, { before: listing.previous, from: around.previous }, defaultSort),
       next: listing.next && address(path, state, { after: listing.next, from: around.next }, defaultSort),
@@ -100,6 +106,20 @@ function listLinks(
 const isFiltered = ({ values }: ListState, filters: Presentation['filters']): boolean =>
   Object.entries(values).some(([name, value]) => value !== (filters.find((spec) => spec.name === name)?.initial ?? ''));
 
+/** What a list has to make its first record. */
+function createButton(call: Call, { path, create }: Presentation): LinkButton | null {
+  const creatable = create !== undefined && resourceOf(call, path).create !== undefined && may(call, path, 'write');
+  return creatable ? { label: create.label, path: `/dashboard/${path}/new`, variant: 'primary' } : null;
+}
+
+/** The rows as they are shown: with what columns show beside them, and marked where a document manages them. */
+async function shownListing(view: ViewContext, presentation: Presentation, listing: Listing): Promise<Listing> {
+  const { call } = view.req;
+  const extras = await presentation.extras?.(view, listing.records);
+  const ids = listing.records.map(({ id }) => id);
+  return { ...listing, ...(extras && { extras }), managed: await managedIds(call, resourceOf(call, presentation.path).type, ids) };
+}
+
 /** GET /dashboard/{collection} */
 export function listPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -109,8 +129,12 @@ export function listPage(render: Render, presentation: Presentation) {
     const defaultSort = resource.defaultSort ?? '-created_at';
     const path = `/dashboard/${presentation.path}`;
     const state = listState(req, presentation.filters, defaultSort);
+    const layout = layoutOf(req, presentation.path);
+    const columns = shownColumns(presentation.columns, layout);
+    const { query, found } = await readFilters(view, state, presentation.filters);
     const listQuery = {
-      filters: await readFilters(view, state, presentation.filters),
+      size: layout.size,
+      filters: query,
       sort: state.sort,
       include: readableIncludes(req, { path: presentation.path, recordInclude: presentation.include }),
       after: state.after,
@@ -118,38 +142,30 @@ export function listPage(render: Render, presentation: Presentation) {
     };
     const { listing, mistake, status } = await listingOf(req, res, presentation.path, listQuery);
     const shownRows = status === 200 ? await shownRowsOf(req, presentation.path, listQuery, listing) : undefined;
-    const extras = await presentation.extras?.(view, listing.records);
-    const managed = await managedIds(
-      call,
-      resource.type,
-      listing.records.map(({ id }) => id),
-    );
-    const shown: Listing = { ...listing, ...(extras && { extras }), managed };
-    const orders = await offeredOrders(view, resource, presentation.columns, state.sort, listQuery.filters);
-    const creatable = presentation.create !== undefined && resource.create !== undefined && may(call, presentation.path, 'write');
-    const button: LinkButton | null =
-      creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;
+    const orders = await offeredOrders(view, resource, columns, state.sort, listQuery.filters);
+    const button = createButton(call, presentation);
     const filtered = isFiltered(state, presentation.filters);
-    const spec = {
+    const table = tableOf(view, presentation, await shownListing(view, presentation, listing), {
       id: presentation.path,
       caption: presentation.title,
       heading: false,
       path,
       state,
       defaultSort,
-      columns: presentation.columns,
+      columns,
+      size: layout.size,
+      layout: layoutForm(presentation.path, presentation.columns, layout),
       orders,
       ...(shownRows && { shownRows }),
       selection: selectionOf(call, presentation),
       files: presentation.downloads,
       live: state.after === undefined && state.before === undefined ? (presentation.live?.(listQuery.filters) ?? null) : null,
-    };
-    const table = tableOf(view, presentation, shown, {
-      ...spec,
       empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button),
     });
     const filters =
-      presentation.filters.length > 0 ? [await filterPart(view, resource, presentation.filters, path, state, defaultSort, orders)] : [];
+      presentation.filters.length > 0
+        ? [await filterPart(view, resource, presentation.filters, path, state, defaultSort, orders, found)]
+        : [];
     const page = {
       title: presentation.title,
       lead: presentation.lead,

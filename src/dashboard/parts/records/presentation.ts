@@ -28,8 +28,10 @@ export type FilterSpec = {
   readonly initial?: string;
   /** What the API is given where nothing is chosen; nothing unless given. */
   readonly blank?: string;
-  /** What is entered as the filter of the API takes it, where people enter something else, such as a name. */
-  readonly read?: (view: ViewContext, value: string) => Promise<string>;
+  /** What a name may mean that somebody enters, by ids, which the filter of the API takes. */
+  readonly lookUp?: (view: ViewContext, value: string) => Promise<readonly Choice[]>;
+  /** Filters of the API that a value sets beside its own. */
+  readonly implied?: (value: string) => Readonly<Record<string, string>>;
 };
 
 /** How the members of a list that aren't texts are written, one a line. */
@@ -183,6 +185,8 @@ export type RecordSpec = {
   /** What it is among the things that have to work: while it doesn't, its pages say so in the place of its state. */
   readonly attention?: AttentionKind;
   readonly summary: (record: ResourceObject, view: ViewContext, included: readonly ResourceObject[]) => readonly Row[];
+  /** The summary leaves out what is empty; this leads to the form that fills it in. */
+  readonly details?: string;
   /** Values that the summary leaves out until it is asked to show all, by attribute. */
   readonly defaults?: (record: ResourceObject) => Readonly<Record<string, unknown>>;
   /** Parts above the summary: what somebody has to do about the record. */

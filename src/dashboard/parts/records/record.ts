@@ -70,6 +70,9 @@ function withAttributes({ fields }: Presentation, rows: readonly Row[]): readonl
   return rows.map((row) => ({ ...row, attribute: row.attribute ?? names.get(row.label) }));
 }
 
+const isNothing = ({ value }: Row): boolean =>
+  value === nothing || (value.kind === 'stack' && value.values.every((one) => one === nothing));
+
 /** What the record is: all of it, or without the settings that have their default. */
 function summaryOf(view: ViewContext, presentation: Presentation, record: ResourceObject, included: readonly ResourceObject[]): Part {
   const rows = withAttributes(presentation, presentation.summary(record, view, included));
@@ -78,6 +81,11 @@ function summaryOf(view: ViewContext, presentation: Presentation, record: Resour
     Object.hasOwn(defaults, attribute) && isDeepStrictEqual(record.attributes[attribute] ?? null, defaults[attribute]);
   const usual = rows.filter(isDefault).length;
   const path = recordPath(presentation.path, record.id);
+  if (presentation.details !== undefined) {
+    const editable = rows.some(isNothing) && may(view.req.call, presentation.path, 'write');
+    const more = editable ? { label: presentation.details, path: `${path}/edit` } : undefined;
+    return { kind: 'summary', title: null, rows: rows.filter((row) => !isNothing(row)), ...(more && { more }) };
+  }
   if (usual === 0) return { kind: 'summary', title: null, rows };
   if (queryOf(view.req).get('show') === 'all')
     return { kind: 'summary', title: null, rows, more: { label: 'Show only what differs from its default', path } };

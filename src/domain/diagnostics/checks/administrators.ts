@@ -45,7 +45,7 @@ export const administratorsCheck = check({
     password: {
       level: 'warning',
       when: '`ADMIN_PASSWORD` is still the password of `ADMIN_EMAIL`, and the environment is not of kind `development`',
-      why: 'It stands where everybody who sees the configuration reads it.',
+      why: 'Everyone who can see the configuration can read it.',
       mend: 'another password at `/account`; then `ADMIN_EMAIL` and `ADMIN_PASSWORD` may go',
     },
     password_in_development: {

@@ -54,13 +54,13 @@ export const configCheck = check({
     },
     nearby: {
       level: 'warning',
-      when: 'a variable that nobody reads is called nearly like one of ours (`SMTP_URI`), which isn’t set',
+      when: 'an unknown variable has nearly the name of one that isn’t set (`SMTP_URI`)',
       why: 'What was meant to be configured isn’t: the default applies.',
       mend: 'the right name',
     },
     nearby_set: {
       level: 'notice',
-      when: 'the same, while ours is set too',
+      when: 'the same, while the right one is set too',
       why: 'It may belong to another program, or be what somebody believes to have changed.',
       mend: '`unset`',
     },

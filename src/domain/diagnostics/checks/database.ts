@@ -53,7 +53,7 @@ function unreachable(installation: Installation, error: unknown): Found<Fault> {
     return { fault: 'missing', finding: `There is no database ${JSON.stringify(database)} at ${text}.`, fix, subject };
   }
   const why =
-    reasons.find(([pattern]) => code !== null && pattern.test(code))?.[1] ?? `it does not answer${code === null ? '' : ` (${code})`}`;
+    reasons.find(([pattern]) => code !== null && pattern.test(code))?.[1] ?? `it doesn’t answer${code === null ? '' : ` (${code})`}`;
   const mended = installation.config.databaseUrl === null ? { fix: fixes.start() } : { look: probes.database(host, port) };
   return { fault: 'away', finding: `The database at ${text} is away: ${why}.`, ...mended, subject };
 }
@@ -101,9 +101,9 @@ export const databaseCheck = check({
     },
     away: {
       level: 'problem',
-      when: 'it does not answer',
+      when: 'it doesn’t answer',
       why: 'Nobody can sign in: everything but discovery and keys answers 503.',
-      mend: 'start PostgreSQL; `pg_isready` tells when it is there. `DATABASE_URL` if it is elsewhere',
+      mend: 'start PostgreSQL; `pg_isready` shows when it is ready. `DATABASE_URL` if it is elsewhere',
     },
     directory: {
       level: 'problem',

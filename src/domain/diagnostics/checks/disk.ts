@@ -27,13 +27,13 @@ export const diskCheck = check({
       level: 'problem',
       when: 'less than 2 % are free',
       why: 'With a full disk the embedded database takes no writes: nobody can sign in. Logs and other programs stop too.',
-      mend: '`du` tells what takes the room',
+      mend: '`du` shows what uses the space',
     },
     short: {
       level: 'warning',
       when: 'less than 10 % are free',
       why: 'With a full disk the embedded database takes no writes.',
-      mend: '`du` tells what takes the room',
+      mend: '`du` shows what uses the space',
     },
   },
   async run({ installation: { config } }) {

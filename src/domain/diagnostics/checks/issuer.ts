@@ -62,13 +62,13 @@ export const issuerCheck = check({
   faults: {
     stopped: {
       level: 'problem',
-      when: 'discovery is away, and no process of the service is at work, as far as this machine and the database tell',
+      when: 'discovery can’t be reached, and neither this machine nor the database shows a running process of the service',
       why: 'Nobody can sign in.',
       mend: '`npm start`',
     },
     away: {
       level: 'problem',
-      when: 'discovery is away, though processes are at work, or answers otherwise than with its document',
+      when: 'discovery can’t be reached although processes are running, or doesn’t answer with its document',
       why: 'Clients find neither endpoints nor keys. (Or only this machine can’t reach the address: then ask from another one.)',
       mend: '`curl` at the address tells how; then the proxy, DNS or `BASE_URL`',
     },

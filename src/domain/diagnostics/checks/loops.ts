@@ -40,15 +40,15 @@ export const loopsCheck = check({
   faults: {
     none: {
       level: 'problem',
-      when: 'no process of the service is at work',
+      when: 'no process of the service is running',
       why: 'Nobody can sign in, and nothing is sent.',
       mend: '`npm start`',
     },
     still: {
       level: 'problem',
-      when: 'a loop hasn’t run for four times its pause and five minutes, or has been at it for ten minutes',
+      when: 'a loop hasn’t run for four times its pause and five minutes, or has been running for ten minutes',
       why: 'Its work is left undone: mail, deliveries, clean-up or the change of keys, by its name.',
-      mend: '`kill` that process: its supervisor starts it anew',
+      mend: '`kill` that process: its supervisor restarts it',
     },
     failing: {
       level: 'warning',

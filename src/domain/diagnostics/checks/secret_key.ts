@@ -73,7 +73,7 @@ export const secretKeyCheck = check({
       level: 'problem',
       when: 'a value opens with none of the keys though it names one of them, or none',
       why: 'It was sealed with a key of an earlier release that isn’t listed, or was changed in the database.',
-      mend: '`SECRET_KEY_PREVIOUS`, or make that secret anew',
+      mend: '`SECRET_KEY_PREVIOUS`, or create that secret again',
     },
     previous: {
       level: 'warning',
@@ -83,7 +83,7 @@ export const secretKeyCheck = check({
     },
     unknown: {
       level: 'problem',
-      when: 'there is no key at all',
+      when: 'no key is set',
       why: 'Nothing that is sealed can be opened: the service does not start.',
       mend: '`SECRET_KEY`',
     },

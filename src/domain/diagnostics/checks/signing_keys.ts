@@ -47,8 +47,8 @@ export const signingKeysCheck = check({
     },
     old: {
       level: 'warning',
-      when: 'the primary key has signed for more than 100 days and nothing is on its way, or what is waits for longer than its day',
-      why: 'Keys change over every 90 days by themselves: what does that stands still (see loops), or the service was down for long.',
+      when: 'the primary key has signed for more than 100 days and there is no next key, or it has waited for longer than a day',
+      why: 'Keys change over every 90 days by themselves: the loop that does it has stopped (see loops), or the service was down for a long time.',
       mend: '`npm run -s cli -- signing_keys create`, which the service lets sign a day later; `signing_keys activate <kid>` for one that waits',
     },
     no_next: {

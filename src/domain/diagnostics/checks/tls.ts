@@ -25,7 +25,7 @@ export function certificateFault({ name, port }: Host, { problem, code, valid_to
       return [{ fault: 'name', finding, fix: fixes.requestCertificate(name), subject }];
     }
     case 'chain': {
-      const finding = `Nobody trusted vouches for the certificate of ${subject} (${code}).`;
+      const finding = `No trusted authority issued the certificate of ${subject} (${code}).`;
       return [{ fault: 'chain', finding, look: probes.certificate(name, port), subject }];
     }
     case 'expiring':
@@ -73,7 +73,7 @@ export const tlsCheck = check({
     },
     chain: {
       level: 'problem',
-      when: 'nobody trusted vouches for the certificate, or an intermediate one is missing',
+      when: 'no trusted authority issued the certificate, or an intermediate one is missing',
       why: 'Clients refuse to connect; browsers that know the intermediate certificate hide that.',
       mend: 'serve the whole chain (`openssl s_client` shows what is served); `NODE_EXTRA_CA_CERTS` for an authority of your own',
     },

@@ -68,7 +68,7 @@ function locateContent(reading: Reading, node: Node, at: FilePosition, depth: nu
   });
   const named = new Map(members.map(([name, { located }]) => [name, located]));
   // 1 and "1" are two to YAML and one to JSON.
-  if (named.size < members.length) throw wrong(at, 'a member stands here twice');
+  if (named.size < members.length) throw wrong(at, 'a member appears here twice');
   return collected(at, members.map(([, member]) => member), { kind: 'map', at, members: named }); // prettier-ignore
 }
 
