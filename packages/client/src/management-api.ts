@@ -74,6 +74,23 @@ export interface paths {
         patch: operations["unblock_user"];
         trace?: never;
     };
+    "/api/users/{id}/cancel_deletion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Keeps an account whose user asked to delete it, and tells the user by mail. */
+        patch: operations["cancel_deletion_user"];
+        trace?: never;
+    };
     "/api/users/{id}/revoke_sessions": {
         parameters: {
             query?: never;
@@ -6204,7 +6221,7 @@ export interface components {
             /** @description The address of its metadata document, which is its id; null = it has none. */
             client_id_metadata_uri?: string;
             /**
-             * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
+             * @description `web` and `machine` can keep a secret, `spa` and `native` can’t; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can’t be changed.
              * @enum {string}
              */
             application_type?: "web" | "spa" | "native" | "machine" | "saml";
@@ -6356,7 +6373,7 @@ export interface components {
                 support_email?: string | null;
             };
             /**
-             * @description `disabled`: can not use anything, and its tokens are good for nothing.
+             * @description `disabled`: it can’t get tokens, and those that it has are invalid.
              * @enum {string}
              */
             status?: "enabled" | "disabled";
@@ -6531,7 +6548,7 @@ export interface components {
                 support_email?: string | null;
             };
             /**
-             * @description `disabled`: can not use anything, and its tokens are good for nothing.
+             * @description `disabled`: it can’t get tokens, and those that it has are invalid.
              * @enum {string}
              */
             status?: "enabled" | "disabled";
@@ -6619,7 +6636,7 @@ export interface components {
             grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
             /** @description The scopes that its clients may ask for; null = whatever is on offer. */
             scopes?: string[] | null;
-            /** @description Whether its clients are verified: you vouch for whoever has it. */
+            /** @description Whether its clients are verified: you trust everyone who has it. */
             verified?: boolean;
         };
         trusted_issuer_create: {
@@ -6741,7 +6758,7 @@ export interface components {
             };
         };
         api_resource_create_attributes: {
-            /** @description An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can not be changed. */
+            /** @description An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can’t be changed. */
             identifier: string;
             /** @description For administrators. */
             name: string;
@@ -6785,7 +6802,7 @@ export interface components {
             signing_alg?: "RS256" | "ES256" | "PS256" | "EdDSA";
             /** @description Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449). */
             dpop_bound_access_tokens?: boolean;
-            /** @description Whether clients that nobody vouches for may have its tokens, as far as `user_access` lets them; never the Management API. */
+            /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
             /** @description Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them. */
             default_scopes?: string[];
@@ -6848,7 +6865,7 @@ export interface components {
             signing_alg?: "RS256" | "ES256" | "PS256" | "EdDSA";
             /** @description Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449). */
             dpop_bound_access_tokens?: boolean;
-            /** @description Whether clients that nobody vouches for may have its tokens, as far as `user_access` lets them; never the Management API. */
+            /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
             /** @description Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them. */
             default_scopes?: string[];
@@ -6878,12 +6895,12 @@ export interface components {
             };
         };
         connection_create_attributes: {
-            /** @description A slug, unique in the environment. It can not be changed. */
+            /** @description A slug, unique in the environment. It can’t be changed. */
             name: string;
             /** @description What people are shown: "Continue with ...". */
             display_name: string;
             /**
-             * @description The kind of provider. It can not be changed.
+             * @description The kind of provider. It can’t be changed.
              * @enum {string}
              */
             strategy: "oidc" | "google" | "microsoft" | "apple" | "github" | "oauth2" | "saml";
@@ -7497,7 +7514,7 @@ export interface components {
         environment_create_attributes: {
             /** @description For people: on pages and in mail, unless `branding.name` says otherwise. */
             name: string;
-            /** @description A DNS label: the environment is reached at `<slug>.<host>`. It can not be changed. */
+            /** @description A DNS label: the environment is reached at `<slug>.<host>`. It can’t be changed. */
             slug: string;
             /**
              * @description What it is for; `development` shows mails at `/dev/mailbox`, and to whoever comes with a wrong redirect URI those of the client.
@@ -7543,10 +7560,10 @@ export interface components {
                 /** @description The terms of service, linked below the sign-in pages. */
                 tos_uri?: string | null;
             };
-            /** @description Whom people are told to write to; null = nobody. */
+            /** @description The address that people can write to; null = none. */
             support_email?: string | null;
             /**
-             * @description The language of pages for people of whom nothing says which one they speak.
+             * @description The language of pages for people whose language isn’t known.
              * @enum {string}
              */
             default_locale?: "en" | "de" | "fr" | "es" | "pt-BR" | "it" | "nl" | "pl" | "tr" | "uk" | "ja" | "ko" | "zh-CN" | "ar" | "he";
@@ -7555,7 +7572,7 @@ export interface components {
             /** @description The least number of characters of a new password. */
             password_min_length?: number;
             /**
-             * @description `refuse`: a new password that is known from a data breach is refused, as far as that can be asked; `off`: it is taken.
+             * @description `refuse`: a new password that is known from a data breach is refused, as far as that can be checked; `off`: it is accepted.
              * @enum {string}
              */
             breached_passwords?: "refuse" | "off";
@@ -7607,7 +7624,7 @@ export interface components {
              * @enum {string}
              */
             second_factor_policy?: "off" | "optional" | "required" | "required_for_management";
-            /** @description For how long somebody of whom the policy wants a factor may go on without, in seconds; 0 = not at all. */
+            /** @description How long people who need a second factor can sign in without one, in seconds; 0 = not at all. */
             second_factor_grace_lifetime?: number;
             /** @description How old a proof of the person may be, in seconds, for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class. */
             confirmation_lifetime?: number;
@@ -7688,10 +7705,10 @@ export interface components {
                 /** @description The terms of service, linked below the sign-in pages. */
                 tos_uri?: string | null;
             };
-            /** @description Whom people are told to write to; null = nobody. */
+            /** @description The address that people can write to; null = none. */
             support_email?: string | null;
             /**
-             * @description The language of pages for people of whom nothing says which one they speak.
+             * @description The language of pages for people whose language isn’t known.
              * @enum {string}
              */
             default_locale?: "en" | "de" | "fr" | "es" | "pt-BR" | "it" | "nl" | "pl" | "tr" | "uk" | "ja" | "ko" | "zh-CN" | "ar" | "he";
@@ -7700,7 +7717,7 @@ export interface components {
             /** @description The least number of characters of a new password. */
             password_min_length?: number;
             /**
-             * @description `refuse`: a new password that is known from a data breach is refused, as far as that can be asked; `off`: it is taken.
+             * @description `refuse`: a new password that is known from a data breach is refused, as far as that can be checked; `off`: it is accepted.
              * @enum {string}
              */
             breached_passwords?: "refuse" | "off";
@@ -7752,7 +7769,7 @@ export interface components {
              * @enum {string}
              */
             second_factor_policy?: "off" | "optional" | "required" | "required_for_management";
-            /** @description For how long somebody of whom the policy wants a factor may go on without, in seconds; 0 = not at all. */
+            /** @description How long people who need a second factor can sign in without one, in seconds; 0 = not at all. */
             second_factor_grace_lifetime?: number;
             /** @description How old a proof of the person may be, in seconds, for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class. */
             confirmation_lifetime?: number;
@@ -7878,7 +7895,7 @@ export interface components {
              * @enum {string}
              */
             name: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "new_sign_in" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
-            /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = whoever has no template in a language of theirs. */
+            /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = people whose language has no template. */
             locale?: string | null;
             /** @description The subject: variables, but neither codes nor addresses. */
             subject: string;
@@ -7912,7 +7929,7 @@ export interface components {
             };
         };
         page_text_create_attributes: {
-            /** @description The text that it stands in the place of, such as `login.title`. */
+            /** @description The text that it replaces, such as `login.title`. */
             key: string;
             /**
              * @description The language of the pages that say it.
@@ -9080,7 +9097,7 @@ export interface components {
                  * @enum {string}
                  */
                 kind?: "environment" | "organization";
-                /** @description Whether it came with the service: then it can not be deleted, and not everything of it be changed. */
+                /** @description Whether it is built in: it can’t be deleted, and some of it can’t be changed. */
                 is_system?: boolean;
                 /**
                  * Format: date-time
@@ -9212,9 +9229,9 @@ export interface components {
                  * @description When it ends at the latest.
                  */
                 expires_at?: string;
-                /** @description When it was ended before its time; null = it was not. */
+                /** @description When it was ended before its time; null = it wasn’t. */
                 revoked_at?: string | null;
-                /** @description Why it was ended: logout, revoked, password_changed, user_blocked and the like; null = it was not. */
+                /** @description Why it was ended: logout, revoked, password_changed, user_blocked and the like; null = it wasn’t. */
                 revoke_reason?: string | null;
                 /** @description How the user proved who they are (RFC 8176). */
                 amr?: string[];
@@ -9519,7 +9536,7 @@ export interface components {
             attributes: {
                 /** @description For people: on pages and in mail, unless `branding.name` says otherwise. */
                 name?: string;
-                /** @description A DNS label: the environment is reached at `<slug>.<host>`. It can not be changed. */
+                /** @description A DNS label: the environment is reached at `<slug>.<host>`. It can’t be changed. */
                 slug?: string;
                 /**
                  * @description What it is for; `development` shows mails at `/dev/mailbox`, and to whoever comes with a wrong redirect URI those of the client.
@@ -9567,10 +9584,10 @@ export interface components {
                     /** @description The terms of service, linked below the sign-in pages. */
                     tos_uri?: string | null;
                 };
-                /** @description Whom people are told to write to; null = nobody. */
+                /** @description The address that people can write to; null = none. */
                 support_email?: string | null;
                 /**
-                 * @description The language of pages for people of whom nothing says which one they speak.
+                 * @description The language of pages for people whose language isn’t known.
                  * @enum {string}
                  */
                 default_locale?: "en" | "de" | "fr" | "es" | "pt-BR" | "it" | "nl" | "pl" | "tr" | "uk" | "ja" | "ko" | "zh-CN" | "ar" | "he";
@@ -9579,7 +9596,7 @@ export interface components {
                 /** @description The least number of characters of a new password. */
                 password_min_length?: number;
                 /**
-                 * @description `refuse`: a new password that is known from a data breach is refused, as far as that can be asked; `off`: it is taken.
+                 * @description `refuse`: a new password that is known from a data breach is refused, as far as that can be checked; `off`: it is accepted.
                  * @enum {string}
                  */
                 breached_passwords?: "refuse" | "off";
@@ -9631,7 +9648,7 @@ export interface components {
                  * @enum {string}
                  */
                 second_factor_policy?: "off" | "optional" | "required" | "required_for_management";
-                /** @description For how long somebody of whom the policy wants a factor may go on without, in seconds; 0 = not at all. */
+                /** @description How long people who need a second factor can sign in without one, in seconds; 0 = not at all. */
                 second_factor_grace_lifetime?: number;
                 /** @description How old a proof of the person may be, in seconds, for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class. */
                 confirmation_lifetime?: number;
@@ -10139,12 +10156,12 @@ export interface components {
             /** Format: uuid */
             id: string;
             attributes: {
-                /** @description A slug, unique in the environment. It can not be changed. */
+                /** @description A slug, unique in the environment. It can’t be changed. */
                 name?: string;
                 /** @description What people are shown: "Continue with ...". */
                 display_name?: string;
                 /**
-                 * @description The kind of provider. It can not be changed.
+                 * @description The kind of provider. It can’t be changed.
                  * @enum {string}
                  */
                 strategy?: "oidc" | "google" | "microsoft" | "apple" | "github" | "oauth2" | "saml";
@@ -10287,7 +10304,7 @@ export interface components {
                 /** @description What people are shown. A creation needs it, unless a metadata document says it. */
                 name?: string;
                 /**
-                 * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
+                 * @description `web` and `machine` can keep a secret, `spa` and `native` can’t; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can’t be changed.
                  * @enum {string}
                  */
                 application_type?: "web" | "spa" | "native" | "machine" | "saml";
@@ -10439,7 +10456,7 @@ export interface components {
                     support_email?: string | null;
                 };
                 /**
-                 * @description `disabled`: can not use anything, and its tokens are good for nothing.
+                 * @description `disabled`: it can’t get tokens, and those that it has are invalid.
                  * @enum {string}
                  */
                 status?: "enabled" | "disabled";
@@ -10448,7 +10465,7 @@ export interface components {
                  * @enum {string}
                  */
                 origin?: "administrator" | "registration" | "metadata_document";
-                /** @description Whether an administrator vouches for it; people are told when nobody does. */
+                /** @description Whether an administrator has verified it; people are warned otherwise. */
                 verified?: boolean;
                 /** @description The address of its metadata document, which is its id; null = it has none. */
                 client_id_metadata_uri?: string | null;
@@ -10456,7 +10473,7 @@ export interface components {
                 document_read_at?: string | null;
                 /** @description Since when there is no metadata document that describes it: it is refused, and its tokens are worth nothing. null = there is one. */
                 document_ended_at?: string | null;
-                /** @description Whether it came with the service: then it can not be deleted, and not everything of it be changed. */
+                /** @description Whether it is built in: it can’t be deleted, and some of it can’t be changed. */
                 is_system?: boolean;
                 /** @description The last four characters of the secret; null = there is none. */
                 secret_hint?: string | null;
@@ -10603,7 +10620,7 @@ export interface components {
                 name?: string;
                 /** @description For administrators; null = none. */
                 description?: string | null;
-                /** @description Whether it came with the service: then it can not be deleted, and not everything of it be changed. */
+                /** @description Whether it is built in: it can’t be deleted, and some of it can’t be changed. */
                 is_system?: boolean;
                 /**
                  * Format: date-time
@@ -10695,7 +10712,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             attributes: {
-                /** @description An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can not be changed. */
+                /** @description An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can’t be changed. */
                 identifier?: string;
                 /** @description For administrators. */
                 name?: string;
@@ -10739,7 +10756,7 @@ export interface components {
                 signing_alg?: "RS256" | "ES256" | "PS256" | "EdDSA";
                 /** @description Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449). */
                 dpop_bound_access_tokens?: boolean;
-                /** @description Whether clients that nobody vouches for may have its tokens, as far as `user_access` lets them; never the Management API. */
+                /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
                 allow_unverified_clients?: boolean;
                 /** @description Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them. */
                 default_scopes?: string[];
@@ -10758,7 +10775,7 @@ export interface components {
                 metadata_url?: string;
                 /** @description What the API answers with 401 in `WWW-Authenticate`, so that clients find the metadata, and with it this service. */
                 challenge_header?: string;
-                /** @description Whether it came with the service: then it can not be deleted, and not everything of it be changed. */
+                /** @description Whether it is built in: it can’t be deleted, and some of it can’t be changed. */
                 is_system?: boolean;
                 /**
                  * Format: date-time
@@ -10875,7 +10892,7 @@ export interface components {
                     /** @description What people are shown. A creation needs it, unless a metadata document says it. */
                     name?: string;
                     /**
-                     * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
+                     * @description `web` and `machine` can keep a secret, `spa` and `native` can’t; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can’t be changed.
                      * @enum {string}
                      */
                     application_type?: "web" | "spa" | "native" | "machine" | "saml";
@@ -11027,7 +11044,7 @@ export interface components {
                         support_email?: string | null;
                     };
                     /**
-                     * @description `disabled`: can not use anything, and its tokens are good for nothing.
+                     * @description `disabled`: it can’t get tokens, and those that it has are invalid.
                      * @enum {string}
                      */
                     status?: "enabled" | "disabled";
@@ -11036,7 +11053,7 @@ export interface components {
                      * @enum {string}
                      */
                     origin?: "administrator" | "registration" | "metadata_document";
-                    /** @description Whether an administrator vouches for it; people are told when nobody does. */
+                    /** @description Whether an administrator has verified it; people are warned otherwise. */
                     verified?: boolean;
                     /** @description The address of its metadata document, which is its id; null = it has none. */
                     client_id_metadata_uri?: string | null;
@@ -11044,7 +11061,7 @@ export interface components {
                     document_read_at?: string | null;
                     /** @description Since when there is no metadata document that describes it: it is refused, and its tokens are worth nothing. null = there is one. */
                     document_ended_at?: string | null;
-                    /** @description Whether it came with the service: then it can not be deleted, and not everything of it be changed. */
+                    /** @description Whether it is built in: it can’t be deleted, and some of it can’t be changed. */
                     is_system?: boolean;
                     /** @description The last four characters of the secret; null = there is none. */
                     secret_hint?: string | null;
@@ -11187,7 +11204,7 @@ export interface components {
                     /** @description What people are shown. A creation needs it, unless a metadata document says it. */
                     name?: string;
                     /**
-                     * @description `web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.
+                     * @description `web` and `machine` can keep a secret, `spa` and `native` can’t; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can’t be changed.
                      * @enum {string}
                      */
                     application_type?: "web" | "spa" | "native" | "machine" | "saml";
@@ -11339,7 +11356,7 @@ export interface components {
                         support_email?: string | null;
                     };
                     /**
-                     * @description `disabled`: can not use anything, and its tokens are good for nothing.
+                     * @description `disabled`: it can’t get tokens, and those that it has are invalid.
                      * @enum {string}
                      */
                     status?: "enabled" | "disabled";
@@ -11348,7 +11365,7 @@ export interface components {
                      * @enum {string}
                      */
                     origin?: "administrator" | "registration" | "metadata_document";
-                    /** @description Whether an administrator vouches for it; people are told when nobody does. */
+                    /** @description Whether an administrator has verified it; people are warned otherwise. */
                     verified?: boolean;
                     /** @description The address of its metadata document, which is its id; null = it has none. */
                     client_id_metadata_uri?: string | null;
@@ -11356,7 +11373,7 @@ export interface components {
                     document_read_at?: string | null;
                     /** @description Since when there is no metadata document that describes it: it is refused, and its tokens are worth nothing. null = there is one. */
                     document_ended_at?: string | null;
-                    /** @description Whether it came with the service: then it can not be deleted, and not everything of it be changed. */
+                    /** @description Whether it is built in: it can’t be deleted, and some of it can’t be changed. */
                     is_system?: boolean;
                     /** @description The last four characters of the secret; null = there is none. */
                     secret_hint?: string | null;
@@ -11766,7 +11783,7 @@ export interface components {
                 grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
                 /** @description The scopes that its clients may ask for; null = whatever is on offer. */
                 scopes?: string[] | null;
-                /** @description Whether its clients are verified: you vouch for whoever has it. */
+                /** @description Whether its clients are verified: you trust everyone who has it. */
                 verified?: boolean;
                 /** @description How many have. */
                 use_count?: number;
@@ -11840,7 +11857,7 @@ export interface components {
                     grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
                     /** @description The scopes that its clients may ask for; null = whatever is on offer. */
                     scopes?: string[] | null;
-                    /** @description Whether its clients are verified: you vouch for whoever has it. */
+                    /** @description Whether its clients are verified: you trust everyone who has it. */
                     verified?: boolean;
                     /** @description How many have. */
                     use_count?: number;
@@ -11960,7 +11977,7 @@ export interface components {
                 status?: "enabled" | "disabled";
                 /** @description Why its keys could not be had lately; null when they could. */
                 last_error?: string | null;
-                /** @description When the keys could not be had; null = they could. */
+                /** @description When the keys couldn’t be fetched; null = the last try succeeded. */
                 last_error_at?: string | null;
                 /**
                  * Format: date-time
@@ -13898,7 +13915,7 @@ export interface components {
             id: string;
             attributes: {
                 /**
-                 * @description What became of it, or is about to.
+                 * @description Whether it arrived, failed, or is still being tried.
                  * @enum {string}
                  */
                 status?: "pending" | "retrying" | "succeeded" | "failed";
@@ -13920,7 +13937,7 @@ export interface components {
                 /** @description When it is tried next; null = never again. */
                 next_attempt_at?: string | null;
                 /**
-                 * @description What caused it: the event, a test, or somebody who had it sent again.
+                 * @description What caused it: the event, a test, or a manual redelivery.
                  * @enum {string}
                  */
                 trigger?: "event" | "test" | "redelivery";
@@ -13928,7 +13945,7 @@ export interface components {
                 failure_reason?: ("non_2xx" | "timeout" | "dns" | "connect" | "tls" | "redirect" | "blocked_address" | "webhook_disabled" | "internal_error") | null;
                 /** @description The HTTP status of the last answer; null = there was none. */
                 last_response_status?: number | null;
-                /** @description When it was delivered or given up; null = it is under way. */
+                /** @description When it was delivered or given up; null = in progress. */
                 completed_at?: string | null;
                 /**
                  * Format: date-time
@@ -14089,7 +14106,7 @@ export interface components {
                 duration_ms?: number;
                 /** @description The HTTP status of the answer; null = there was none. */
                 response_status?: number | null;
-                /** @description The beginning of the answer, as text; null = there was none, or for whoever may not read the collection that the event tells of. */
+                /** @description The beginning of the answer, as text; null = there was none, or you may not read the collection of the event. */
                 response_body?: string | null;
                 /** @description Whether the answer was longer than what is kept. */
                 response_truncated?: boolean;
@@ -14611,7 +14628,7 @@ export interface components {
                 verified_at?: string | null;
                 /** @description When the record was last looked for; null = never. */
                 last_checked_at?: string | null;
-                /** @description Why the record was not found; null = it was, or nobody has looked. */
+                /** @description Why the record wasn’t found; null = it was, or it hasn’t been checked yet. */
                 failure_reason?: string | null;
                 /** @description Since when the record of a verified domain has been missing; after seven days it has failed. null = it is there. */
                 missing_since?: string | null;
@@ -15298,7 +15315,7 @@ export interface components {
                  * @enum {string}
                  */
                 name?: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "new_sign_in" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
-                /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = whoever has no template in a language of theirs. */
+                /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = people whose language has no template. */
                 locale?: string | null;
                 /** @description The subject: variables, but neither codes nor addresses. */
                 subject?: string;
@@ -15392,7 +15409,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             attributes: {
-                /** @description The text that it stands in the place of, such as `login.title`. */
+                /** @description The text that it replaces, such as `login.title`. */
                 key?: string;
                 /**
                  * @description The language of the pages that say it.
@@ -15940,7 +15957,7 @@ export interface components {
             userinfo: {
                 [key: string]: unknown;
             } | null;
-            /** @description Whether one comes along. */
+            /** @description Whether the answer includes one. */
             refresh_token: boolean;
             /** @description Every scope that was asked for or came by itself, and why it is in the token or not. */
             scopes: {
@@ -16416,6 +16433,48 @@ export interface operations {
         };
     };
     unblock_user: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                /** @description Only these fields. */
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a user. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["user_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    cancel_deletion_user: {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
@@ -21166,7 +21225,7 @@ export interface operations {
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Where it comes from. Several mean any of them. */
                 "filter[origin]"?: ("administrator" | "registration" | "metadata_document")[];
-                /** @description Whether an administrator vouches for it. Several mean any of them. */
+                /** @description Whether an administrator has verified it. Several mean any of them. */
                 "filter[verified]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
@@ -30975,7 +31034,7 @@ export interface operations {
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Where it comes from. Several mean any of them. */
                 "filter[origin]"?: ("administrator" | "registration" | "metadata_document")[];
-                /** @description Whether an administrator vouches for it. Several mean any of them. */
+                /** @description Whether an administrator has verified it. Several mean any of them. */
                 "filter[verified]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
@@ -33889,6 +33948,8 @@ export interface operations {
                 "filter[outcome]"?: ("success" | "denied" | "failure")[];
                 /** @description Only security events, or only operations. Several mean any of them. */
                 "filter[security_event]"?: ("true" | "false")[];
+                /** @description Only security events that say what the entry of a write says too, or all entries but those. Several mean any of them. */
+                "filter[of_write]"?: ("true" | "false")[];
                 /** @description When. */
                 "filter[occurred_at][gte]"?: string;
                 /** @description When. */
