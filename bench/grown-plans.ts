@@ -34,7 +34,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
     'introspection, JWT': () =>
       findJwtStatus(
         ctx.scope,
-        { ids: [id], user_id: id, session_id: id, organization_id: null, resource: 'https://none.example' },
+        { ids: [id], user_id: id, session_id: id, organization_id: null, issued_at: ctx.clock.now(), resource: 'https://none.example' },
         'permissions',
       ),
     userinfo: () => findAccessToken(ctx.scope, none, 'user', acceptedIssuers(ctx)),
@@ -58,6 +58,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         redirect_uri: '',
         code_challenge: null,
         resource: null,
+        organization: null,
         issuer: '',
         session_bounds: sessionBounds(ctx),
         refresh_token_digest: null,

@@ -118,6 +118,7 @@ async function code(ctx: Context, person: Person) {
     ...ids,
     ...nothing,
     ...none,
+    organization: null,
     digest: value,
     client_id: fixtures.client.id,
     redirect_uri,
@@ -157,7 +158,7 @@ export async function hotOperations(ctx: Context, size: number): Promise<HotOper
         const { user_id, session_id } = anybody();
         return findJwtStatus(
           ctx.scope,
-          { ids: [randomUUID(), randomUUID()], user_id, session_id, organization_id: null, resource: audience },
+          { ids: [randomUUID(), randomUUID()], user_id, session_id, organization_id: null, issued_at: ctx.clock.now(), resource: audience },
           'permissions',
         );
       },

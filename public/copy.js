@@ -5,7 +5,7 @@ if (navigator.clipboard) {
     button.addEventListener('click', async () => {
       await navigator.clipboard.writeText(document.getElementById(button.dataset.copyFrom)?.textContent ?? '');
       const label = button.textContent;
-      button.textContent = 'Copied';
+      button.textContent = button.dataset.copied ?? 'Copied';
       setTimeout(() => (button.textContent = label), 2000);
     });
   }

@@ -90,6 +90,7 @@ const variables = z.object({
   WEBHOOK_TIMEOUT_MS: integer(10_000, 10, 60_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
+  EVENT_DAYS: integer(30, 1, 3650),
   SECURITY_EVENT_DAYS: integer(180, 1, 3650),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   SECURITY_CONTACT: securityContact.optional(),
@@ -144,6 +145,12 @@ export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env
 function collectorOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SDK_DISABLED }: z.output<typeof variables>) {
   return url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
 }
+
+/** For how many days what has happened is kept. */
+const daysOf = ({ EVENT_DAYS, SECURITY_EVENT_DAYS }: z.output<typeof variables>) => ({
+  eventDays: EVENT_DAYS,
+  securityEventDays: SECURITY_EVENT_DAYS,
+});
 
 /**
  * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
@@ -215,7 +222,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
-    securityEventDays: v.SECURITY_EVENT_DAYS,
+    ...daysOf(v),
     metricsToken: v.METRICS_TOKEN ?? null,
     /** The URI that /.well-known/security.txt names; null: there is no such file. */
     securityContact: v.SECURITY_CONTACT ?? null,

@@ -19,8 +19,9 @@ const floors: readonly (readonly string[])[] = [
   ['domain'],
   ['http'],
   ['oauth', 'account', 'sso', 'scim', 'outbox', 'jobs'],
+  ['saml'],
   ['management'],
-  ['dashboard'],
+  ['dashboard', 'setup'],
   ['app.ts'],
 ];
 
@@ -32,7 +33,7 @@ const floors: readonly (readonly string[])[] = [
 const domainFloors: readonly (readonly string[])[] = [
   'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
   `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes reach
-   request-traces roles saml-certificates secret-key sessions signing-keys tokens users webhooks workloads`,
+   request-traces roles saml-certificates secret-key sessions setup-links signing-keys tokens users webhooks workloads`,
   'configuration credentials directories registration sign-ins',
 ].map((names) => names.split(/\s+/));
 

@@ -526,6 +526,8 @@ create table device_codes (
   acr text,
   amr text[],
   used_at timestamp with time zone,
+  organization text,
+  organization_id uuid,
   constraint device_codes_pkey PRIMARY KEY (environment_id, digest),
   constraint device_codes_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
@@ -670,6 +672,8 @@ create table environments (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   account_deletion_delay integer default 2592000,
+  pairwise_salt text not null default (gen_random_uuid())::text,
+  record_token_issued boolean not null default false,
   password_hash_mix jsonb,
   password_hash_mix_at timestamp with time zone,
   password_migration_url text,
@@ -690,15 +694,35 @@ CREATE UNIQUE INDEX environments_default ON environments USING btree (is_default
 CREATE TRIGGER environments_changed AFTER INSERT OR DELETE OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER environments_client_registration BEFORE INSERT OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION sync_client_registration();
 
+create table event_feed (
+  id boolean not null default true,
+  "position" bigint not null,
+  lineage text not null,
+  constraint event_feed_id_check CHECK (id),
+  constraint event_feed_pkey PRIMARY KEY (id)
+) with ();
+
+create table event_retention (
+  environment_id uuid not null,
+  "position" bigint not null,
+  constraint event_retention_pkey PRIMARY KEY (environment_id),
+  constraint event_retention_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
+
 create table events (
   environment_id uuid not null,
   id uuid not null,
   event_type text not null,
   occurred_at timestamp with time zone not null,
   body text not null,
+  seq bigint,
+  "position" bigint,
   constraint events_pkey PRIMARY KEY (environment_id, id)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX events_in_order ON events USING btree (environment_id, "position") INCLUDE (event_type) WHERE ("position" IS NOT NULL);
 CREATE INDEX events_occurred_at ON events USING btree (occurred_at);
+CREATE INDEX events_unnumbered ON events USING btree (seq) WHERE (("position" IS NULL) AND (seq IS NOT NULL));
+CREATE TRIGGER events_expired AFTER DELETE ON events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION note_expired_events();
 
 create table federated_credentials (
   environment_id uuid not null,
@@ -995,6 +1019,7 @@ create table organization_memberships (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  readmitted_at timestamp with time zone,
   constraint organization_memberships_environment_id_organization_id_use_key UNIQUE (environment_id, organization_id, user_id),
   constraint organization_memberships_pkey PRIMARY KEY (environment_id, id),
   constraint organization_memberships_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'invitation'::text, 'domain'::text, 'connection'::text, 'directory'::text]))),
@@ -1440,6 +1465,7 @@ create table setup_links (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  tested_version integer,
   constraint setup_links_pkey PRIMARY KEY (environment_id, id),
   constraint setup_links_sections_check CHECK (((cardinality(sections) > 0) AND (sections <@ '{connection,domains,directory}'::text[]))),
   constraint setup_links_environment_id_connection_id_fkey FOREIGN KEY (environment_id, connection_id) REFERENCES connections(environment_id, id) ON DELETE SET NULL (connection_id),
@@ -1868,6 +1894,20 @@ begin
       and m.status = 'active' and o.status = 'enabled');
 end $function$;
 
+CREATE OR REPLACE FUNCTION is_member(in_environment uuid, of_organization uuid, member uuid, issued_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (
+    select from organization_memberships m
+    join organizations o on o.environment_id = m.environment_id and o.id = m.organization_id
+    where m.environment_id = in_environment and m.organization_id = of_organization and m.user_id = member
+      and m.status = 'active' and o.status = 'enabled'
+      and (m.readmitted_at is null or date_trunc('second', m.readmitted_at) <= is_member.issued_at));
+end $function$;
+
 CREATE OR REPLACE FUNCTION is_proven(identity identities)
  RETURNS boolean
  LANGUAGE sql
@@ -2014,6 +2054,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION note_expired_events()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into event_retention (environment_id, position)
+  select g.environment_id, max(g.position) from gone g join environments e on e.id = g.environment_id
+  where g.position is not null group by g.environment_id
+  on conflict (environment_id) do update set position = greatest(event_retention.position, excluded.position);
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION note_removed_webhook()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2033,6 +2086,38 @@ begin
   insert into user_search_texts as t values (new.environment_id, new.id, user_search_text(new))
   on conflict (environment_id, user_id) do update set text = excluded.text where t.text <> excluded.text;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION number_events(most integer, OUT numbered integer, OUT unnumbered integer)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  last bigint;
+  here text;
+begin
+  numbered := 0;
+  if exists (select from events where position is null and seq is not null)
+    and pg_try_advisory_xact_lock(hashtextextended('event_feed', 0)) then
+    here := format('%s/%s/%s', (select system_identifier from pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),
+      (select oid from pg_database where datname = current_database()));
+    insert into event_feed (position, lineage) values (0, here)
+    on conflict (id) do update set lineage = here,
+      position = event_feed.position + case when event_feed.lineage = here then 0 else 4294967296 end
+    returning position into last;
+    update events e set position = last + n.number
+    from (
+      select u.environment_id, u.id, row_number() over (order by u.seq) as number
+      from (select environment_id, id, seq from events where position is null and seq is not null order by seq limit most) u) n
+    where e.environment_id = n.environment_id and e.id = n.id;
+    get diagnostics numbered = row_count;
+    update event_feed set position = last + numbered;
+    if numbered > 0 then
+      perform pg_notify('outbox', 'event_streams');
+    end if;
+  end if;
+  select count(*) into unnumbered from (select from events where position is null and seq is not null limit 100000) u;
 end
 $function$;
 
@@ -2246,25 +2331,25 @@ CREATE OR REPLACE FUNCTION store_event(environment uuid, event uuid, type text, 
  LANGUAGE plpgsql
 AS $function$
 declare
-  stored integer;
+  stored integer := 0;
 begin
+  insert into events (environment_id, id, event_type, occurred_at, body, seq)
+  values (environment, event, type, at, text_body, nextval('event_seq'));
   if subscribers is null then
     subscribers := array(
       select w.id from webhooks w
       where w.environment_id = environment and w.status = 'enabled'
         and (type = any (w.events) or ('*' = any (w.events) and type <> 'token.issued')));
   end if;
-  if cardinality(subscribers) = 0 then
-    return 0;
+  if cardinality(subscribers) > 0 then
+    insert into webhook_deliveries
+      (environment_id, id, webhook_id, event_id, event_type, payload, next_attempt_at, created_at, updated_at)
+    select environment, uuid_v7(at), w.id, event, type, text_body, now(), at, at
+    from webhooks w
+    where w.environment_id = environment and w.id = any (subscribers) and w.status = 'enabled';
+    get diagnostics stored = row_count;
   end if;
-  insert into webhook_deliveries
-    (environment_id, id, webhook_id, event_id, event_type, payload, next_attempt_at, created_at, updated_at)
-  select environment, uuid_v7(at), w.id, event, type, text_body, now(), at, at
-  from webhooks w
-  where w.environment_id = environment and w.id = any (subscribers) and w.status = 'enabled';
-  get diagnostics stored = row_count;
   if stored > 0 then
-    insert into events (environment_id, id, event_type, occurred_at, body) values (environment, event, type, at, text_body);
     perform pg_notify('outbox', 'webhook');
   end if;
   return stored;

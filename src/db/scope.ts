@@ -28,6 +28,17 @@ export type Scope = {
   readonly batchers?: StatementBatchers | undefined;
   /** Of a transaction: which locks of this process it holds. */
   readonly locks?: TransactionLocks | undefined;
+  /** Of a transaction: the events that it has yet to store, which its next audit entry takes along, and its commit at the latest. */
+  readonly events?: PendingEvent[] | undefined;
+};
+
+/** An event that is to be stored. Without `subscribers` the database looks for the webhooks that want it. */
+export type PendingEvent = {
+  readonly id: string;
+  readonly event_type: string;
+  readonly occurred_at: Date;
+  readonly body: string;
+  readonly subscribers: readonly string[] | null;
 };
 
 /** Outside of a transaction nothing waits for a commit: what is written there is noted for nobody. */

@@ -18,6 +18,12 @@ export type Actor = {
   readonly acts_in_full?: boolean;
   /** The organization that the actor acts for, and beyond which nothing is there for them; absent: none. */
   readonly organization_id?: string | null;
+  /** What the actor holds beside `permissions` where reach is weighed, and acts with nowhere else: of a set-up link. */
+  readonly reach?: ReadonlySet<string>;
+  /** The set-up link that acts; absent for anybody else. */
+  readonly setup_link_id?: string;
+  /** The client whose token for an organization it is: where an invitation leads unless it says another. */
+  readonly asking_client_id?: string;
   /** The session of a person's token, or of a person at the dashboard; absent for clients. */
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */

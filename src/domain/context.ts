@@ -24,6 +24,7 @@ import type { Environment } from './environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
 import type { PasswordHasher } from './passwords/passwords.js';
 import type { WaitingTraces } from './notes/request-traces.js';
+import type { EventStreams } from './notes/event-streams.js';
 import type { ForwardedNotes } from './notes/forwarded.js';
 import type { SecurityTrail } from './notes/security-events.js';
 
@@ -55,6 +56,8 @@ export type Deps = {
     /** What requests say of the address that they were sent to. */
     readonly forwarded: ForwardedNotes;
   };
+  /** Streams of events that this process has open. */
+  readonly streams: EventStreams;
   /** What reaches others' machines. */
   readonly net: {
     readonly fetch: GuardedFetch;
@@ -75,6 +78,8 @@ export type Context = Deps & {
   readonly silent?: boolean;
   /** In a transaction: what waits for its commit. */
   readonly committed?: (() => void)[];
+  /** In a transaction: what it writes last, before its commit. */
+  readonly closing?: (() => Promise<void>)[];
 };
 
 /** Calls `work` once what the context writes is committed, and never when it isn't; at once outside of a transaction. It must not throw. */
@@ -88,9 +93,9 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  * request, and copying an object of any shape takes V8 several times as long.
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
-  const { config, logger, clock, metrics, tracer, cache, db, crypto, notes, net } = deps;
+  const { config, logger, clock, metrics, tracer, cache, db, crypto, notes, streams, net } = deps;
   const scope = createScope(db.knex, environment.id, deadline);
-  return { config, logger, clock, metrics, tracer, cache, db, crypto, notes, net, environment, scope };
+  return { config, logger, clock, metrics, tracer, cache, db, crypto, notes, streams, net, environment, scope };
 }
 
 /** The context of an actor of an organization, outside any transaction: see `Scope.organization_id`. */
@@ -128,13 +133,21 @@ export function lookUpScope({ scope, db, committed }: Context): Scope {
   return db.replica === null || committed ? scope : createScope(db.knex, scope.environment_id, scope.deadline, db.replica);
 }
 
+async function closed<T>(tx: Context & Required<Pick<Context, 'closing'>>, work: (tx: Context) => Promise<T>): Promise<T> {
+  const done = await work(tx);
+  for (const close of tx.closing) await close();
+  return done;
+}
+
 /**
  * Runs `work` inside the transaction of `tx` so that it can be taken back alone: when it throws, what it wrote is gone, and the transaction goes on.
  * @throws what `work` throws
  */
 export async function savepoint<T>(tx: Context, work: (inner: Context) => Promise<T>): Promise<T> {
   const committed: (() => void)[] = [];
-  const done = await tx.scope.knex.transaction((knex: Knex.Transaction) => work({ ...tx, scope: { ...tx.scope, knex }, committed }));
+  const done = await tx.scope.knex.transaction((knex: Knex.Transaction) =>
+    closed({ ...tx, scope: { ...tx.scope, knex, events: [] }, committed, closing: [] }, work),
+  );
   tx.committed?.push(...committed);
   return done;
 }
@@ -184,7 +197,8 @@ async function attemptOnce<T>(
   try {
     const result = await knex.transaction(async (trx: Knex.Transaction) => {
       try {
-        const done = await work({ ...ctx, scope: { environment_id, organization_id, knex: trx, touched, deadline, locks }, committed });
+        const scope: Scope = { environment_id, organization_id, knex: trx, touched, deadline, locks, events: [] };
+        const done = await closed({ ...ctx, scope, committed, closing: [] }, work);
         requireTime(ctx);
         return done;
       } catch (error) {

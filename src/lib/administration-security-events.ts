@@ -33,9 +33,9 @@ export const administrationSecurityEvents = {
     outcome: 'success',
     recorded: 'transaction',
     actor: 'who acts through the Management API or the dashboard; the service',
-    target: 'signing_key; environment where its algorithms were changed',
+    target: 'signing_key; saml_certificate; environment where its algorithms were changed',
     description:
-      'A signing key was generated, activated or deactivated, or an environment signs with other algorithms (`signing_algorithms`); `action` says which.',
+      'A signing key or SAML certificate was generated or activated, a signing key deactivated, or an environment signs with other algorithms (`signing_algorithms`); `action` says which.',
   },
   'user_export.taken': {
     class: 'access_changed',
@@ -80,7 +80,7 @@ export const administrationSecurityEvents = {
     recorded: 'transaction',
     actor: 'who acts through the Management API or the dashboard; the client itself; the service',
     target:
-      'environment, client, connection, custom_domain, api_resource, role, user, webhook, log_stream, registration_token, mail_template or page_text',
+      'environment, client, connection, custom_domain, api_resource, role, user, webhook, log_stream, registration_token, mail_template, page_text, or what is an organization’s',
     description: 'What guards something was changed, came or went. `settings` names it, `action` says how; the audit log has the values.',
   },
   'config.applied': {

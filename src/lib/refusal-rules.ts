@@ -63,6 +63,21 @@ const previewRules = {
     found: 'No API is registered under the resource of the request, or the request names none where it has to.',
     fix: 'Name the identifier of an API in resource exactly as it is registered, or register the API.',
   },
+  not_a_member: {
+    title: 'No member of the organization',
+    found: 'The person is no active member of the organization, or it is unknown or disabled.',
+    fix: 'Make the person a member, resume the membership, or enable the organization.',
+  },
+  organization_open: {
+    title: 'Organization not chosen',
+    found: 'The client takes sign-ins for an organization, and the person has to choose one.',
+    fix: 'Name the organization in the request, or let the person choose on the page.',
+  },
+  organizations_not_taken: {
+    title: 'Organization not taken',
+    found: 'The request names an organization, and the client signs people in for none.',
+    fix: 'Set organization_usage of the client to allow or require, or leave organization out of the request.',
+  },
 } as const satisfies Readonly<Record<string, RuleText>>;
 
 /** What else requests are refused for on the way from authorization to tokens (specification 15.10). */
@@ -117,6 +132,11 @@ const requestRules = {
     found: 'The client or the API demands a stronger or a more recent sign-in than there is.',
     fix: 'Let the person sign in again with a second factor, or lower what the client or the API demands.',
   },
+  provider_answer_refused: {
+    title: 'Answer of the provider refused',
+    found: 'The person came back from the provider of a connection, and could not be signed in by what it says; the error says how.',
+    fix: 'Test the connection: that names the rule that failed. For saml_ errors compare certificates, entity IDs and addresses on both sides.',
+  },
   consent_denied: {
     title: 'Consent denied',
     found: 'The person said no.',
@@ -151,11 +171,6 @@ const requestRules = {
     title: 'Of another client',
     found: 'The code or token was issued to another client.',
     fix: 'Use the client_id and secret of the client that began the sign-in.',
-  },
-  not_a_member: {
-    title: 'No member of the organization',
-    found: 'The person is no active member of the organization, or it is unknown or disabled.',
-    fix: 'Make the person a member, resume the membership, or enable the organization.',
   },
   session_ended: {
     title: 'Session ended',
@@ -221,4 +236,6 @@ export type RefusalDetail = {
   readonly redirect_uri?: string | undefined;
   readonly registered_redirect_uris?: readonly string[] | undefined;
   readonly scopes?: readonly ScopeRuling[] | undefined;
+  /** What was found, where the answer doesn't say it; nothing secret. */
+  readonly description?: string | undefined;
 };

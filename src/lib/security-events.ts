@@ -1,5 +1,6 @@
 import { administrationSecurityEvents } from './administration-security-events.js';
 import { directorySecurityEvents } from './directory-security-events.js';
+import { organizationSecurityEvents } from './organization-security-events.js';
 import type { SecurityEvent } from './security-event.js';
 import { signInSecurityEvents } from './sign-in-security-events.js';
 import { tokenSecurityEvents } from './token-security-events.js';
@@ -138,6 +139,7 @@ export const securityEvents = {
   },
   ...administrationSecurityEvents,
   ...directorySecurityEvents,
+  ...organizationSecurityEvents,
   ...tokenSecurityEvents,
   'client.removed_unused': {
     class: 'configuration_changed',

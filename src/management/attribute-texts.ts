@@ -27,7 +27,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   client: {
     name: 'What people are shown. A creation needs it, unless a metadata document says it.',
     description: 'For administrators; null = none.',
-    application_type: '`web` and `machine` can keep a secret, `spa` and `native` can not. It can not be changed.',
+    application_type: '`web` and `machine` can keep a secret, `spa` and `native` can not; `saml` is a SAML service provider, which gets assertions in the place of tokens. It can not be changed.',
     redirect_uris: 'Where answers may go, compared as exact text (RFC 9700 2.1).',
     post_logout_redirect_uris: 'Where people may be sent after signing out, compared as exact text.',
     allowed_origins: 'Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person.',
@@ -141,6 +141,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     description: 'What has happened.',
     group: 'What it is about, for lists.',
   },
+  saml_certificate: { expires_at: 'When it ends.' },
   signing_key: {
     algorithm: 'How it signs.',
     status: 'Whether it signs, is published for what it has signed, or is out of use.',
@@ -181,6 +182,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     second_factor_grace_lifetime: 'For how long somebody of whom the policy wants a factor may go on without, in seconds; 0 = not at all.',
     remember_device_lifetime: 'For how long a browser that the person chose to remember skips the second step, in seconds; 0 = never.',
     email_code_sign_in_enabled: 'Whether people can sign in with a code by mail instead of a password.',
+    record_token_issued: 'Whether `token.issued` is stored for the events feed also while no webhook names it: a row for each access token.',
     new_device_mail: 'Whether people are told by mail of a sign-in from a browser that is new to their account.',
   },
   registration_token: {

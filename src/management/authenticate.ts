@@ -7,7 +7,7 @@ import { organizationPermissions } from '../domain/reach/management-permissions.
 import { quotedValue } from '../domain/tokens/unusable-token.js';
 import type { ActiveToken } from '../domain/tokens/active-token.js';
 import { listPermissionNamesOfMember, listPermissionNamesOfUser } from '../db/tables/permissions.js';
-import { authenticateToken } from '../http/auth/access-token.js';
+import { authenticateToken, type PresentedToken } from '../http/auth/access-token.js';
 import type { Web } from '../http/web.js';
 
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
@@ -29,7 +29,12 @@ export async function permissionsOfClient(ctx: Context, client_id: string): Prom
 }
 
 /** Who sends a request of the Management API; `subject` is the `sub` of the access token. */
-export type ApiCaller = { readonly actor: Actor; readonly subject: string };
+export type ApiCaller = {
+  readonly actor: Actor;
+  readonly subject: string;
+  /** Who it is by now, by another context, for an answer that goes on. @throws {OAuthError} 401 */
+  again(ctx: Context): Promise<ApiCaller>;
+};
 
 /**
  * Who sent the request: the access token must be good, and meant for this environment's Management API (RFC 6750, RFC 8707). The
@@ -37,9 +42,12 @@ export type ApiCaller = { readonly actor: Actor; readonly subject: string };
  * @throws {OAuthError} 401
  */
 export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
-  const { ctx } = req;
-  const { token, user, invalid } = await authenticateToken(web, req);
-  req.asking_client_id = token.client.id;
+  const presented = await authenticateToken(web, req);
+  req.asking_client_id = presented.token.client.id;
+  return callerOf(req.ctx, presented);
+}
+
+async function callerOf(ctx: Context, { token, user, invalid, again }: PresentedToken): Promise<ApiCaller> {
   const { management_audience } = ctx.environment;
   if (token.audience !== management_audience)
     throw invalid(`the access token is for ${quotedValue(token.audience)}; ask for resource=${management_audience}`);
@@ -58,9 +66,9 @@ export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
           permissions,
           // A first-party client is handed whatever the person holds without asking; any other was given this token alone.
           acts_in_full: token.client.first_party && !isBound,
-          ...(isBound && { organization_id }),
+          ...(isBound && { organization_id, asking_client_id: token.client.id }),
           session_id: token.session_id,
           signed_in: { acr: isClass(token.acr) ? token.acr : '1', at: token.auth_time },
         };
-  return { actor, subject: token.sub };
+  return { actor, subject: token.sub, again: async (later) => callerOf(later, await again(later)) };
 }

@@ -9,8 +9,8 @@ import { permissionFor, type Resource } from './resource.js';
 export const targetIdOf = (resource: Resource, id: string): string | null => (couldBeId(resource, id) ? id : null);
 
 /** @throws {ApiError} 403 `insufficient_scope` */
-export function requirePermissions(call: Call, ...permissions: readonly string[]): void {
-  if (permissions.some((one) => !call.actor.permissions.has(one))) throw insufficientScope([...new Set(permissions)]);
+export function requirePermissions({ actor }: Pick<Call, 'actor'>, ...permissions: readonly string[]): void {
+  if (permissions.some((one) => !actor.permissions.has(one))) throw insufficientScope([...new Set(permissions)]);
 }
 
 /** Requires the permission to read a resource, and others; a refusal is noted in the audit log. @throws {ApiError} 403 `insufficient_scope` */

@@ -90,3 +90,7 @@ export function checkAccept(headers: IncomingHttpHeaders): void {
     });
   }
 }
+
+/** Whether the answer is to be a stream of events: that has to be asked for by name. */
+export const acceptsEvents = ({ accept = '' }: IncomingHttpHeaders): boolean =>
+  parseAccept(accept).some(({ type, q }) => type === 'text/event-stream' && q > 0);

@@ -26,6 +26,12 @@ export const organizationAttributeTexts = {
     last_checked_at: 'When it was last looked for; null = not yet.',
     failure_reason: 'Why it was not found the last time; null = it was.',
   },
+  setup_link: {
+    status: '`started` once it was opened, `finished` once whoever has it said so. Only the first two are good.',
+    expires_at: 'Until when it is good.',
+    started_at: 'When it was opened: since then it is that browser’s; null = not yet.',
+    finished_at: 'When the set-up was finished; null = not yet.',
+  },
   organization_group: {
     display_name: 'As the directory calls it.',
     external_id: 'The id in the directory; null = it has told none.',

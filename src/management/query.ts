@@ -4,6 +4,7 @@ import type { Condition, SortKey } from '../db/lists/list-source.js';
 import { parseParameters } from '../lib/parameters.js';
 import type { Call } from './call.js';
 import { decodeCursor } from './cursor.js';
+import { feedPosition, type Followed } from './feed.js';
 import { cursorProfile } from './media-type.js';
 import { isIndexedOrder, unsupportedSort } from './list-order.js';
 import { badParameter, insufficientScope, problem, refuse } from './problems.js';
@@ -37,6 +38,8 @@ export type Query = {
   readonly size: number;
   readonly after: ListPosition | null;
   readonly before: ListPosition | null;
+  /** Of a feed: where it goes on, and which event types; null of any other list. */
+  readonly followed: Followed | null;
   /** Every parameter but the cursors, for the links of pages. */
   readonly parameters: readonly (readonly [string, string])[];
 };
@@ -142,7 +145,12 @@ function readCursor(call: Call, list: string, sortText: string, parameter: strin
 
 const filterName = /^filter\[([a-z_]+)\](?:\[([a-z]+)\])?$/;
 
-type ReadFilter = { readonly name: string; readonly byIndex: boolean; readonly condition: Condition };
+type ReadFilter = {
+  readonly name: string;
+  readonly values: readonly unknown[];
+  readonly byIndex: boolean;
+  readonly condition: Condition;
+};
 
 function readFilter(call: Call, resource: Resource, parameter: string, text: string): ReadFilter {
   const [, name = '', comparison = null] = filterName.exec(parameter) ?? [];
@@ -156,12 +164,11 @@ function readFilter(call: Call, resource: Resource, parameter: string, text: str
   const failed = parsed.find((result) => !result.success);
   if (failed && !failed.success)
     throw badParameter(parameter, 'invalid_filter', `The value does not fit this filter: ${failed.error.issues[0]?.message ?? 'invalid'}.`);
-  const condition = filter.condition(
-    call.ctx,
-    parsed.map((result) => result.data),
-    comparison as 'gte' | null,
-  );
-  return { name, byIndex: filter.byIndex === true, condition };
+  const known = parsed.map((result) => result.data);
+  const lacked = (filter.needs?.(known) ?? []).filter((one) => !call.actor.permissions.has(one));
+  if (lacked.length > 0) throw insufficientScope([...new Set(lacked)], parameter);
+  const condition = filter.condition(call.ctx, known, comparison as 'gte' | null);
+  return { name, values: known, byIndex: filter.byIndex === true, condition };
 }
 
 const cursors = new Set(['page[after]', 'page[before]']);
@@ -192,6 +199,7 @@ export function readQuery(call: Call, names: QueryParameters, rules: QueryRules,
     !resource || !rules.list || isIndexedOrder(resource, filters.map(({ name }) => name), sortText); // prettier-ignore
   const conditionsOf = (some: readonly ReadFilter[]) => some.map(({ condition }) => condition);
   const parameters = Object.entries(names).filter(([name]) => !cursors.has(name));
+  const isFeed = resource?.isFeed === true && rules.list && names['sort'] === undefined && names['page[before]'] === undefined;
   return {
     include: known.include && resource ? readInclude(call, resource, names['include'] as string) : null,
     fields,
@@ -200,8 +208,22 @@ export function readQuery(call: Call, names: QueryParameters, rules: QueryRules,
     sort: resource && rules.list ? readSort(resource, sortText) : [],
     sortText,
     size: names['page[size]'] === undefined ? defaultSize : readSize(names['page[size]']),
-    after: readCursor(call, list, sortText, 'page[after]', names['page[after]']),
+    after: isFeed ? null : readCursor(call, list, sortText, 'page[after]', names['page[after]']),
+    followed: isFeed
+      ? {
+          position: feedPosition(call.ctx, names['page[after]'] ?? 'oldest', { parameter: 'page[after]' }),
+          named: (filters.find(({ name }) => name === 'event_type')?.values as string[] | undefined) ?? null,
+        }
+      : null,
     before: readCursor(call, list, sortText, 'page[before]', names['page[before]']),
     parameters,
   };
+}
+
+/** What a stream of the feed is asked for; where a reader was before wins over where it was first. @throws {ApiError} 400, 403 */
+export function followedOf(call: Call, resource: Resource, names: QueryParameters, lastEventId: string | string[] | undefined): Followed {
+  const unknown = Object.keys(names).find((name) => name !== 'page[after]' && name !== 'filter[event_type]');
+  if (unknown !== undefined) throw badParameter(unknown.slice(0, 200), 'unknown_parameter', 'A stream does not know this parameter.');
+  const given = lastEventId ? named({ ...names, 'page[after]': String(lastEventId) }) : names;
+  return readQuery(call, given, { resource, list: true }, resource.path).followed as Followed;
 }

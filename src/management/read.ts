@@ -2,6 +2,7 @@ import { authorizeRead } from './authorize.js';
 import type { Call } from './call.js';
 import { apiRoot } from './call.js';
 import { encodeCursor } from './cursor.js';
+import { feedCursor, nextPage, type Followed } from './feed.js';
 import { compound, documentOf, identifier, selfLink, type Composed, type Identifier, type ResourceObject } from './documents.js';
 import { requireSortable } from './list-order.js';
 import { notFound } from './problems.js';
@@ -36,10 +37,26 @@ const withQuery = (address: string, query: Query, extra: readonly (readonly [str
   return parameters === '' ? address : `${address}?${parameters}`;
 };
 
+const seen = ({ actor }: Call, { seenBy }: Resource): Condition[] => (seenBy ? [seenBy(actor)] : []);
+
+/** A page of the events feed: it always goes on. */
+async function feedOf(call: Call, address: string, query: Query, followed: Followed, sent: string) {
+  const { events, position, more } = await nextPage(call, followed, query.size);
+  const next = withQuery(address, query, [['page[after]', feedCursor(call.ctx, position)]]);
+  const links = { self: `${address}${sent}`, first: withQuery(address, query, [['page[after]', 'oldest']]), prev: null, next };
+  return {
+    rows: events as readonly ResourceRow[],
+    cursors: { previous: null, next: null },
+    links,
+    meta: { page: { size: query.size }, more },
+  };
+}
+
 /** The page, its cursors and the links around it (JSON:API 1.1 "Pagination", cursor pagination profile). */
 async function page(call: Call, { target, address, name, conditions }: List, query: Query, sent: string) {
   if (query.sorted) await requireSortable(call.ctx, target, [...conditions, ...query.sorted]);
-  const { rows, more } = await listRecords(call.ctx, target, query, conditions);
+  if (query.followed) return feedOf(call, address, query, query.followed, sent);
+  const { rows, more } = await listRecords(call.ctx, target, query, [...conditions, ...seen(call, target)]);
   const [first, last] = [rows[0], rows.at(-1)];
   const cursor = (position: { values: readonly string[]; id: string }) => encodeCursor(call.ctx, name, query.sortText, position);
   const backwards = query.before !== null && query.after === null;
@@ -78,7 +95,8 @@ export async function readList(call: Call, resource: Resource, request: ReadRequ
 /** How many records `GET /api/{path}` has under the same filters, counted up to `most`; null where that can't be told in time. @throws {ApiError} 400, 403 */
 export async function countList(call: Call, resource: Resource, request: ReadRequest, most: number): Promise<number | null> {
   await authorizeRead(call, resource, null);
-  return countRecords(call.ctx, resource, listQuery(call, resource, resource.path, request), most);
+  const query = listQuery(call, resource, resource.path, request);
+  return countRecords(call.ctx, resource, { ...query, conditions: [...query.conditions, ...seen(call, resource)] }, most);
 }
 
 /** One record as a document, also after a write, with what only that answer shows. */
@@ -97,7 +115,7 @@ export async function composeRecord(
 /** The record of the id. @throws {ApiError} 404 */
 async function requireRow(call: Call, resource: Resource, id: string): Promise<ResourceRow> {
   const row = await findRecord(call.ctx, resource, id);
-  if (!row) throw notFound();
+  if (!row || !seen(call, resource).every(({ fits }) => fits?.(row))) throw notFound();
   return row;
 }
 

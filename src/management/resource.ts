@@ -86,6 +86,8 @@ export type Filter = {
   readonly list?: boolean;
   /** Comparisons such as `filter[created_at][gte]`; without it the filter is plain. */
   readonly comparisons?: readonly ('gte' | 'gt' | 'lt' | 'lte')[];
+  /** The permissions to ask for these values. */
+  needs?(values: readonly unknown[]): readonly string[];
   /** An index finds the records that fit: as long as these are few, they are sorted in any order. */
   readonly byIndex?: boolean;
   condition(ctx: Context, values: readonly unknown[], comparison: 'gte' | 'gt' | 'lt' | 'lte' | null): Condition;
@@ -185,6 +187,10 @@ export type Definition<R, C, U> = {
   readonly maxBytes?: number;
   readonly source: Source;
   readonly organization?: OrganizationRule<R>;
+  /** Which of the records the actor sees; left out: all. */
+  seenBy?(actor: Actor): Condition;
+  /** Without `sort` its list is the events feed (`management/feed.ts`). */
+  readonly isFeed?: true;
   /** Left out: the rows of `source`. Given: a list that the code itself holds. */
   readonly entries?: readonly ResourceRow[];
   /** Which of `entries` a list has only under a filter. */

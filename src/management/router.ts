@@ -5,30 +5,33 @@ import { tellNonce } from '../http/auth/dpop.js';
 import { inSequence } from '../http/exact-routes.js';
 import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
-import { inOrganization } from '../domain/context.js';
+import { createContext, inOrganization } from '../domain/context.js';
+import { findEnvironmentById } from '../domain/environments/environments.js';
 import { OAuthError } from '../errors.js';
 import { answerEndpoint, endpointFor, methodsOfEndpoints } from './run-endpoint.js';
 import { authenticate, type ApiCaller } from './authenticate.js';
+import { authorizeRead, requirePermissions } from './authorize.js';
+import { openEventStream } from './event-stream.js';
 import type { Call } from './call.js';
 import { endpoints, endpointsByPath } from './calls/index.js';
 import type { Composed } from './documents.js';
-import { checkAccept } from './media-type.js';
+import { acceptsEvents, checkAccept } from './media-type.js';
 import { publishedSchema } from './configuration/document.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { answerDownload } from './download.js';
 import { createPublishing, type Published } from './published.js';
-import { queryParametersOf } from './query.js';
+import { followedOf, queryParametersOf } from './query.js';
 import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
 import { documentReply, send, unlessKnown, type Reply } from './reply.js';
-import type { ResourceRegistry } from './resource.js';
+import { permissionFor, type Resource, type ResourceRegistry } from './resource.js';
 import { requestAddressOf, allowedMethodsOf, findRoute, methodsOf, patternOf, verbOf, type Address, type Route } from './routes.js';
 import { answerWrite } from './write.js';
 
 type ApiRequest = {
   /** Who asks, or the 401 that is due once the request has been counted. */
   readonly caller: ApiCaller | OAuthError;
-  /** What it does, once it has been counted; null: it has answered. */
+  /** What it does, once it has been counted; null when it has begun to answer by itself. */
   readonly answer: (call: Call, req: Request, res: Response) => Promise<Reply | null>;
 };
 
@@ -80,6 +83,33 @@ function compose(call: Call, route: Route, request: ReadRequest): Promise<Compos
   }
 }
 
+/** Answers with a stream of the events feed. @throws {ApiError} 400, 403, 410, 429 */
+async function answerStream(call: Call, resource: Resource, { query }: Address, req: Request, res: Response): Promise<null> {
+  const { caller } = requestOf(req);
+  if (caller instanceof OAuthError) throw caller;
+  await authorizeRead(call, resource, null);
+  const followed = followedOf(call, resource, queryParametersOf(query), req.headers['last-event-id']);
+  const { ctx } = call;
+  await openEventStream(res, {
+    reader: call,
+    subject: caller.subject,
+    followed,
+    again: {
+      key: `${ctx.environment.id} ${req.headers.authorization}`,
+      async read() {
+        const environment = await findEnvironmentById(ctx, ctx.environment.id);
+        if (!environment) throw notFound();
+        const now = createContext(ctx, environment);
+        const { actor } = await caller.again(now);
+        requirePermissions({ actor }, permissionFor(resource, 'read'));
+        return { ctx: now, actor };
+      },
+    },
+    lines: ({ event_type, body }) => `event: ${event_type}\ndata: ${body}`,
+  });
+  return null;
+}
+
 /** Answers GET and HEAD. The negotiation and the query are looked at once the operation knows that the caller may read. */
 async function answerRead(call: Call, route: Route, { query }: Address, req: Request): Promise<Reply> {
   const parameters = () => {
@@ -114,7 +144,11 @@ export function managementRouter(web: Web, registry: ResourceRegistry): RequestH
     if (!route) throw notFound('There is nothing at this address.');
     if (!methodsOf(route).includes(method)) throw new MethodNotAllowedError(allowedMethodsOf(route).join(', '));
     if (route.kind === 'download') return (call, _req, res) => answerDownload(call, route.resource, route.id, res);
-    if (verbOf(method) === 'read') return (call, req) => answerRead(call, route, address, req);
+    const isStream = ({ headers }: Request) =>
+      method === 'GET' && route.kind === 'collection' && route.resource.isFeed && acceptsEvents(headers);
+    if (verbOf(method) === 'read')
+      return (call, req, res) =>
+        isStream(req) ? answerStream(call, route.resource, address, req, res) : answerRead(call, route, address, req);
     return (call, req, res) => answerWrite(call, { route, address, req, res });
   }
 

@@ -66,12 +66,20 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
       ];
     }
     case 'signing_key':
+    case 'saml_certificate':
       return [{ name: 'signing_key.changed', detail }];
     case 'client':
       return eventsOfClient(entry, detail);
     case 'federated_credential':
     case 'trusted_issuer':
       return credentialsChanged(detail, guardsOf(entry));
+    case 'organization_membership':
+    case 'organization_invitation':
+      // Told by the domain, which knows what came of it.
+      return [];
+    case 'directory':
+      return settingsChanged(detail, action === 'updated' ? guardsOf(entry) : ['token']);
+    case 'organization_domain':
     case 'custom_domain':
       return settingsChanged(detail, domainSettings(entry));
     case 'authenticator':

@@ -9,14 +9,14 @@ import { encodedForm, form, formOrJson } from '../http/request/form.js';
 import { traced } from '../http/auth/trace.js';
 import { route } from '../http/routes.js';
 import { limitByAddress } from '../http/limits/rate-limits.js';
-import { resumePath } from '../http/request/return-to.js';
+import { journeyPaths } from '../http/request/return-to.js';
 import { guardedClientAuthentication, limitedClientAuthentication } from '../http/auth/token-limit.js';
 import type { Web } from '../http/web.js';
 import { deviceCodeGrantType } from '../lib/grant-types.js';
 import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
 import { pushRequest } from './authorize/push.js';
-import { consentPath } from './authorize/consent-page.js';
+import { oauthProtocol } from './authorize/oauth-protocol.js';
 import { answerDevice } from './device/answer.js';
 import { devicePage, enterUserCode, signedInForDevice } from './device/page.js';
 import { devicePath } from '../http/request/return-to.js';
@@ -30,7 +30,6 @@ import { apiResourceMetadata, managementResourceMetadata } from './resource-meta
 import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
 import { documentClientPreflight } from './metadata-documents/document-client-preflight.js';
 import { identifyClient } from './metadata-documents/identify-client.js';
-import { chooserPath } from './authorize/chooser-page.js';
 import { chooseOrganization } from './authorize/choose-organization.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
@@ -70,9 +69,9 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
     get: [trace, browserSession, authorize(web)],
     post: [trace, form, browserSession, authorize(web)],
   });
-  routes.add(resumePath, { get: [trace, browserSession, resume(web)] });
-  routes.add(consentPath, { post: [traced('consent'), form, browserSession, csrf, consent(web)] });
-  routes.add(chooserPath, { post: [trace, form, browserSession, csrf, chooseOrganization(web)] });
+  routes.add(journeyPaths.oauth.resume, { get: [trace, browserSession, resume(web)] });
+  routes.add(journeyPaths.oauth.consent, { post: [traced('consent'), form, browserSession, csrf, consent(web, oauthProtocol)] });
+  routes.add(journeyPaths.oauth.organization, { post: [trace, form, browserSession, csrf, chooseOrganization(web, oauthProtocol)] });
   routes.add(oauthEndpoints.end_session_endpoint, {
     get: [browserSession, endSession(web)],
     post: [form, browserSession, endSession(web)],

@@ -12,6 +12,7 @@ import { syncClock } from '../jobs/clock-sync.js';
 import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/notes/client-use.js';
 import type { Deps } from '../domain/context.js';
+import { startEventNumbers, startEventStreams } from '../jobs/event-feed.js';
 import { startProcessReports } from '../jobs/processes.js';
 import { createDrainRate } from '../lib/drain-rate.js';
 import { createMetadataDocuments } from '../platform/fetch/metadata-documents.js';
@@ -19,6 +20,7 @@ import { createBreachedPasswords } from '../domain/passwords/breached-passwords.
 import { createPasswordHasher, hashesAtOnce } from '../domain/passwords/passwords.js';
 import { startRequestTraces } from '../domain/request-traces/request-traces.js';
 import { createWaitingTraces } from '../domain/notes/request-traces.js';
+import { createEventStreams } from '../domain/notes/event-streams.js';
 import { createForwardedNotes } from '../domain/notes/forwarded.js';
 import { createSecurityTrail } from '../domain/notes/security-events.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
@@ -104,6 +106,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
       requestTraces: createWaitingTraces(logger),
       forwarded: createForwardedNotes(),
     },
+    streams: createEventStreams(),
     net: {
       fetch,
       mailer,
@@ -177,6 +180,8 @@ const startDeliveries = (deps: Deps): Record<string, Loop> => ({
   webhook: startWebhookLoop(deps),
   backchannel_logout: startBackchannelLogout(deps),
   log_stream: startLogStreams(deps),
+  events: startEventNumbers(deps),
+  event_streams: startEventStreams(deps),
   client_use: startClientUse(deps),
   request_traces: startRequestTraces(deps),
   ...(deps.db.replica !== null && { replica: startReplicaChecks(deps.db.replica, deps.logger) }),
@@ -228,6 +233,7 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
     deps,
     async stop() {
       lifecycle.stopping = true;
+      deps.streams.end();
       await runDry(server, config.shutdownDelayMs);
       await close(server);
       await Promise.all([...Object.values(loops).map((loop) => loop.stop()), notifications.close(), cacheSync.close()]);

@@ -1,13 +1,25 @@
-import { CommanderError } from 'commander';
+import { basename } from 'node:path';
+import { CommanderError, InvalidArgumentError } from 'commander';
 import { variablesOfProcess } from '../config.js';
-import { CliError } from './cli/api.js';
+import { CliError, exits } from './cli/api.js';
 import { createProgram } from './cli/program.js';
+import { visibleLines } from './cli/visible.js';
+
+/** What is told of the end of a command, beside what commander has told already. */
+function tell(error: CliError | CommanderError): void {
+  if (error instanceof InvalidArgumentError) console.error(visibleLines(error.message));
+  if (!(error instanceof CliError)) return;
+  console.error(visibleLines(error.message));
+  const [request] = error.errors.flatMap(({ id }) => id ?? []);
+  if (request !== undefined) console.error(visibleLines(`request id: ${request}`));
+}
 
 try {
   const exit = (code: number) => void (process.exitCode = code);
-  await createProgram((text) => console.log(text), { exit, variables: variablesOfProcess() }).parseAsync();
+  const name = basename(process.argv[1] ?? '').startsWith('idp') ? 'idp' : 'cli';
+  await createProgram((text) => console.log(text), { exit, variables: variablesOfProcess(), name }).parseAsync();
 } catch (error) {
   if (!(error instanceof CliError || error instanceof CommanderError)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
+  tell(error);
+  process.exitCode = error instanceof CliError ? error.exit : error.exitCode === 0 ? 0 : exits.usage;
 }

@@ -75,9 +75,10 @@ function send(res: Response, { status, body, headers = {} }: ScimReply): void {
   res.end(text);
 }
 
-/** Keeps the request for the directory's page. That is no reason to fail it. */
+/** Keeps the request for the directory's page, without its query: filters name people. That is no reason to fail it. */
 async function keep(req: Request, directory: Directory, response_status: number, error: ScimError | null): Promise<void> {
-  const path = req.originalUrl.slice(req.originalUrl.indexOf(directory.id) + directory.id.length);
+  const [address = ''] = req.originalUrl.split('?');
+  const path = address.slice(address.indexOf(directory.id) + directory.id.length);
   try {
     await noteUse(req.ctx, directory);
     await noteRequest(req.ctx, {

@@ -5,6 +5,7 @@ import { noteLogin } from '../domain/sign-ins/advance.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
+import { onWayTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Aad } from '../lib/seal.js';
@@ -165,8 +166,12 @@ export function callback(web: Web, memory: ProviderMemory) {
       // Codes of this surface; of any other there is the sentence of its page.
       noteRefusal(req, flow, connection, error.code as SecurityEventReason);
       if (flow.purpose === 'login') noteLogin(req.ctx, 'sso', error.code);
-      if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error);
-      throw error.next ? error : withNext(error, wayBack(flow));
+      if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error, flow.setup);
+      const refused = error.next ? error : withNext(error, wayBack(flow));
+      throw refused.by('provider_answer_refused', {
+        client_id: onWayTo(req) ?? undefined,
+        description: cause instanceof ProviderFailure ? cause.message : undefined,
+      });
     }
   };
 }

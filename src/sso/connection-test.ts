@@ -1,12 +1,16 @@
 import type { Request, Response } from 'express';
 import { attributeAliases } from '../domain/connections/strategies.js';
-import type { Connection } from '../domain/connections/connections.js';
+import type { Connection, SetupTest } from '../domain/connections/connections.js';
+import { speaksForAddress } from '../domain/organizations/domains.js';
+import { findOrganization } from '../domain/organizations/organizations.js';
+import { noteSetupTest } from '../domain/setup-links/setup-links.js';
 import type { PageError } from '../errors.js';
 import { basePage, type BasePage } from '../http/pages/pages.js';
+import { wordsOf } from '../http/pages/words.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { decide, type Decision, type Profile } from '../domain/sign-ins/provider-decision.js';
-import { strategyOfPage, type TestResultPage } from './page-models.js';
+import { strategyOfPage, type SetupTestPage, type TestResultPage } from './page-models.js';
 import { mapClaims } from './profile.js';
 import { ssoRefusal } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
@@ -80,6 +84,7 @@ function render(
 }
 
 async function answered(web: Web, req: Request, res: Response, { flow, connection, claims, profile }: ProviderAssertion): Promise<void> {
+  if (flow.setup) return finishSetupTest(web, req, res, { connection, claims, profile }, flow.setup);
   if (flow.tells_people !== true) return render(web, req, res, connection, anonymous(connection, claims));
   const decision = await decide(req.ctx, connection, profile);
   render(web, req, res, connection, {
@@ -105,8 +110,57 @@ function anonymous(connection: Connection, claims: Claims): Omit<TestResultPage,
   };
 }
 
+type SetupResult = Omit<SetupTestPage, keyof BasePage | 'next'>;
+
+function renderSetup(web: Web, req: Request, res: Response, { link_id }: SetupTest, title: string, result: SetupResult): void {
+  const page = basePage(req.ctx.environment, { title, request_id: req.request_id });
+  web.renderPage(res, 'sso/setup-test', { ...page, ...result, next: `/setup/${link_id}/connection` });
+}
+
+/**
+ * What whoever sets the connection up is shown: what the provider says of the person who tried it, who is their own, and never what accounts there are here.
+ * A connection that lets such people in can be enabled.
+ */
+async function finishSetupTest(
+  web: Web,
+  req: Request,
+  res: Response,
+  { connection, claims, profile }: Pick<ProviderAssertion, 'connection' | 'claims' | 'profile'>,
+  setup: SetupTest,
+): Promise<void> {
+  const { t } = wordsOf(req);
+  const { ctx } = req;
+  const organization = await findOrganization(ctx, connection.organization_id ?? '');
+  const email = profile.email?.email ?? null;
+  const isSpokenFor = email !== null && organization !== null && (await speaksForAddress(ctx, organization.id, email));
+  if (isSpokenFor) await noteSetupTest(ctx, setup);
+  const foreign = t('setup.test_domain', { email: email ?? '', organization: organization?.display_name ?? '' });
+  renderSetup(web, req, res, setup, t(isSpokenFor ? 'setup.tested' : 'setup.test_bad'), {
+    tone: isSpokenFor ? 'good' : 'bad',
+    text: isSpokenFor ? t('setup.test_good') : email === null ? t('setup.test_no_email') : foreign,
+    code: null,
+    detail: null,
+    mapping: mappingOf(connection, claims),
+    claims: claimsOf(claims),
+  });
+}
+
+/** The same of a test that went wrong. */
+function refusedSetup(web: Web, req: Request, res: Response, setup: SetupTest, { code, localized, text, cause }: PageError): void {
+  const words = wordsOf(req);
+  renderSetup(web, req, res, setup, words.t('setup.test_bad'), {
+    tone: 'bad',
+    text: localized ? words.say(localized) : text,
+    code,
+    detail: cause instanceof Error ? bounded(cause.message, maxClaimLength) : null,
+    mapping: [],
+    claims: '',
+  });
+}
+
 /** Shows why a test was refused, with the cause from the log, which holds no secret. */
-function refused(web: Web, req: Request, res: Response, connection: Connection, refusal: PageError): void {
+function refused(web: Web, req: Request, res: Response, connection: Connection, refusal: PageError, setup?: SetupTest): void {
+  if (setup) return refusedSetup(web, req, res, setup, refusal);
   const detail = refusal.cause instanceof Error ? refusal.cause.message : refusal.text;
   render(web, req, res, connection, {
     tone: 'bad',
@@ -118,5 +172,5 @@ function refused(web: Web, req: Request, res: Response, connection: Connection, 
   });
 }
 
-/** The end of a connection test: what came back and what it would have led to. Nothing is written, nobody is signed in. */
+/** The end of a connection test: what came back and what it would have led to. Nobody is signed in, and nothing is written but that a set-up's test went well. */
 export const finishTest = { answered, refused };

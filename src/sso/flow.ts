@@ -4,6 +4,7 @@ import { cookieName, readCookie, setCookie } from '../http/request/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import type { Aad } from '../lib/seal.js';
+import type { SetupTest } from '../domain/connections/connections.js';
 import type { Freshness } from './freshness.js';
 
 export type Flow = {
@@ -23,6 +24,8 @@ export type Flow = {
   readonly demand: Freshness | null;
   /** Whether a `test` may tell who somebody is; absent for the others. */
   readonly tells_people?: boolean;
+  /** Of a `test` that belongs to a set-up link. */
+  readonly setup?: SetupTest;
 };
 
 const lifetimeSeconds = 600;
@@ -55,7 +58,7 @@ export function isBrowserMark(req: Request, mark: string): boolean {
 export async function beginFlow(
   req: Request,
   res: Response,
-  begin: Pick<Flow, 'connection_id' | 'token_endpoint' | 'purpose' | 'return_to' | 'session_id' | 'demand' | 'tells_people'>,
+  begin: Pick<Flow, 'connection_id' | 'token_endpoint' | 'purpose' | 'return_to' | 'session_id' | 'demand' | 'tells_people' | 'setup'>,
 ): Promise<Flow & { state: string }> {
   const { ctx } = req;
   const secret = browserSecret(req) ?? randomToken('');

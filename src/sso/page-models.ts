@@ -23,9 +23,21 @@ export interface TestResultPage extends BasePage {
   claims: string;
 }
 
+/** How a test sign-in went that belongs to the set-up of an organization, for whoever sets it up. */
+export interface SetupTestPage extends BasePage {
+  tone: 'good' | 'warning' | 'bad';
+  text: string;
+  code: string | null;
+  detail: string | null;
+  mapping: { attribute: string; claim: string; value: string }[];
+  claims: string;
+  next: string;
+}
+
 declare module '../http/pages/page-models.js' {
   interface PageModels {
     'sso/leaving': LeavingPage;
+    'sso/setup-test': SetupTestPage;
     'sso/test-result': TestResultPage;
   }
 }

@@ -15,7 +15,8 @@ const maxEntries = 500;
 /** Made once per process. */
 export function createProviderMemory(): ProviderMemory {
   const entries = new Map<string, { value: Promise<unknown>; at: number }>();
-  const keyOf = ({ id, version }: Connection) => `${id} ${version}`;
+  // The connection of a set-up link is made anew under the same id.
+  const keyOf = ({ id, created_at, version }: Connection) => `${id} ${created_at.getTime()} ${version}`;
   return {
     get<T>(connection: Connection, clock: Clock, load: () => Promise<T>): Promise<T> {
       const key = keyOf(connection);

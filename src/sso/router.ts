@@ -1,5 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import { browserSession } from '../http/auth/browser-session.js';
+import { traced } from '../http/auth/trace.js';
 import { csrf } from '../http/auth/csrf.js';
 import { form, samlForm } from '../http/request/form.js';
 import { confirmed } from '../http/confirmation/ask-to-confirm.js';
@@ -29,9 +30,11 @@ export function ssoRouter(web: Web): Router {
     }),
   ];
 
-  route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, redirectFormPost] });
+  route(router, '/auth/sso/callback', { get: [traced('provider'), browserSession, callback(web, memory)], post: [form, redirectFormPost] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
-  route(router, '/auth/sso/:connection_id/callback', { post: [starts, samlForm, consumeAssertion as unknown as RequestHandler] });
+  route(router, '/auth/sso/:connection_id/callback', {
+    post: [traced('provider'), starts, samlForm, consumeAssertion as unknown as RequestHandler],
+  });
   route(router, '/auth/sso/:connection_id/metadata', { get: [starts, samlMetadata as unknown as RequestHandler] });
   route(router, '/auth/sso/:connection_id/connect', {
     post: [

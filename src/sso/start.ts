@@ -126,11 +126,12 @@ export function start(web: Web, memory: ProviderMemory) {
     if (connection.organization_id === null && !offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
     const freshness = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
-    const begin = { purpose, return_to, session_id: null, demand: freshness, ...(test && { tells_people: test.tells_people }) } as const;
+    const tested = test && { tells_people: test.tells_people, ...(test.setup && { setup: test.setup }) };
+    const begin = { purpose, return_to, session_id: null, demand: freshness, ...tested } as const;
     const href = await destination(req, res, memory, connection, begin).catch((error: unknown) => {
       if (!(error instanceof PageError)) throw error;
-      if (!isTest) throw withNext(error, backToSignIn(return_to));
-      finishTest.refused(web, req, res, connection, error);
+      if (!test) throw withNext(error, backToSignIn(return_to));
+      finishTest.refused(web, req, res, connection, error, test.setup);
     });
     if (href === undefined) return;
     // The sign-in form sends addresses of a connection's domain here.

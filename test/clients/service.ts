@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, setGlobalDispatcher } from 'undici';
 import { callApi, type Access } from '../../src/programs/cli/api.js';
+import { clientAccess } from '../../src/programs/cli/credentials.js';
 import { startTlsProxy } from '../support/tls-proxy.js';
 import { eventually } from '../support/webhooks.js';
 
@@ -49,7 +50,8 @@ export async function startService(directory: string, scheme: Scheme): Promise<S
   const port = await freePort();
   const inner = scheme === 'https' ? await freePort() : port;
   const issuer = `${scheme}://localhost:${port}`;
-  const access: Access = { url: issuer, clientId: 'management', clientSecret: 'a secret of the client trials' };
+  const [clientId, clientSecret] = ['management', 'a secret of the client trials'];
+  const access: Access = clientAccess(issuer, clientId, clientSecret, {});
   const log = join(directory, `service-${scheme}.log`);
   const dataDir = await mkdtemp(join(tmpdir(), 'identity-provider-clients-'));
   const child = spawn(process.execPath, ['dist/main.js'], {
@@ -58,8 +60,8 @@ export async function startService(directory: string, scheme: Scheme): Promise<S
       PORT: String(inner),
       BASE_URL: issuer,
       DATA_DIR: dataDir,
-      MANAGEMENT_CLIENT_ID: access.clientId,
-      MANAGEMENT_CLIENT_SECRET: access.clientSecret,
+      MANAGEMENT_CLIENT_ID: clientId,
+      MANAGEMENT_CLIENT_SECRET: clientSecret,
       // One person signs in to twenty applications within a few minutes.
       RATE_LIMITS: 'off',
     },

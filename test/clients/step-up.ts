@@ -2,6 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { Secret, TOTP } from 'otpauth';
 import { Browser } from '../support/browser.js';
+import { open } from '../support/journey.js';
 
 type Person = { readonly email: string; readonly password: string };
 type Answer = Record<string, unknown>;
@@ -15,21 +16,6 @@ async function post(browser: Browser, path: string, body: object): Promise<Answe
   const answer = (await response.json()) as Answer;
   assert.ok(response.ok, `${path}: ${response.status} ${JSON.stringify(answer)}`);
   return answer;
-}
-
-/** Where a person ends up who opens the address in a browser: the first page. */
-async function open(browsers: readonly Browser[], address: URL): Promise<{ url: URL; text: string }> {
-  let url = address;
-  for (let hop = 0; hop < 10; hop++) {
-    const { origin, pathname, search } = url;
-    const browser = browsers.find((one) => new URL(one.origin).origin === origin);
-    if (!browser) throw new Error(`nobody is at ${url.href}`);
-    const response = await browser.get(pathname + search);
-    const location = response.headers.get('location');
-    if (location === null) return { url, text: await response.text() };
-    url = new URL(location, url);
-  }
-  throw new Error(`round and round, at last ${url.href}`);
 }
 
 /**

@@ -28,6 +28,7 @@ const creatable = collections.filter(
       'identities',
       'consents',
       'event_types',
+      'events',
       'organization_groups',
       'audit_logs',
       'security_events',

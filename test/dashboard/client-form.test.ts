@@ -9,6 +9,7 @@ import type { Browser } from '../support/browser.js';
 import { formValues } from '../support/dashboard-forms.js';
 import { addClient } from '../support/data.js';
 import { manage } from '../support/management.js';
+import { addSamlClient } from '../support/saml-application.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
@@ -42,15 +43,20 @@ test('its overview has what differs from its default, and leads to all of it (sp
 });
 
 test('every field is on one page of its form', async () => {
-  const onPages = clientSubjects.flatMap(({ fields }) => fields.map(({ name }) => name));
-  expect(onPages.toSorted()).toEqual(clientFields.map(({ name }) => name).toSorted());
-  expect(new Set(onPages).size).toBe(onPages.length);
-  const client = await addClient(ctx, { name: 'Pages' });
-  for (const { name, title } of clientSubjects) {
-    const page = await html(`/dashboard/clients/${client.id}/edit/${name}`);
-    expect(page).toContain(`<a href="/dashboard/clients/${client.id}/edit/${name}" aria-current="page">${title}<`);
+  const all = clientSubjects.flatMap(({ fields }) => fields.map(({ name }) => name));
+  expect([...new Set(all)].toSorted()).toEqual(clientFields.map(({ name }) => name).toSorted());
+  for (const client of [await addClient(ctx, { name: 'Pages' }), await addSamlClient(ctx)]) {
+    const record = { attributes: client } as unknown as Parameters<NonNullable<(typeof clientSubjects)[number]['when']>>[0];
+    const subjects = clientSubjects.filter(({ when }) => when?.(record) ?? true);
+    const onPages = subjects.flatMap(({ fields }) => fields.map(({ name }) => name));
+    expect(new Set(onPages).size).toBe(onPages.length);
+    for (const { name, title } of subjects) {
+      const page = await html(`/dashboard/clients/${client.id}/edit/${name}`);
+      expect(page).toContain(`<a href="/dashboard/clients/${client.id}/edit/${name}" aria-current="page">${title}<`);
+    }
+    for (const name of ['nothing', client.application_type === 'saml' ? 'tokens' : 'saml'])
+      expect((await browser.get(`/dashboard/clients/${client.id}/edit/${name}`)).status).toBe(404);
   }
-  expect((await browser.get(`/dashboard/clients/${client.id}/edit/nothing`)).status).toBe(404);
 });
 
 test('a page saves its own fields alone: those of another that are sent along change nothing (specification 9.2.7, attack 17.1160)', async () => {

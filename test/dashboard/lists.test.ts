@@ -39,6 +39,7 @@ const neverEmpty: ReadonlySet<string> = new Set([
   'api_resources',
   'permissions',
   'event_types',
+  'events',
   'signing_keys',
   'environments',
 ]);

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { killReplicas } from '../support/replica.js';
 import { openContext } from '../support/standalone.js';
+import { eventWriters } from './event-writers.js';
 import { killInFlight } from './kill-in-flight.js';
 import type { Scenario } from './scenario.js';
 import { stoppedInFlight } from './stopped-in-flight.js';
@@ -40,3 +41,7 @@ test('SIGTERM with twenty deliveries in flight: finished or released, none lost,
 test('1,000 queued deliveries, two replicas: each sent once, none lost', async () => {
   expect(await play(twoReplicas(1000))).toMatchObject({ deliveries: 1000 });
 }, 120_000);
+
+test('twenty writers while a replica is killed again and again: pages and stream have every committed event once, in one order (fault F42)', async () => {
+  expect(await play(eventWriters({ kills: 2, roles: 15 }))).toMatchObject({ kills: 2 });
+}, 180_000);

@@ -63,6 +63,7 @@ const namesOf = (path: string): string[] => {
   const resource = registry.byPath.get(second ?? '');
   const filters = Object.keys(resource?.filters ?? {}).map((name) => `filter[${name}]`);
   if (first === 'dashboard' || first === 'api') return [...ofLists, ...filters, `fields[${resource?.type ?? 'x'}]`];
+  if (first === 'saml') return [...fieldsRead('src/saml', 'src/oauth/authorize'), 'SAMLRequest', 'RelayState', 'SAMLEncoding', 'Signature'];
   return path.startsWith('/oauth') ? fieldsRead('src/oauth') : fieldsRead('src/account', 'src/sso');
 };
 
@@ -101,7 +102,7 @@ test('no query string holds the event loop, whatever its shape (attack 18.1078)'
     const isApi = address.startsWith('/api/');
     const headers = isApi ? { authorization: `Bearer ${api.token as string}` } : { cookie: cookie(), accept: 'text/html' };
     for (const { name, text } of queriesOf(namesOf(address), room - address.length))
-      await walk.ask(`${address}, ${name}`, () => get(`${address}?${text}`, headers));
+      await walk.ask(`${address}, ${name}`, () => get(`${address}${address.includes('?') ? '&' : '?'}${text}`, headers));
   }
   const [requests, ...more] = walk.told();
   console.info(`${pages.length} pages, ${ofApi.length} collections, ${requests} requests`, ...more);

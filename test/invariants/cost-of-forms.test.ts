@@ -16,6 +16,7 @@ import { formValues } from '../support/dashboard-forms.js';
 import { addUser } from '../support/data.js';
 import { link, manage, managementClient, type Document } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
+import { openedBy } from '../support/setup-links.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import { proofsNow, setEnvironment, signedInBy } from '../support/signed-in.js';
 
@@ -28,6 +29,7 @@ const json = 'application/json';
 const together = 3;
 
 let administrator: { id: string };
+let setupBrowser: Browser;
 let records: Map<string, Document>;
 let registered: Document;
 let sections: string[];
@@ -36,6 +38,7 @@ beforeAll(async () => {
   await setEnvironment(service, { dynamic_registration_enabled: true });
   const api = await manage(service.url);
   records = await oneOfEach(service, api);
+  setupBrowser = await openedBy(service.url, { path: new URL(records.get('setup_links')?.['attributes'].url).pathname });
   const issuer = await api.create('trusted_issuers', 'trusted_issuer', {
     issuer: 'https://ci.example',
     name: 'CI',
@@ -91,11 +94,14 @@ function beside(path: string): Record<string, string>[] {
     })); // prettier-ignore
   const code_challenge = 'x'.repeat(43);
   const asked = { client_id: String(registered['client_id']), redirect_uri: 'https://app.example/cb', response_type: 'code', code_challenge, code_challenge_method: 'S256' }; // prettier-ignore
+  const providers = ['oidc', 'saml'].map((protocol) => ({ provider: 'other', protocol }));
+  if (path === '/setup/:token/connection') return providers;
   return [path === '/oauth/authorize' ? asked : {}];
 }
 
 const oauthNames = fieldsRead('src/oauth', 'src/http');
-const accountNames = fieldsRead('src/account', 'src/sso', 'src/http/auth');
+const samlNames = [...fieldsRead('src/saml', 'src/oauth/authorize'), 'SAMLRequest', 'RelayState', 'SAMLEncoding'];
+const accountNames = fieldsRead('src/account', 'src/setup', 'src/sso', 'src/http/auth');
 
 /** The page without its frame, whose forms are addresses of their own. */
 const withoutFrame = (html: string): string => /<main[\s\S]*<\/main>/.exec(html)?.[0] ?? '';
@@ -109,10 +115,13 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
       names: Object.keys(registered),
     };
   const isNobody = /^\/(?:login|register|password)(?:$|\/(?:code|passkey|verify$|resend|complete|forgot|reset))/.test(path);
-  const browser = isNobody ? new Browser(service.url) : await signedIn();
+  const isSetup = path.startsWith('/setup/');
+  const browser = isSetup ? setupBrowser : isNobody ? new Browser(service.url) : await signedIn();
   const page = path.startsWith('/dashboard') ? await browser.get(pageOf(address)) : null;
   const html = (await page?.text()) ?? '';
-  const _csrf = csrfOf(html.includes('name="_csrf"') ? html : await (await browser.get(isNobody ? '/login' : '/account')).text());
+  const _csrf = csrfOf(
+    /name="_csrf" value="[^"]/.test(html) ? html : await (await browser.get(isNobody || isSetup ? '/login' : '/account')).text(),
+  );
   const basic = Buffer.from(`${managementClient.id}:${managementClient.client_secret}`).toString('base64');
   const isClients = path.startsWith('/oauth/') && !/authorize|consent|device$|device\/|logout/.test(path);
   const headers: Record<string, string> = {
@@ -122,7 +131,9 @@ async function senderOf({ path }: Door, address: string): Promise<Sender> {
   };
   const { create, update } = registry.byPath.get(path.split('/')[2] ?? '') ?? {};
   const own = [...fieldsOf(withoutFrame(html)), ...Object.keys({ ...create?.schema.shape, ...update?.schema.shape })];
-  const names = new Set(path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : accountNames);
+  const names = new Set(
+    path.startsWith('/dashboard') ? own : path.startsWith('/oauth') ? oauthNames : path.startsWith('/saml') ? samlNames : accountNames,
+  );
   for (const name of alone) names.add(name);
   const again = async () => ({ ...formValues(withoutFrame(await (await browser.get(pageOf(address))).text())), _csrf });
   return { headers, values: { ...formValues(withoutFrame(html)), _csrf }, again, names: [...names] };
@@ -168,7 +179,7 @@ async function post({ method }: Door, address: string, headers: Record<string, s
 }
 
 /** What takes JSON beside forms, or instead of them. */
-const takesJson = (path: string) => !/^\/(?:dashboard|oauth|auth\/sso)\/(?!setup|register)/.test(path) && path !== '/language';
+const takesJson = (path: string) => !/^\/(?:dashboard|oauth|saml|auth\/sso|setup)\/(?!setup|register)/.test(path) && path !== '/language';
 
 const written = (...collections: string[]) => collections.flatMap((name) => [`POST /dashboard/${name}`, `POST /dashboard/${name}/:id`]);
 
@@ -176,13 +187,31 @@ const written = (...collections: string[]) => collections.flatMap((name) => [`PO
 const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody makes or changes them: 404': [
     ...written('identities', 'consents', 'sessions', 'webhook_deliveries'),
-    ...written('event_types', 'audit_logs', 'security_events', 'request_traces'),
+    ...written('event_types', 'events', 'audit_logs', 'security_events', 'request_traces'),
+    'POST /dashboard/organization_groups',
   ],
-  'they are made and never changed: 404': ['POST /dashboard/registration_tokens/:id', 'POST /dashboard/signing_keys/:id'],
-  'nobody deletes them: 404': ['webhook_deliveries', 'event_types', 'audit_logs', 'security_events', 'request_traces', 'signing_keys'].map(
-    (name) => `POST /dashboard/${name}/:id/delete`,
-  ),
+  'they are made and never changed: 404': [
+    'registration_tokens',
+    'signing_keys',
+    'saml_certificates',
+    'organization_invitations',
+    'setup_links',
+  ].map((name) => `POST /dashboard/${name}/:id`),
+  'nobody deletes them: 404': [
+    'webhook_deliveries',
+    'event_types',
+    'events',
+    'audit_logs',
+    'security_events',
+    'request_traces',
+    'signing_keys',
+    'saml_certificates',
+    'organization_groups',
+    'organization_invitations',
+    'setup_links',
+  ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
+  'there is no connection to test: 404': ['POST /setup/:token/connection/:verb'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],
 };
 
@@ -244,7 +273,8 @@ async function walkAddress(door: Door, address: string): Promise<void> {
 
 test('no form, JSON step or OAuth request holds the event loop, whatever its shape (attack 18.1040)', async () => {
   // What deletes comes last, the credentials before the client that they belong to: the others need what it deletes.
-  const rank = ({ path }: Door) => Number(path.endsWith('/delete')) + Number(path.endsWith('/delete') && !path.includes('/federated_'));
+  const rank = ({ path }: Door) =>
+    Number(/\/(?:delete|finish)$/.test(path)) + Number(path.endsWith('/delete') && !path.includes('/federated_'));
   const doors = (await doorsOf(service)).sort((one, other) => rank(one) - rank(other));
   for (const door of doors) {
     const own = (collection: string) => (door.path.startsWith('/oauth/register') ? String(registered['client_id']) : idOf(collection));

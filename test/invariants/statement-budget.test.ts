@@ -195,7 +195,7 @@ const tenantTokens = async (more: Record<string, string> = {}) =>
 async function approvedDeviceCode(): Promise<string> {
   const { device_code } = await startDevice(origin, client);
   const ctx = await service.context();
-  const question = { digest: digest(device_code), client, resource: null, scopes: ['openid'] };
+  const question = { digest: digest(device_code), client, resource: null, organization: null, scopes: ['openid'] };
   const session = await findBrowserSession(ctx, cookie.slice('idp_session='.length));
   if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
   return device_code;

@@ -181,6 +181,9 @@ const special: Record<string, () => unknown[]> = {
   'authorization_codes.deleteAuthorizationCodes': () => [{ client_id: row('authorization_codes')['client_id'] }],
   'client_grants.widenSystemGrants': () => [row('client_grants')['api_resource_id'], { held: ['read'], all: ['read', 'write'], at: now }],
   'client_tokens.insertClientAccessToken': () => [{ ...bag('access_tokens'), issued_at: now }],
+  'events.storeEvents': () => [
+    [{ id: randomUUID(), event_type: 'user.created', occurred_at: now, body: '{}', subscribers: [row('webhooks')['id']] }],
+  ],
   'names.listNames': () => [
     {
       user: [row('users')['id']],
@@ -191,6 +194,10 @@ const special: Record<string, () => unknown[]> = {
   ],
   'configurations.findManaged': () => ['client', ['one']],
   'custom_domains.noteDomainLookup': () => [row('custom_domains')['id'], { last_checked_at: now }],
+  'roles.addRolesOfUsers': () => [[{ user_id: row('users')['id'], role_id: row('roles')['id'] }]],
+  'user_imports.findImportChunk': () => [row('user_imports')['id'], 1],
+  'user_imports.insertImportErrors': () => [[bag('user_import_errors')]],
+  'users.listUsersAfter': () => [null, 9],
   'webhook_deliveries.countRedeliveries': () => [row('webhooks')['id'], [new Date(0), now], 10],
   'delivery_figures.listLastDurations': () => [[row('webhook_deliveries')['id']]],
   'dependents.countDependents': () => ['api_resources', row('api_resources')['id'], sessionBounds(own)],
@@ -204,7 +211,6 @@ const special: Record<string, () => unknown[]> = {
   'organization_groups.findGroups': () => [row('directories')['id'], null, { offset: 0, limit: 9 }],
   'document_clients.verifyListedHosts': () => [['one.example'], now],
   'environments.storeBaseUrlIssuerUntil': () => [soon],
-  'events.storeEvents': () => ['role.created', now, [row('webhooks')['id']], [{ id: randomUUID(), body: '{}' }]],
   'identities.updateIdentity': () => [{ id: row('identities')['id'] }, { email: 'other@example.com' }],
   'identities.voidIdentitiesOfUser': () => [row('identities')['user_id'], null],
   'log_streams.rotateLogStreamSecret': () => [row('log_streams')['id'], nextSecret('log_streams')],

@@ -93,7 +93,7 @@ const filesIn = (folder: string, ending: string): File[] =>
     .map((name) => fileOf(join(folder, name)));
 
 const views = [
-  ...['account', 'oauth', 'partials', 'sso'].flatMap((folder) => filesIn(`views/${folder}`, '.ejs')),
+  ...['account', 'oauth', 'partials', 'setup', 'sso'].flatMap((folder) => filesIn(`views/${folder}`, '.ejs')),
   fileOf('views/error.ejs'),
 ];
 const sources = filesIn('src', '.ts');
@@ -103,7 +103,7 @@ test('no text is unused, and none is asked for that there isn’t', () => {
   const written = new Set([...all.matchAll(/['`]([a-z_]+\.[a-z0-9_]+)['`]/g)].map(([, key]) => key));
   // Keys that are put together from a code, a name of the profile, or what is known of a row.
   const composed =
-    /^(error|done|script|scope)\.|^profile\.|^(identity|methods)\.(email_)?(kind_)?(since|since_used|last_used|not_used)$|^common\.notice_/;
+    /^(error|done|script|scope)\.|^profile\.|^(identity|methods)\.(email_)?(kind_)?(since|since_used|last_used|not_used)$|^common\.notice_|^setup\.(?:(?:domains|connection|directory)(?:_about)?|record_not_found|record_mismatch|dns_error)$/;
   expect(keys.filter((key) => !written.has(key) && !composed.test(key))).toEqual([]);
   const asked = [
     ...views

@@ -4,6 +4,7 @@ import { insertGroup } from '../../src/db/tables/organization_groups.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { uuidv7 } from '../../src/lib/random.js';
+import { numberEventsOnce } from '../../src/jobs/event-feed.js';
 import { png } from '../support/images.js';
 import { link, manage, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
@@ -59,6 +60,7 @@ beforeAll(async () => {
     api.create('organization_domains', 'organization_domain', { domain: 'one.example.com' }, { organization }),
   );
   await keep('directories', api.create('directories', 'directory', {}, { organization }));
+  await keep('setup_links', api.create('setup_links', 'setup_link', { parts: ['domains'] }, { organization }));
   const group = { organization_id: ids.get('organizations') as string, directory_id: ids.get('directories') as string };
   const stamps = { id: uuidv7(ctx.clock.now().getTime()), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
   ids.set('organization_groups', (await insertGroup(ctx.scope, { ...group, ...stamps, display_name: 'One', display_name_key: 'one' })).id);
@@ -69,6 +71,7 @@ beforeAll(async () => {
   ids.set('event_types', 'user.created');
   ids.set('environments', (await api.get('/environments')).body['data'][0].id);
   ids.set('signing_keys', (await api.get('/signing_keys')).body['data'][0].id);
+  ids.set('saml_certificates', (await api.create('saml_certificates', 'saml_certificate', {}))['id']);
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
   const stream = { name: 'One', url: 'https://siem.example/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
   ids.set('user_imports', (await api.create('user_imports', 'user_import', { mode: 'create' }))['id']);
@@ -78,6 +81,8 @@ beforeAll(async () => {
   ids.set('mail_templates', (await api.create('mail_templates', 'mail_template', template))['id']);
   ids.set('page_texts', (await api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }))['id']);
   ids.set('logos', (await api.create('logos', 'logo', { image: png().toString('base64') }))['id']);
+  await numberEventsOnce(service.deps);
+  ids.set('events', (await api.get('/events')).body['data'][0].id);
   ids.set('security_events', (await api.get('/security_events')).body['data'][0].id);
 });
 

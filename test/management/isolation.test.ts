@@ -58,6 +58,7 @@ test('by action: 404', async () => {
     'connections/test',
     'signing_keys/activate',
     'signing_keys/deactivate',
+    'saml_certificates/activate',
     'custom_domains/verify',
   ];
   for (const action of actions) {

@@ -133,6 +133,60 @@ describe('changes of what guards something leave an event, whoever makes them (a
     expect(eventLines(service, 'role.withdrawn').at(-1)).toMatchObject({ target_id: user.id, severity: 'warning' });
   });
 
+  test('organization_member.*: who comes in, what they hold, who is kept out and goes', async () => {
+    const role = await api.create('roles', 'role', { name: 'seller', kind: 'organization' });
+    const of = (await api.create('organizations', 'organization', { name: 'acme', display_name: 'Acme' }))['id'] as string;
+    const user = await addUser(ctx);
+    const parties = { organization: link('organization', of), user: link('user', user.id) };
+    const data = { type: 'organization_membership', relationships: parties };
+    const { id } = (await api.post('/organization_memberships', { data }, marks)).body['data'] as { id: string };
+    expect(await eventsAbout('organization_member.added', user.id)).toMatchObject([
+      { ...origin, actor: byManagement, user_id: user.id, detail: { organization_id: of, source: 'manual', roles: [] } },
+    ]);
+    const roles = { data: [{ type: 'role', id: role['id'] }] };
+    expect((await api.post(`/organization_memberships/${id}/relationships/roles`, roles)).status).toBe(204);
+    await api.patch(`/organization_memberships/${id}/suspend`);
+    await api.patch(`/organization_memberships/${id}/resume`);
+    expect((await eventsAbout('organization_member.changed', user.id)).map(({ detail }) => detail)).toMatchObject([
+      { status: 'active' },
+      { status: 'suspended' },
+      { roles_added: ['seller'], roles_removed: [] },
+    ]);
+    expect((await api.patch(`/organization_memberships/${id}/resume`)).status).toBe(409);
+    expect(await eventsAbout('organization_member.changed', user.id)).toHaveLength(3);
+    await api.delete(`/organization_memberships/${id}`);
+    expect(await eventsAbout('organization_member.removed', user.id)).toMatchObject([{ detail: { organization_id: of } }]);
+    expect(await eventsAbout('security_setting.changed', id)).toEqual([]);
+  });
+
+  test('invitation.*, and what of an organization is a setting', async () => {
+    const of = (await api.create('organizations', 'organization', { name: 'umbrella', display_name: 'Umbrella' }))['id'] as string;
+    const whose = { organization: link('organization', of) };
+    const { id } = await api.create('organization_invitations', 'organization_invitation', { email: 'new@umbrella.example' }, whose);
+    await api.post(`/organization_invitations/${id}/resend`);
+    await api.patch(`/organization_invitations/${id}/revoke`);
+    const sent = await eventsAbout('invitation.sent', id as string);
+    expect(sent).toMatchObject([{ actor: byManagement }, { detail: { organization_id: of, roles: [] } }]);
+    expect(JSON.stringify(sent)).not.toContain('umbrella.example');
+    expect(await eventsAbout('invitation.revoked', id as string)).toHaveLength(1);
+    expect((await api.patch(`/organization_invitations/${id}/revoke`)).status).toBe(409);
+    expect(await eventsAbout('invitation.revoked', id as string)).toHaveLength(1);
+
+    const settings = async (target: string) => (await eventsAbout('security_setting.changed', target)).map(({ detail }) => detail.settings);
+    await api.patch(`/organizations/${of}`, {
+      data: { type: 'organization', id: of, attributes: { require_sso: 'everyone', metadata: { a: 1 } } },
+    });
+    expect((await settings(of))[0]).toEqual(['require_sso']);
+    const domain = (await api.create('organization_domains', 'organization_domain', { domain: 'umbrella.example' }, whose))['id'] as string;
+    expect(await settings(domain)).toEqual([['domain', 'status']]);
+    const directory = (await api.create('directories', 'directory', {}, whose))['id'] as string;
+    await api.patch(`/directories/${directory}/rotate_token`);
+    await api.patch(`/directories/${directory}/revoke_previous_token`);
+    await api.patch(`/directories/${directory}`, { data: { type: 'directory', id: directory, attributes: { status: 'disabled' } } });
+    await api.delete(`/directories/${directory}`);
+    expect(await settings(directory)).toEqual([['token'], ['status'], ['token'], ['token'], ['token']]);
+  });
+
   test('role.assigned: the first administrator, by the service', async () => {
     const { ctx: empty } = await freshEnvironment('first');
     const user = await createFirstAdministrator(empty, {

@@ -3,7 +3,6 @@ import { checkIds } from '../../src/domain/diagnostics/check-ids.js';
 import { checks } from '../../src/domain/diagnostics/checks/index.js';
 import { shellWord } from '../../src/lib/shell-word.js';
 import type { CheckResult, Diagnosis } from '../../src/domain/diagnostics/diagnose.js';
-import { attributesIn } from '../../src/programs/cli/records.js';
 import { exitCodeOf, reportOf } from '../../src/programs/doctor/report.js';
 
 const one = (level: CheckResult['level'], more: Partial<CheckResult> = {}): CheckResult => ({
@@ -82,19 +81,4 @@ test('every fault says what follows and what mends it, in the project’s own na
     }
   expect(Object.entries(checks).every(([name, { id }]) => name === id)).toBe(true);
   expect(Object.keys(checks)).toEqual(checkIds);
-});
-
-test('attributes on the command line: numbers, lists value by value, null, and a word that is none', () => {
-  const lists = (name: string) => name === 'redirect_uris';
-  expect(attributesIn(['--lockout-threshold', '10', '--name', 'A b', '--logo-uri', 'null'], lists)).toEqual({
-    lockout_threshold: 10,
-    name: 'A b',
-    logo_uri: null,
-  });
-  expect(attributesIn(['--redirect-uris', 'https://a', '--redirect-uris', 'https://b'], lists)).toEqual({
-    redirect_uris: ['https://a', 'https://b'],
-  });
-  expect(attributesIn(['--redirect-uris', '[]'], lists)).toEqual({ redirect_uris: [] });
-  expect(() => attributesIn(['status', 'disabled'], lists)).toThrow('name attributes as --name value');
-  expect(() => attributesIn(['--status'], lists)).toThrow('name attributes as --name value');
 });

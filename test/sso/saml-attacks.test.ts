@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { table } from '../../src/db/scope.js';
+import { flushRequestTraces } from '../../src/domain/request-traces/request-traces.js';
 import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
 import { Browser } from '../support/browser.js';
 import { assertionXml, encrypted, responseXml, samlKeyPair, sign, type SamlKeyPair, type Told } from '../support/saml-provider.js';
@@ -271,6 +272,29 @@ describe('whose answer it is', () => {
     const xml = signedAssertion({ ...told, audience: 'https://other.example' }, key);
     expect(await codeOf(await answer(browser, connection, xml, request.relay_state))).toBe('saml_wrong_audience');
     expect(await codeOf(await answer(browser, connection, signedAssertion(told, key), request.relay_state))).toBe('saml_unsolicited');
+  });
+
+  test('a refusal leaves a trace with the rule that failed, and nothing of the assertion (specification 15.10.1)', async () => {
+    const traceOf = async (response: Response) => {
+      await flushRequestTraces(service.deps);
+      const where = { id: response.headers.get('x-request-id') };
+      return table<Record<string, unknown>>(ctx.scope, 'request_traces').where(where as never);
+    };
+    // Refusals before have used this minute’s up.
+    service.clock.advance(61_000);
+    const { request, told } = await beginAt(ctx, browser, connection);
+    const refused = await answer(
+      browser,
+      connection,
+      signedAssertion({ ...told, audience: 'https://other.example' }, key),
+      request.relay_state,
+    );
+    const [trace] = await traceOf(refused);
+    expect(trace).toMatchObject({ step: 'provider', rule: 'provider_answer_refused', error: 'saml_wrong_audience' });
+    expect(JSON.stringify(trace?.['steps'])).toContain('audience:');
+    expect(JSON.stringify(trace?.['steps'])).not.toContain('ada');
+    const [unsolicited] = await traceOf(await post(service.url, connection, signedAssertion(told, key), ''));
+    expect(unsolicited).toMatchObject({ rule: 'provider_answer_refused', error: 'saml_unsolicited' });
   });
 
   test('the first response that is posted stays (attack 44.1379)', async () => {

@@ -2,6 +2,7 @@ import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { insertGroup } from '../../src/db/tables/organization_groups.js';
 import { uuidv7 } from '../../src/lib/random.js';
+import { numberEventsOnce } from '../../src/jobs/event-feed.js';
 import { Browser } from './browser.js';
 import { addUser, password } from './data.js';
 import { png } from './images.js';
@@ -47,6 +48,7 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
     api.create('organization_domains', 'organization_domain', { domain: 'one.example.com' }, { organization }),
   );
   await keep('directories', api.create('directories', 'directory', {}, { organization }));
+  await keep('setup_links', api.create('setup_links', 'setup_link', { parts: ['domains', 'connection', 'directory'] }, { organization }));
   const group = { id: uuidv7(ctx.clock.now().getTime()), display_name: 'One', display_name_key: 'one', external_id: null };
   const of = {
     organization_id: records.get('organizations')?.['id'] as string,
@@ -58,6 +60,7 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('user_exports', api.create('user_exports', 'user_export', {}));
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
+  await keep('saml_certificates', api.create('saml_certificates', 'saml_certificate', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
   const refused = await fetch(`${service.url}/oauth/authorize?client_id=nobody`);
   records.set('request_traces', (await findTrace(service, api, refused.headers.get('x-request-id'))).body['data']);
@@ -68,6 +71,8 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('mail_templates', api.create('mail_templates', 'mail_template', template));
   await keep('page_texts', api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }));
   await keep('logos', api.create('logos', 'logo', { image: png().toString('base64') }));
+  await numberEventsOnce(service.deps);
+  records.set('events', (await api.get('/events')).body['data'][0]);
   records.set('security_events', (await api.get('/security_events')).body['data'][0]);
   return records;
 }

@@ -130,6 +130,39 @@ const invitation = {
   user_email: null,
 };
 
+const setup = {
+  path: '/setup/019ab3c2-0000-7000-8000-000000000150',
+  organization: { name: 'Acme Ltd', logo_url: null },
+  steps: [
+    { part: 'domains' as const, done: true },
+    { part: 'connection' as const, done: false },
+    { part: 'directory' as const, done: false },
+  ],
+  expires_at: '2026-11-28T09:05:00.000Z',
+};
+
+const setupGuide = {
+  provider: 'okta',
+  name: 'Okta',
+  protocol: 'saml' as const,
+  place: 'Applications › Create App Integration › SAML 2.0',
+  values: [
+    ['Single sign-on URL', 'https://id.example/auth/sso/019ab3c2-0000-7000-8000-000000000150/callback'],
+    ['Name ID format', 'EmailAddress'],
+  ] as const,
+  fields: { idp_metadata_url: 'Sign On › Metadata URL' },
+};
+
+const setupConnection = {
+  ...setup,
+  guide: setupGuide,
+  choices: [
+    { value: 'okta', label: 'Okta' },
+    { value: 'other', label: 'Another provider' },
+  ],
+  connection: null,
+};
+
 const account = {
   user: { ...ada, email_verified: true, phone_number_verified: false },
   values: {
@@ -236,6 +269,7 @@ const approval = {
   client: { name: 'Acme TV', logo_uri: null, policy_uri: null, tos_uri: null },
   user: ada,
   scopes: ['openid', 'profile', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
+  organization: null,
   user_code: 'WDJB-MJHT',
   device: { ip_address: '203.0.113.7', same_network: true, requested_at: '2026-11-21T09:05:00.000Z' },
   action: '/device/answer',
@@ -691,6 +725,65 @@ const samples: Record<string, SamplePage> = {
     model: { ...base('Join Acme Ltd'), ...invitation, asked: 'other_account', user_email: 'bob@example.com' },
   },
   'invitation-unverified': { view: 'account/invitation', model: { ...base('Join Acme Ltd'), ...invitation, asked: 'unverified' } },
+  'setup-welcome': { view: 'setup/welcome', model: { ...base('Set up Acme Ltd'), ...setup, path: '/setup/su_sample' } },
+  'setup-steps': { view: 'setup/steps', model: { ...base('Set up Acme Ltd'), ...setup } },
+  'setup-domains': {
+    view: 'setup/domains',
+    model: {
+      ...base('Domains'),
+      ...setup,
+      domains: (['pending', 'verified', 'failed'] as const).map((status, index) => ({
+        id: `d${index}`,
+        domain: `${status}.acme.example`,
+        status,
+        failure_reason: status === 'verified' ? null : 'record_not_found',
+        record: { record_kind: 'TXT', name: `_identity-verification.${status}.acme.example`, value: 'identity-verification=sample' },
+      })),
+      errors: { domain: errorTexts.invalid_value },
+      values: { domain: 'gmail.com' },
+    },
+  },
+  'setup-provider': { view: 'setup/connection', model: { ...base('Single sign-on'), ...setupConnection, guide: null } },
+  'setup-connection': { view: 'setup/connection', model: { ...base('Single sign-on'), ...setupConnection } },
+  'setup-connection-tested': {
+    view: 'setup/connection',
+    model: { ...base('Single sign-on'), ...setupConnection, connection: { enabled: false, tested: true } },
+  },
+  'setup-connection-enabled': {
+    view: 'setup/connection',
+    model: { ...base('Single sign-on'), ...setupConnection, connection: { enabled: true, tested: false } },
+  },
+  'setup-directory': {
+    view: 'setup/directory',
+    model: {
+      ...base('Directory'),
+      ...setup,
+      directory: {
+        base_url: 'https://id.example/scim/v2/019ab3c2-0000-7000-8000-000000000151',
+        token_hint: 'mple',
+        last_used_at: '2026-11-21T09:05:00.000Z',
+        version: 1,
+      },
+      token: null,
+      words: [{ provider: 'Okta', place: 'Provisioning › Integration', url: 'SCIM connector base URL', token: 'HTTP Header' }],
+    },
+  },
+  'setup-test': {
+    view: 'sso/setup-test',
+    model: {
+      ...base('The test worked'),
+      tone: 'good',
+      text: 'It works. You can enable it now.',
+      code: null,
+      detail: null,
+      mapping: [
+        { attribute: 'email', claim: 'email', value: 'ada@acme.example' },
+        { attribute: 'first_name', claim: 'given_name', value: '' },
+      ],
+      claims: JSON.stringify({ email: 'ada@acme.example' }, null, 2),
+      next: '/setup/019ab3c2-0000-7000-8000-000000000150/connection',
+    },
+  },
   leave: {
     view: 'account/leave',
     model: { ...base('Leave Acme Ltd?'), organization: { id: '019ab3c2-0000-7000-8000-000000000141' } },
@@ -781,6 +874,7 @@ const samples: Record<string, SamplePage> = {
       ...base('Allow Acme TV to access your account?', withLogo),
       ...approval,
       client: { ...approval.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: 'https://notes.example/privacy' },
+      organization: 'Initech',
       device: { ...approval.device, ip_address: '2001:db8:85a3::8a2e:370:7334', same_network: false },
     },
   },

@@ -1,4 +1,5 @@
 import type { Context } from '../../src/domain/context.js';
+import { named } from '../../src/lib/named.js';
 
 const tables = [
   'users',
@@ -18,6 +19,7 @@ const tables = [
   'organization_default_roles',
   'organization_domains',
   'signing_keys',
+  'saml_certificates',
   'webhooks',
   'sessions',
   'identities',
@@ -29,10 +31,11 @@ const tables = [
 
 /**
  * A digest of every row that a request could change, and of those of `more` tables; entries of the audit log are what a refusal may leave, and
- * clients are noted as used.
+ * clients are noted as used, and events get their positions.
  */
 export async function stateOf(ctx: Context, ...more: readonly string[]): Promise<string> {
-  const text = (name: string) => (name === 'clients' ? `(to_jsonb(t) - 'last_used_at')::text` : 't::text');
+  const column: Readonly<Record<string, string>> = named({ clients: 'last_used_at', events: 'position' });
+  const text = (name: string) => (column[name] === undefined ? 't::text' : `(to_jsonb(t) - '${column[name]}')::text`);
   const parts = [...tables, ...more].map(
     (name) => `(select coalesce(md5(string_agg(${text(name)}, '|' order by ${text(name)})), '') from ${name} t)`,
   );

@@ -16,10 +16,13 @@ import { logStreamsPresentation } from './webhooks/log-streams.js';
 import { mailTemplatesPresentation } from './texts/mail-templates.js';
 import { pageTextsPresentation } from './texts/page-texts.js';
 import { initialAccessTokensPresentation } from './clients/initial-access-tokens.js';
+import { eventsPresentation } from './activity/events.js';
 import { requestTracesPresentation } from './activity/request-traces.js';
 import { permissionsPresentation, rolesPresentation } from './apis/roles.js';
 import { securityEventsPresentation } from './activity/security-events.js';
 import { signingKeysPresentation } from './settings/signing-keys.js';
+import { setupLinksPresentation } from './organizations/setup-links.js';
+import { samlCertificatesPresentation } from './settings/saml-certificates.js';
 import { sessionsPresentation } from './users/sessions.js';
 import { consentsPresentation, identitiesPresentation } from './users/user-links.js';
 import { usersPresentation } from './users/users.js';
@@ -40,6 +43,7 @@ export const presentations: readonly Presentation[] = [
   organizationDomainsPresentation,
   directoriesPresentation,
   organizationGroupsPresentation,
+  setupLinksPresentation,
   rolesPresentation,
   clientsPresentation,
   clientGrantsPresentation,
@@ -49,6 +53,7 @@ export const presentations: readonly Presentation[] = [
   connectionsPresentation,
   webhooksPresentation,
   webhookDeliveriesPresentation,
+  eventsPresentation,
   eventTypesPresentation,
   securityEventsPresentation,
   auditLogsPresentation,
@@ -58,6 +63,7 @@ export const presentations: readonly Presentation[] = [
   pageTextsPresentation,
   customDomainsPresentation,
   signingKeysPresentation,
+  samlCertificatesPresentation,
   trustedIssuersPresentation,
   federatedCredentialsPresentation,
   environmentsPresentation,

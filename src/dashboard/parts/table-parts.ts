@@ -63,6 +63,8 @@ export type TablePart = {
   readonly columns: readonly Column[];
   readonly rows: readonly TableRow[];
   readonly empty: Empty;
+  /** The address of a stream of what comes to be its first rows. */
+  readonly live?: string | null;
   /** Which of how many rows these are. */
   readonly shown?: string | null;
   readonly selection?: Selection | null;

@@ -8,6 +8,7 @@ import { route } from '../../http/routes.js';
 import type { Web } from '../../http/web.js';
 import { selfRegisteredClientsPage, decideSelfRegisteredClient, letClientsConnect } from '../pages/clients/self-registered-clients.js';
 import { previewBranding } from '../pages/branding/branding-preview.js';
+import { followEvents } from '../pages/activity/events.js';
 import { overviewCharts } from '../pages/overview/charts.js';
 import { clientChooser, connectionChooser, credentialChooser, issuerChooser, mailChooser } from '../pages/chooser.js';
 import { downloadPayload } from '../pages/webhooks/delivery-payload.js';
@@ -155,6 +156,7 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/page_texts/draft', { get: [...reading, draftPageTexts(web)], post: [...write, draftPageTexts(web)] });
   route(router, '/dashboard/page_texts/:id/rendered', { get: [...reading, previewPageText(web)] });
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
+  route(router, '/dashboard/events/stream', { get: [...reading, followEvents] });
   resourceRoutes(router, render, write);
   router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', terms.nothing_here)));
   router.use('/dashboard', askForForm(web), refusals(render));

@@ -22,7 +22,11 @@ export type TimeRange = {
 };
 
 /** One column of an order. `expression` never yields null, lest rows fall out of every page. */
-export type SortKey = { readonly expression: string; readonly type: 'timestamptz' | 'text' | 'integer'; readonly descending: boolean };
+export type SortKey = {
+  readonly expression: string;
+  readonly type: 'timestamptz' | 'text' | 'integer' | 'bigint';
+  readonly descending: boolean;
+};
 
 /** `fits` judges what the code itself lists, where no query does; `narrow` looks first, and answers the condition that is cheapest for what there is. */
 export type Condition = ((query: Knex.QueryBuilder, source: Source) => void) & {

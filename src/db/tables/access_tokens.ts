@@ -33,7 +33,7 @@ export type AccessTokenState = {
 export type TokenStatus = {
   user_status: 'active' | 'blocked' | null;
   session_revoked_at: Date | null;
-  /** False for a token of an organization that is disabled, or whose active member the user no longer is. */
+  /** False for a token of an organization that is disabled, or whose active member the user no longer is, or was not throughout. */
   member_stands: boolean;
   revoked: boolean;
 };
@@ -117,7 +117,7 @@ const opaqueLookUps = lookUps(
   (columns, extras) => `
     select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.organization_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
       t.earlier_scopes, t.issued_at, t.expires_at, ${extras === 'user' ? statusColumns : statusByFunctions},
-      ${memberColumn({ user_id: 't.user_id', organization_id: 't.organization_id' })}, r.id is not null as revoked${columns}
+      ${memberColumn({ user_id: 't.user_id', organization_id: 't.organization_id', issued_at: 't.issued_at' })}, r.id is not null as revoked${columns}
     from access_tokens t ${extras === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,
@@ -182,17 +182,17 @@ const ownJwtStatus = {
 const jwtLookUps = lookUps(
   'access_tokens.jwt_status_with',
   (columns) => `
-    select ${statusColumns}, ${memberColumn({ user_id: '$3::uuid', organization_id: '$5::uuid' })},
+    select ${statusColumns}, ${memberColumn({ user_id: '$3::uuid', organization_id: '$5::uuid', issued_at: '$6::timestamptz' })},
       exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked${columns}
     from (select 1) as token
     left join users u on u.environment_id = $1 and u.id = $3::uuid
     left join sessions s on s.environment_id = $1 and s.id = $4::uuid
     where $3::uuid is null or u.id is not null`,
   {
-    held: permissionsHeldSql({ user_id: '$3::uuid', resource: '$6::text', organization_id: '$5::uuid' }),
+    held: permissionsHeldSql({ user_id: '$3::uuid', resource: '$7::text', organization_id: '$5::uuid' }),
     organization_id: '$5::uuid',
     roles: 'true',
-    proofAt: 7,
+    proofAt: 8,
     from: '',
   },
 );
@@ -203,6 +203,7 @@ export type JwtStatusKeys = {
   readonly user_id: string | null;
   readonly session_id: string | null;
   readonly organization_id: string | null;
+  readonly issued_at: Date;
   readonly resource: string | null;
 };
 
@@ -214,12 +215,12 @@ export async function findJwtStatus(
   token: JwtStatusKeys,
   extras: TokenExtras = 'nothing',
 ): Promise<{ status: TokenStatus } & TokenUser> {
-  const { ids, user_id, session_id, organization_id, resource } = token;
+  const { ids, user_id, session_id, organization_id, issued_at, resource } = token;
   if (isOwn(token)) {
     const [own] = await run<TokenStatus>(scope, ownJwtStatus.plain, [ids]);
     return { status: own as TokenStatus, user: null, permissions: extras === 'nothing' ? null : [] };
   }
-  const values = extras === 'nothing' ? [ids, user_id, session_id, organization_id] : [ids, user_id, session_id, organization_id, resource];
+  const values = [ids, user_id, session_id, organization_id, issued_at, ...(extras === 'nothing' ? [] : [resource])];
   const [row] = await run<TokenStatus & Partial<ExtraColumns>>(scope, jwtLookUps[extras], values);
   return row
     ? { status: row, user: userIn(row, extras), permissions: row.held ?? null }
@@ -232,9 +233,9 @@ export async function findProvenJwtStatus(
   token: JwtStatusKeys,
   proof: ProofToStore,
 ): Promise<{ status: TokenStatus } & TokenUser & FirstUse> {
-  const { ids, user_id, session_id, organization_id, resource } = token;
+  const { ids, user_id, session_id, organization_id, issued_at, resource } = token;
   const own = isOwn(token);
-  const values = own ? [ids] : [ids, user_id, session_id, organization_id, resource];
+  const values = own ? [ids] : [ids, user_id, session_id, organization_id, issued_at, resource];
   const statement = own ? ownJwtStatus.proven : jwtLookUps.proven;
   const [row] = await run<TokenStatus & Partial<ExtraColumns> & FirstUse>(scope, statement, [...values, ...proofValues(proof)]);
   if (!row) return { status: unknownUser, user: null, permissions: [], first_use: true };

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { SecurityEventName } from '../../lib/security-events.js';
 import { run, table, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
+import { eventValues, storeEventsSql } from './events.js';
 
 export type AuditLogRow = {
   environment_id: string;
@@ -37,12 +38,12 @@ export type AuditLogRow = {
 export type CountedAuditLogRow = Omit<AuditLogRow, 'idempotency_key_digest' | 'organization_id'> &
   Partial<Pick<AuditLogRow, 'organization_id'>>;
 
-const insertText = (rows: number) => {
+const insertText = (rows: number, withEvents: boolean) => {
   const row = (_: unknown, at: number) => `($1, ${Array.from({ length: 20 }, (__, column) => `$${at * 20 + column + 2}`).join(', ')})`;
-  return `insert into audit_logs (environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display,
+  return `${withEvents ? `with stored as materialized (${storeEventsSql(rows * 20 + 2)})` : ''} insert into audit_logs (environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display,
     actor_permissions, target_type, target_id, target_display, changes, ip_address, user_agent, request_id, idempotency_key_digest, security_event, event,
     organization_id)
-  values ${Array.from({ length: rows }, row).join(', ')}`;
+  values ${Array.from({ length: rows }, row).join(', ')} ${withEvents ? 'returning (select count(*) from stored)' : ''}`;
 };
 
 type NewAuditLog = Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event' | 'organization_id'> &
@@ -58,14 +59,19 @@ export async function insertAuditLogs(scope: Scope, rows: readonly NewAuditLog[]
     for (; rows.length - first >= size; first += size) await insertAuditLog(scope, ...rows.slice(first, first + size));
 }
 
-/** Appends entries, in one statement. They are never changed, and deleted only when they expire. */
+/** Appends entries, with the events that the transaction has collected, in one statement. They are never changed, and deleted only when they expire. */
 export async function insertAuditLog(scope: Scope, ...rows: readonly NewAuditLog[]): Promise<void> {
   const values = rows.flatMap((row) => [
     row.id, row.occurred_at, row.action, row.outcome, row.reason, row.actor_kind, row.actor_id, row.actor_display, row.actor_permissions,
     row.target_type, row.target_id, row.target_display, JSON.stringify(row.changes), row.ip_address, row.user_agent, row.request_id,
     row.idempotency_key_digest, row.security_event ?? false, row.event ?? null, row.organization_id ?? null,
   ]); // prettier-ignore
-  await run(scope, { name: `audit_logs.insert_${rows.length}`, text: insertText(rows.length) }, values);
+  const events = scope.events?.splice(0) ?? [];
+  const name = `audit_logs.insert_${rows.length}${events.length > 0 ? '_with_events' : ''}`;
+  await run(scope, { name, text: insertText(rows.length, events.length > 0) }, [
+    ...values,
+    ...(events.length > 0 ? eventValues(events) : []),
+  ]);
 }
 
 export type RecordedChange = Pick<

@@ -88,27 +88,24 @@ export async function insertCodeForPushedRequest(
 
 /** Why a code that was presented for the first time yields no tokens; it is spent in any case. */
 export type CodeProblem =
-  'client' | 'expired' | 'redirect_uri' | 'pkce' | 'dpop' | 'resource' | 'user' | 'session' | 'organization' | 'revoked';
+  | 'client'
+  | 'expired'
+  | 'redirect_uri'
+  | 'pkce'
+  | 'dpop'
+  | 'resource'
+  | 'other_organization'
+  | 'user'
+  | 'session'
+  | 'organization'
+  | 'revoked';
 
 /** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */
+// prettier-ignore
 export type RedeemedCode = Pick<
   AuthorizationCodeRow,
-  | 'grant_id'
-  | 'client_id'
-  | 'user_id'
-  | 'session_id'
-  | 'organization_id'
-  | 'scope'
-  | 'resource'
-  | 'access_token_format'
-  | 'access_token_lifetime'
-  | 'nonce'
-  | 'auth_time'
-  | 'auth_time_requested'
-  | 'acr'
-  | 'amr'
-  | 'claims'
-  | 'id_token_claims'
+  'grant_id' | 'client_id' | 'user_id' | 'session_id' | 'organization_id' | 'scope' | 'resource' | 'access_token_format' | 'access_token_lifetime'
+  | 'nonce' | 'auth_time' | 'auth_time_requested' | 'acr' | 'amr' | 'claims' | 'id_token_claims'
 > & {
   problem: CodeProblem | null;
   /** Names of the resource's permissions that the user holds; empty without a resource. */
@@ -125,6 +122,8 @@ export type Redemption = {
   /** The S256 challenge of the presented verifier, or null without one. */
   code_challenge: string | null;
   resource: string | null;
+  /** The id of the organization that the token request names; null: it names none. */
+  organization: string | null;
   /** Audience of a token without a resource. */
   issuer: string;
   /** `now` is the time of redemption. A session without activity counts as live: an application may take its time with a code. */
@@ -156,7 +155,7 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
   const rows = await run<Omit<RedeemedCode, 'user'> & RedemptionRow>(scope, r.proof ? redeemOnceStatement : redeemStatement, [
     r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh_token_digest,
     r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
-    r.with_user, r.jkt, r.refresh_jkt, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
+    r.with_user, r.jkt, r.refresh_jkt, r.organization, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
   const row = rows[0];
   if (row?.first_use === false) return 'used proof';
@@ -166,9 +165,10 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
 type RedemptionRow = { grant_id: string | null; user_claims: UserClaimsJson | null; first_use?: boolean };
 
 const ofCode = { user_id: 'c.user_id', organization_id: 'c.organization_id' } as const;
+const issuedAt = `c.expires_at - interval '${codeLifetimeMs} milliseconds'`;
 
 const redeemText = (once: boolean) => `
-    with ${once ? `proof as (${storeProofSql('$20', '$21')}),` : ''} redeemed as (
+    with ${once ? `proof as (${storeProofSql('$21', '$22')}),` : ''} redeemed as (
       update authorization_codes set redeemed_at = $6
       where environment_id = $1 and digest = $2 and redeemed_at is null ${once ? 'and exists (select 1 from proof)' : ''}
       returning *
@@ -181,9 +181,10 @@ const redeemText = (once: boolean) => `
           when c.code_challenge is distinct from $5::text then 'pkce'
           when c.dpop_jkt is not null and c.dpop_jkt is distinct from $18::text then 'dpop'
           when $12::text is not null and c.resource is distinct from $12 then 'resource'
+          when $20::text is not null and c.organization_id::text is distinct from $20 then 'other_organization'
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
-          when not ${memberStandsSql(ofCode)} then 'organization'
+          when not ${memberStandsSql({ ...ofCode, issued_at: issuedAt })} then 'organization'
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
         ${permissionsHeldSql({ ...ofCode, resource: 'c.resource' })} as permissions,

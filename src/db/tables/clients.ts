@@ -4,6 +4,7 @@ import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 import type { Branding, requiredAcrs } from './environments.js';
+import type { SamlColumns } from './saml_columns.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
@@ -34,15 +35,17 @@ export type ClaimMapping = { claim: string; in: ClaimTarget[] } & (
   { source: string; value?: undefined } | { value: string | number | boolean | string[]; source?: undefined }
 );
 
+export const applicationTypes = ['web', 'spa', 'native', 'machine', 'saml'] as const;
+
 export const organizationUsages = ['deny', 'allow', 'require'] as const;
 
 /** A row of `clients`; its id is the `client_id`. Lifetimes in seconds, null = the environment's. */
-export type ClientRow = {
+export type ClientRow = SamlColumns & {
   environment_id: string;
   id: string;
   name: string;
   description: string | null;
-  application_type: 'web' | 'spa' | 'native' | 'machine';
+  application_type: (typeof applicationTypes)[number];
   redirect_uris: string[];
   post_logout_redirect_uris: string[];
   allowed_origins: string[];
@@ -137,6 +140,11 @@ export async function findClient(scope: Scope, id: string): Promise<ClientRow | 
 /** A list for a `jsonb` column goes as text: the driver takes an array for one of PostgreSQL's. */
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
   row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
+
+/** The SAML service provider of the entity ID. */
+export async function findClientByEntityId(scope: Scope, saml_entity_id: string): Promise<ClientRow | null> {
+  return (await table<ClientRow>(scope, 'clients').where({ saml_entity_id }).first()) ?? null;
+}
 
 export async function findClients(scope: Scope, ids: readonly string[]): Promise<ClientRow[]> {
   return ids.length === 0 ? [] : ((await table<ClientRow>(scope, 'clients').whereIn('id', [...ids])) as ClientRow[]);

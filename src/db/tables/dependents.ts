@@ -59,6 +59,7 @@ const dependents = {
     invitations: rowsBy('organization_invitations', 'organization_id'),
     directories: rowsBy('directories', 'organization_id'),
     organization_groups: rowsBy('organization_groups', 'organization_id'),
+    setup_links: rowsBy('setup_links', 'organization_id'),
   },
   directories: {
     organization_groups: rowsBy('organization_groups', 'directory_id'),

@@ -13,6 +13,10 @@ export type DeviceCodeRow = {
   client_id: string;
   scope: string;
   resource: string | null;
+  /** The organization that the device asks for, by id or name as it wrote it. */
+  organization: string | null;
+  /** The one that the person signs in for. */
+  organization_id: string | null;
   /** Where the device asked from. */
   ip_address: string | null;
   user_agent: string | null;
@@ -40,7 +44,7 @@ export type DeviceCodeRow = {
 
 export type NewDeviceCode = Pick<
   DeviceCodeRow,
-  'digest' | 'user_code_digest' | 'client_id' | 'scope' | 'resource' | 'ip_address' | 'user_agent' | 'created_at' | 'expires_at' | 'interval_seconds' | 'request_id'
+  'digest' | 'user_code_digest' | 'client_id' | 'scope' | 'resource' | 'organization' | 'ip_address' | 'user_agent' | 'created_at' | 'expires_at' | 'interval_seconds' | 'request_id'
 >; // prettier-ignore
 
 /** Stores a code; false, and nothing is stored, when another row has its user code. */
@@ -48,18 +52,21 @@ export async function insertDeviceCode(scope: Scope, row: NewDeviceCode): Promis
   const text = `
     insert into device_codes
       (environment_id, digest, user_code_digest, client_id, scope, resource, ip_address, user_agent, created_at, expires_at, interval_seconds,
-       request_id)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+       request_id, organization)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     on conflict do nothing returning digest`;
   const rows = await run(scope, { name: 'device_codes.insert', short: { kind: 'write', key: 2 }, text }, [
     row.digest, row.user_code_digest, row.client_id, row.scope, row.resource, row.ip_address, row.user_agent, row.created_at, row.expires_at,
-    row.interval_seconds, row.request_id,
+    row.interval_seconds, row.request_id, row.organization,
   ]); // prettier-ignore
   return rows.length > 0;
 }
 
 /** A code as the device that asks about it finds it. */
-export type PolledDeviceCode = Pick<DeviceCodeRow, 'client_id' | 'resource' | 'answered_at' | 'approved' | 'used_at' | 'expires_at'> & {
+export type PolledDeviceCode = Pick<
+  DeviceCodeRow,
+  'client_id' | 'resource' | 'organization_id' | 'answered_at' | 'approved' | 'used_at' | 'expires_at'
+> & {
   /** The question came before its time; from now on the device waits longer. Never so once there is an answer. */
   too_soon: boolean;
 };
@@ -100,7 +107,7 @@ const pollText = (once: boolean) => `
         ${once ? 'and exists (select 1 from proof)' : ''}
       returning d.polled_too_soon
     )
-    select c.client_id, c.resource, c.answered_at, c.approved, c.used_at, c.expires_at, coalesce(p.polled_too_soon, false) as too_soon
+    select c.client_id, c.resource, c.organization_id, c.answered_at, c.approved, c.used_at, c.expires_at, coalesce(p.polled_too_soon, false) as too_soon
       ${once ? ', exists (select 1 from proof) as first_use' : ''}
     from (select 1) one
     left join device_codes c on c.environment_id = $1 and c.digest = $2
@@ -112,7 +119,10 @@ const pollStatement: Statement = { name: 'device_codes.poll', short: { kind: 'wr
 const pollOnceStatement: Statement = { name: 'device_codes.poll_with_proof', text: pollText(true) };
 
 /** A code that waits for its answer, as the person is asked about it. */
-export type WaitingDeviceCode = Pick<DeviceCodeRow, 'digest' | 'client_id' | 'scope' | 'resource' | 'ip_address' | 'created_at'>;
+export type WaitingDeviceCode = Pick<
+  DeviceCodeRow,
+  'digest' | 'client_id' | 'scope' | 'resource' | 'organization' | 'ip_address' | 'created_at'
+>;
 
 /** The waiting code with one of these digests of its user code, one for each SECRET_KEY; null when there is none. */
 export async function findWaitingDeviceCode(
@@ -121,7 +131,7 @@ export async function findWaitingDeviceCode(
   now: Date,
 ): Promise<WaitingDeviceCode | null> {
   const text = `
-    select digest, client_id, scope, resource, ip_address, created_at from device_codes
+    select digest, client_id, scope, resource, organization, ip_address, created_at from device_codes
     where environment_id = $1 and user_code_digest = any ($2::bytea[]) and answered_at is null and expires_at > $3`;
   const rows = await run<WaitingDeviceCode>(scope, { name: 'device_codes.find_waiting', text }, [user_code_digests, now]);
   return rows[0] ?? null;
@@ -133,6 +143,7 @@ export type DeviceApproval = {
   readonly grant_id: string;
   readonly session_id: string;
   readonly scope: string;
+  readonly organization_id: string | null;
   readonly auth_time: Date | null;
   readonly acr: string;
   readonly amr: readonly string[];
@@ -147,11 +158,20 @@ export async function answerDeviceCode(
 ): Promise<Pick<DeviceCodeRow, 'ip_address' | 'user_agent'> | null> {
   const text = `
     update device_codes set answered_at = $3, approved = $4, user_id = $5, grant_id = $6, session_id = $7, scope = coalesce($8, scope),
-      auth_time = $9, acr = $10, amr = $11
+      auth_time = $9, acr = $10, amr = $11, organization_id = $12
     where environment_id = $1 and digest = $2 and answered_at is null and expires_at > $3
     returning ip_address, user_agent`;
-  const { user_id, grant_id, session_id, scope: granted, auth_time, acr, amr } = approval ?? ({} as Partial<DeviceApproval>);
-  const values = [user_id, grant_id, session_id, granted, auth_time, acr, amr].map((value) => value ?? null);
+  const {
+    user_id,
+    grant_id,
+    session_id,
+    scope: granted,
+    auth_time,
+    acr,
+    amr,
+    organization_id,
+  } = approval ?? ({} as Partial<DeviceApproval>);
+  const values = [user_id, grant_id, session_id, granted, auth_time, acr, amr, organization_id].map((value) => value ?? null);
   const rows = await run<Pick<DeviceCodeRow, 'ip_address' | 'user_agent'>>(scope, { name: 'device_codes.answer', text }, [
     digest,
     now,

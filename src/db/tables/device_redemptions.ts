@@ -1,15 +1,15 @@
 import { run, type Scope } from '../scope.js';
 import type { DeviceCodeRow } from './device_codes.js';
-import { permissionsHeldSql } from './permissions.js';
+import { memberStandsSql, permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 
 /** Why a code that a person said yes to yields no tokens; it is spent all the same. */
-export type DeviceCodeProblem = 'user' | 'session' | 'revoked';
+export type DeviceCodeProblem = 'user' | 'session' | 'organization' | 'revoked';
 
 /** What redeeming answers: the code, and what the person holds. */
-export type RedeemedDeviceCode = Pick<DeviceCodeRow, 'scope' | 'auth_time' | 'acr'> & {
+export type RedeemedDeviceCode = Pick<DeviceCodeRow, 'scope' | 'organization_id' | 'auth_time' | 'acr'> & {
   amr: string[];
   grant_id: string;
   user_id: string;
@@ -58,6 +58,8 @@ export async function redeemDeviceCode(scope: Scope, r: DeviceRedemption): Promi
   return row ? Object.assign(row, { user: userOfJson(row.user_claims) }) : null;
 }
 
+const ofCode = { user_id: 'c.user_id', organization_id: 'c.organization_id' } as const;
+
 const redeemStatement = {
   name: 'device_codes.redeem',
   short: { kind: 'write', key: 2 },
@@ -71,24 +73,27 @@ const redeemStatement = {
         case
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$3', signed_in_after: '$5', active_after: ignoreActivity })} is not true then 'session'
+          when not ${memberStandsSql({ ...ofCode, issued_at: 'c.answered_at' })} then 'organization'
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
-        ${permissionsHeldSql({ user_id: 'c.user_id', resource: 'c.resource', organization_id: null })} as permissions,
-        case when u.id is not null and ($14::boolean or ${resourceMapsClaimsSql('c.resource')}) then ${userClaimsSql(null)} end as user_claims
+        ${permissionsHeldSql({ ...ofCode, resource: 'c.resource' })} as permissions,
+        case when u.id is not null and ($14::boolean or ${resourceMapsClaimsSql('c.resource')}) then ${userClaimsSql(ofCode.organization_id)} end as user_claims
       from redeemed c
       left join users u on u.environment_id = $1 and u.id = c.user_id
       left join sessions s on s.environment_id = $1 and s.id = c.session_id
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, jkt, acr, amr, auth_time, issued_at, expires_at)
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, jkt, acr, amr, auth_time, issued_at, expires_at,
+         organization_id)
       select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, scope, $10, $18::text, acr, amr, auth_time, $3,
-        $3::timestamptz + make_interval(secs => $9::integer)
+        $3::timestamptz + make_interval(secs => $9::integer), organization_id
       from judged where problem is null and $7::text = 'opaque'
     ), refresh as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, auth_time, acr, amr, jkt, issued_at, expires_at,
-         grant_expires_at)
-      select environment_id, $11, grant_id, client_id, user_id, session_id, scope, resource, auth_time, acr, amr, $19::text, $3, $12, $13
+         grant_expires_at, organization_id)
+      select environment_id, $11, grant_id, client_id, user_id, session_id, scope, resource, auth_time, acr, amr, $19::text, $3, $12, $13,
+        organization_id
       from judged where problem is null and $11::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)
@@ -99,6 +104,6 @@ const redeemStatement = {
         $9::integer, $11::bytea is not null) as stored
       from judged where problem is null and cardinality($16::uuid[]) > 0
     )
-    select grant_id, user_id, session_id, scope, auth_time, acr, amr, problem, permissions, user_claims, (select count(*) from event) as events
+    select grant_id, user_id, session_id, organization_id, scope, auth_time, acr, amr, problem, permissions, user_claims, (select count(*) from event) as events
     from judged`,
 } as const;

@@ -94,6 +94,8 @@ export type EnvironmentRow = {
   email_code_sign_in_enabled: boolean;
   email_second_factor_enabled: boolean;
   new_device_mail: boolean;
+  /** Whether `token.issued` is stored, for the events feed, also while no webhook names it. */
+  record_token_issued: boolean;
   /** How long people may return who delete their accounts; null: they can't. */
   account_deletion_delay: number | null;
   /** The class that writes through the Management API and the dashboard need; null: what the policy says. */
@@ -109,6 +111,8 @@ export type EnvironmentRow = {
   password_hash_mix_at: Date | null;
   /** Who is asked whether the first password of people is right whose accounts came without hashes; null: nobody. */
   password_migration_url: string | null;
+  /** What makes the pairwise identifiers of its people (SAML Core 8.3.7): nobody who knows a person's id can tell them. */
+  pairwise_salt: string;
   version: number;
   created_at: Date;
   updated_at: Date;

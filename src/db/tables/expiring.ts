@@ -17,7 +17,10 @@ export type ExpiringTable = {
 const day = 86_400;
 
 /** Spent codes and rotated tokens stay a while, so that a replay is recognised and not merely unknown. */
-export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEventDays'>): readonly ExpiringTable[] => [
+export const expiringTables = ({
+  eventDays,
+  securityEventDays,
+}: Pick<Config, 'eventDays' | 'securityEventDays'>): readonly ExpiringTable[] => [
   { name: 'authorization_codes', column: 'expires_at', keepSeconds: day },
   { name: 'access_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
@@ -33,7 +36,7 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'sso_flows', column: 'expires_at', keepSeconds: 0 },
   { name: 'sessions', column: 'expires_at', keepSeconds: 7 * day },
   { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day, madeBefore: 'created_at' },
-  { name: 'events', column: 'occurred_at', keepSeconds: 31 * day },
+  { name: 'events', column: 'occurred_at', keepSeconds: eventDays * day },
   { name: 'passcodes', column: 'created_at', keepSeconds: 2 * day },
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
   // A sign-in may take an hour (see `http/request/return-to.ts`).

@@ -12,6 +12,8 @@ export type MembershipRow = {
   status: (typeof membershipStatuses)[number];
   /** What made the person a member. */
   source: (typeof membershipSources)[number];
+  /** When they were let in again after a suspension or a removal: what was issued before is worth nothing. */
+  readmitted_at: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;

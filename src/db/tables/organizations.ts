@@ -1,4 +1,4 @@
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import type { ClientRow } from './clients.js';
 
 export const organizationStatuses = ['enabled', 'disabled'] as const;
@@ -48,4 +48,12 @@ export async function updateOrganization(scope: Scope, id: string, changes: Part
 /** Deletes an organization with all that is its own; the users stay. */
 export async function deleteOrganization(scope: Scope, id: string): Promise<boolean> {
   return (await remove<OrganizationRow>(scope, 'organizations', { id })) > 0;
+}
+
+/** Whether the environment has more organizations, or more domains of theirs, than that. */
+export async function hasMoreOrganizations(scope: Scope, limit: number): Promise<boolean> {
+  const among = (name: string) => `(select count(*) from (select 1 from ${name} where environment_id = $1 limit $2::integer + 1) counted)`;
+  const text = `select greatest(${among('organizations')}, ${among('organization_domains')}) > $2::integer as is_more`;
+  const [row] = await run<{ is_more: boolean }>(scope, { name: 'organizations.has_more', text }, [limit]);
+  return row?.is_more ?? false;
 }

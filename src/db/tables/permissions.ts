@@ -98,9 +98,19 @@ export const permissionsHeldSql = ({
     ${organization_id === null ? '' : `when ${organization_id} is not null then member_permissions_held($1::uuid, ${organization_id}, ${user_id}, ${resource})`}
     else permissions_held($1::uuid, ${user_id}, ${resource}) end`;
 
-/** SQL: whether what is issued for an organization may still be used: by an active member, while it is enabled. True without an organization. */
-export const memberStandsSql = ({ user_id, organization_id }: { readonly user_id: string; readonly organization_id: string }) =>
-  `(${organization_id} is null or is_member($1::uuid, ${organization_id}, ${user_id}))`;
+/**
+ * SQL: whether what is issued for an organization may still be used: by an active member, who was not out of it since, while it is enabled. True without an
+ * organization.
+ */
+export const memberStandsSql = ({
+  user_id,
+  organization_id,
+  issued_at,
+}: {
+  readonly user_id: string;
+  readonly organization_id: string;
+  readonly issued_at: string;
+}) => `(${organization_id} is null or is_member($1::uuid, ${organization_id}, ${user_id}, ${issued_at}))`;
 
 /** Those of the names that are permissions of an API resource other than the Management API. */
 export async function listNamesBeyondManagement(scope: Scope, names: readonly string[]): Promise<string[]> {

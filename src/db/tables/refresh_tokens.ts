@@ -46,7 +46,7 @@ const problemSql = (now: string, signed_in_after: string): string => `case
   when u.status <> 'active' then 'user'
   when not ('offline_access' = any (string_to_array(t.scope, ' ')))
     and ${isLiveSql('s', { now, signed_in_after, active_after: ignoreActivity })} is not true then 'session'
-  when not ${memberStandsSql(ofToken)} then 'organization'
+  when not ${memberStandsSql({ ...ofToken, issued_at: 't.issued_at' })} then 'organization'
 end`;
 
 /** A refresh token, and whether it may be used. */

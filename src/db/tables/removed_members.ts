@@ -5,8 +5,9 @@ export async function noteRemovedMember(scope: Scope, organization_id: string, u
   await insertMissing(scope, 'removed_members', [{ organization_id, user_id, removed_at }]);
 }
 
-export async function forgetRemovedMember(scope: Scope, organization_id: string, user_id: string): Promise<void> {
-  await remove<{ organization_id: string; user_id: string }>(scope, 'removed_members', { organization_id, user_id });
+/** Whether somebody was a member before, and was removed; no longer known afterwards. */
+export async function forgetRemovedMember(scope: Scope, organization_id: string, user_id: string): Promise<boolean> {
+  return (await remove<{ organization_id: string; user_id: string }>(scope, 'removed_members', { organization_id, user_id })) > 0;
 }
 
 export async function wasRemovedMember(scope: Scope, organization_id: string, user_id: string): Promise<boolean> {

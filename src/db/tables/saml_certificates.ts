@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { insert, table, type Scope } from '../scope.js';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
 /** A row of `saml_certificates`; `private_key_sealed` holds the private key as PEM (PKCS #8), sealed for `saml_certificates/<id>`. */
@@ -24,6 +24,23 @@ export async function listSamlCertificates(scope: Scope): Promise<SamlCertificat
 /** Stores a certificate. The unique indexes refuse a second primary and a second next one. */
 export async function insertSamlCertificate(scope: Scope, row: Partial<SamlCertificateRow>): Promise<SamlCertificateRow> {
   return insert<SamlCertificateRow>(scope, 'saml_certificates', row);
+}
+
+export async function updateSamlCertificate(
+  scope: Scope,
+  id: string,
+  changes: Pick<SamlCertificateRow, 'status' | 'updated_at'>,
+): Promise<SamlCertificateRow | null> {
+  return update<SamlCertificateRow>(scope, 'saml_certificates', { id }, changes);
+}
+
+/** The environment's certificate of the status, held until the transaction ends. */
+export async function lockSamlCertificate(scope: Scope, status: 'primary' | 'next'): Promise<SamlCertificateRow | null> {
+  return (await table<SamlCertificateRow>(scope, 'saml_certificates').where({ status }).forUpdate().first()) ?? null;
+}
+
+export async function deletePreviousSamlCertificates(scope: Scope): Promise<void> {
+  await remove<SamlCertificateRow>(scope, 'saml_certificates', { status: 'previous' });
 }
 
 /** A certificate that signs or is about to, with the slug of its environment. */

@@ -1,7 +1,7 @@
 import { countAuditLogs, type CountedAuditLogRow } from '../../db/tables/audit_logs.js';
 import { createContext, transaction, type Context, type Deps } from '../context.js';
 import { findEnvironmentById } from '../environments/environments.js';
-import { emitAll, isNamed } from '../events/emit.js';
+import { emitAll } from '../events/emit.js';
 
 const isFailedLogin = ({ event }: CountedAuditLogRow) => event === 'login.failed';
 
@@ -20,15 +20,11 @@ function eventData(row: CountedAuditLogRow) {
   };
 }
 
-/** The environments of refused sign-ins in which a webhook names `login.failed`. */
-export async function environmentsThatHear(deps: Deps, rows: readonly CountedAuditLogRow[]): Promise<Context[]> {
-  const heard: Context[] = [];
-  for (const id of new Set(rows.filter(isFailedLogin).map(({ environment_id }) => environment_id))) {
-    const environment = await findEnvironmentById(deps, id);
-    const ctx = environment && createContext(deps, environment);
-    if (ctx && (await isNamed(ctx, 'login.failed'))) heard.push(ctx);
-  }
-  return heard;
+/** The environments of refused sign-ins. */
+export async function environmentsOfFailedLogins(deps: Deps, rows: readonly CountedAuditLogRow[]): Promise<Context[]> {
+  const ids = new Set(rows.filter(isFailedLogin).map(({ environment_id }) => environment_id));
+  const environments = await Promise.all([...ids].map((id) => findEnvironmentById(deps, id)));
+  return environments.filter((one) => one !== null).map((one) => createContext(deps, one));
 }
 
 /** Writes an environment's collected rows, and `login.failed` of each that begins one: what only raises a count is told no more (attack 33.1165). */

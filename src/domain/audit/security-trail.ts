@@ -4,7 +4,7 @@ import { uuidv7, uuidv7Of } from '../../lib/random.js';
 import { startFlushing, type Loop } from '../../platform/loop.js';
 import { afterCommit, type Context, type Deps } from '../context.js';
 import type { Origin } from '../origin.js';
-import { environmentsThatHear, writeWithEvents } from './failed-logins.js';
+import { environmentsOfFailedLogins, writeWithEvents } from './failed-logins.js';
 import { minuteOf } from '../notes/security-events.js';
 import type { SecurityEventReason } from '../../lib/security-event.js';
 import { securityEvents, type SecurityEventName } from '../../lib/security-events.js';
@@ -142,7 +142,7 @@ async function writeTrail(deps: Deps): Promise<void> {
   if (dropped > 0) logger.warn({ event: 'security_trail.full', dropped }, 'security events were dropped for want of room');
   let left: readonly CountedAuditLogRow[] = rows;
   try {
-    for (const ctx of await environmentsThatHear(deps, rows)) {
+    for (const ctx of await environmentsOfFailedLogins(deps, rows)) {
       const isOwn = ({ environment_id }: CountedAuditLogRow) => environment_id === ctx.environment.id;
       await writeWithEvents(ctx, left.filter(isOwn)); // prettier-ignore
       left = left.filter((row) => !isOwn(row));

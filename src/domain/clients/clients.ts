@@ -5,7 +5,7 @@ import {
   type ApiResourceRow,
 } from '../../db/tables/api_resources.js';
 import { findClientGrant, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
-import { findClient, type ClientRow } from '../../db/tables/clients.js';
+import { findClient, findClientByEntityId, type ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { isUuid } from '../../lib/random.js';
@@ -34,6 +34,12 @@ const nobody = Promise.resolve(null);
 export function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
   if (!clientIdShape.test(client_id)) return nobody;
   return remembered(ctx, 'clients', client_id, ({ scope }) => findClient(scope, client_id));
+}
+
+/** The enabled SAML service provider of the entity ID, remembered until it changes; else null. */
+export async function samlClientOf(ctx: Context, entity_id: string): Promise<Client | null> {
+  const client = await remembered(ctx, 'clients', ` entity ${entity_id}`, ({ scope }) => findClientByEntityId(scope, entity_id));
+  return client?.status === 'enabled' ? client : null;
 }
 
 /** The client as this process remembers it, right or not: for what is only told, without a statement. Undefined when it remembers none. */

@@ -1,10 +1,12 @@
 import { findClient } from '../../db/tables/clients.js';
 import { findClientIdUse } from '../../db/tables/deleted_names.js';
+import { findUser } from '../../db/tables/users.js';
 import { holdLock } from '../../db/scope.js';
+import { isUuid } from '../../lib/random.js';
 import { canonicalResource, isResourceIdentifier } from '../../lib/resource-identifier.js';
 import type { Context } from '../context.js';
 import { isOwnAddress } from '../environment.js';
-import type { Problem } from '../refusal.js';
+import { Refusal, type Problem } from '../refusal.js';
 
 /** Who gives a name that can be of a client and of an API resource waits for the others: neither sees what the other is about to store. */
 const holdNames = (tx: Context) => holdLock(tx.scope, 'client ids and identifiers');
@@ -36,4 +38,27 @@ export async function namesakeProblems(tx: Context, identifier: string): Promise
   if (client === null) return [];
   const detail = `${identifier} is the client_id of a client, and its ID tokens would have the same aud: choose an identifier of the API's own.`;
   return [{ status: 422, code: 'reserved_name', detail, attribute: 'identifier' }];
+}
+
+/** The UUID that PostgreSQL, Python or .NET read in a text: in any case, in braces, as a URN (RFC 9562 4), with other hyphens or none. */
+const uuidIn = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/^urn:uuid:/, '')
+    .replaceAll(/[{}()-]/g, '')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/**
+ * The tokens of a client for itself have its id as `sub`: an API that goes by that must never take it for a person, however leniently it reads a UUID
+ * (RFC 9700 4.15). @throws {Refusal} 422
+ */
+export async function refusePersonsId(tx: Context, client_id: string | undefined): Promise<void> {
+  const id = uuidIn(client_id ?? '');
+  if (!isUuid(id) || !(await findUser(tx.scope, id))) return;
+  throw new Refusal({
+    status: 422,
+    code: 'invalid_value',
+    detail: 'This is the id of a user; a client has one of its own.',
+    attribute: 'client_id',
+  });
 }

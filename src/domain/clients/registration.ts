@@ -1,16 +1,16 @@
 import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
 import { claimTargets, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
-import { findUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
-import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
+import { blankClient } from './blank-client.js';
 import { claimMappingProblems } from '../claims/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
 import { decidedCeiling } from './ceiling.js';
 import { requireDefaultResource } from './default-resource.js';
 import { fapi2Algorithm, withFapi2 } from './fapi2.js';
-import { chosenIdProblems } from './names.js';
+import { chosenIdProblems, refusePersonsId } from './names.js';
 import { isFapi2 } from './profile.js';
 import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
@@ -18,9 +18,14 @@ import { emitClientRegistered, emitClientUpdated } from '../events/clients.js';
 import { addSigningAlgorithm, requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { generateSigningKey, type NewSigningKey } from '../signing-keys/signing-keys.js';
 import { holdsEverything } from '../reach/reach.js';
-import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
+import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
 const previousSecretLifetimeMs = 86_400_000;
+
+const duplicates = {
+  clients_pkey: { attribute: 'client_id', detail: 'There is a client with this client_id already.' },
+  clients_saml_entity_id: { attribute: 'saml_entity_id', detail: 'There is an application with this entity ID already.' },
+};
 
 /** Public clients have no secret, and neither have those that prove themselves by a key. */
 export const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
@@ -41,26 +46,6 @@ export const noSecret = {
   previous_secret_digest: null,
   previous_secret_expires_at: null,
 } as const;
-
-/** What a stored client has where neither input nor defaults say anything: only what the rules look at. */
-export const blankClient = {
-  redirect_uris: [],
-  post_logout_redirect_uris: [],
-  allowed_origins: [],
-  require_pkce: false,
-  backchannel_logout_uri: null,
-  jwks: null,
-  jwks_uri: null,
-  initiate_login_uri: null,
-  profile: null,
-  require_signed_request_object: false,
-  require_pushed_authorization_requests: false,
-  dpop_bound_access_tokens: false,
-  id_token_signed_response_alg: 'RS256' as const,
-  userinfo_signed_response_alg: null,
-  authorization_signed_response_alg: null,
-  introspection_signed_response_alg: null,
-};
 
 /** The input with what follows from it: what its profile fills in, and for a new client the defaults. */
 const completed = (input: ClientInput, client: ClientRow | null): ClientInput =>
@@ -109,34 +94,13 @@ export async function generateProfileKey(
 }
 
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
-const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
-  first_party ?? (grant_types.some((one) => one === 'authorization_code' || one === deviceCodeGrantType) && holdsEverything(actor));
+const isFirstParty = (actor: Actor, { first_party, application_type, grant_types = [] }: ClientInput) => {
+  const forPeople = application_type === 'saml' || grant_types.some((one) => one === 'authorization_code' || one === deviceCodeGrantType);
+  return first_party ?? (forPeople && holdsEverything(actor));
+};
 
 /** What is made for a client unless it is given: its id, and its secret. */
 export type ChosenCredentials = { readonly client_id?: string; readonly client_secret?: string | undefined };
-
-/** The UUID that PostgreSQL, Python or .NET read in a text: in any case, in braces, as a URN (RFC 9562 4), with other hyphens or none. */
-const uuidIn = (text: string): string =>
-  text
-    .toLowerCase()
-    .replace(/^urn:uuid:/, '')
-    .replaceAll(/[{}()-]/g, '')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-
-/**
- * The tokens of a client for itself have its id as `sub`: an API that goes by that must never take it for a person, however leniently it reads a UUID
- * (RFC 9700 4.15). @throws {Refusal} 422
- */
-async function refusePersonsId(tx: Context, client_id: string | undefined): Promise<void> {
-  const id = uuidIn(client_id ?? '');
-  if (!isUuid(id) || !(await findUser(tx.scope, id))) return;
-  throw new Refusal({
-    status: 422,
-    code: 'invalid_value',
-    detail: 'This is the id of a user; a client has one of its own.',
-    attribute: 'client_id',
-  });
-}
 
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
@@ -162,7 +126,9 @@ export async function registerClient(
   const client_secret = isSecretless(complete as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
   const id = chosen.client_id ?? uuidv7(now.getTime());
-  const client = await insertClient(tx.scope, { ...complete, ...secret, id, created_at: now, updated_at: now });
+  const client = await refuseDuplicates(duplicates, () =>
+    insertClient(tx.scope, { ...complete, ...secret, id, created_at: now, updated_at: now }),
+  );
   await emitClientRegistered(tx, client);
   return { client, client_secret };
 }
@@ -219,7 +185,9 @@ export async function changeClient(
   // Whoever makes it first-party vouches for it.
   const vouched = adjusted.first_party === true ? { verified: true } : {};
   const decided = { ...vouched, ...decidedCeiling(client, adjusted) };
-  const changed = await updateClient(tx.scope, client.id, { ...adjusted, ...secret, ...decided, updated_at: tx.clock.now() });
+  const changed = await refuseDuplicates(duplicates, () =>
+    updateClient(tx.scope, client.id, { ...adjusted, ...secret, ...decided, updated_at: tx.clock.now() }),
+  );
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
   await emitUpdated(tx, client, changed);
   return changed;

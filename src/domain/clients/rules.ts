@@ -7,6 +7,7 @@ import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import type { Problem } from '../refusal.js';
 import { fapi2Problems, type Fapi2Settings } from './fapi2.js';
 import { isFapi2 } from './profile.js';
+import { samlClientProblems, withoutOAuth, type SamlSettings } from './saml.js';
 
 /** What can be set on a client (RFC 7591 2 for the names). */
 export type ClientInput = Partial<
@@ -18,7 +19,7 @@ export type ClientInput = Partial<
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
     | 'required_acr' | 'max_authentication_age' | 'branding' | 'dpop_bound_access_tokens' | 'profile' | 'require_signed_request_object' | 'default_resource'
-    | 'organization_usage'
+    | 'organization_usage' | 'saml_entity_id' | 'saml_acs_urls' | 'saml_name_id' | 'saml_attributes' | 'saml_request_certificates' | 'saml_idp_initiated'
   >
 >; // prettier-ignore
 
@@ -31,11 +32,13 @@ export type RuledClient = Pick<
   | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'
   | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri' | 'initiate_login_uri' | 'profile' | 'require_signed_request_object'
 > &
-  Fapi2Settings; // prettier-ignore
+  Fapi2Settings &
+  SamlSettings; // prettier-ignore
 
 /** What a client is where the input says nothing. */
 export function withDefaults(input: ClientInput): ClientInput {
   const application_type = input.application_type ?? 'web';
+  if (application_type === 'saml') return { ...(withoutOAuth as unknown as ClientInput), ...input };
   const browserOrDevice = application_type === 'spa' || application_type === 'native';
   const defaults: ClientInput = {
     application_type,
@@ -77,6 +80,7 @@ function grantProblems(client: RuledClient): Problem[] {
   const isPublic = token_endpoint_auth_method === 'none';
   const has = (grant: string) => grant_types.includes(grant);
   const rules: [boolean, string | string[], ApiErrorCode, string][] = [
+    [grant_types.length === 0, 'grant_types', 'too_short', 'It needs at least one.'],
     [
       isPublic && has('client_credentials'),
       'grant_types',
@@ -190,7 +194,9 @@ const urlTexts: Partial<Record<UrlProblem, string>> = {
 export function clientProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   const native = client.application_type === 'native';
   const logout = client.backchannel_logout_uri === null ? null : checkUrl(client.backchannel_logout_uri, policy);
+  if (client.application_type === 'saml') return samlClientProblems(client);
   return [
+    ...samlClientProblems(client),
     ...redirectProblems('redirect_uris', client.redirect_uris, native),
     ...redirectProblems('post_logout_redirect_uris', client.post_logout_redirect_uris, native),
     ...originProblems(client.allowed_origins),

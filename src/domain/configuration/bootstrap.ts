@@ -9,6 +9,7 @@ import { addRolePermissions, addUserRoles, findRoleByName, insertRole, type Role
 import { findUserByEmailKey, insertUser } from '../../db/tables/users.js';
 import { ConfigError } from '../../config.js';
 import { withAdvisoryLock } from '../../db/connection/advisory-lock.js';
+import { commandLineClient } from '../../lib/command-line-client.js';
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { own } from '../../lib/named.js';
@@ -27,6 +28,7 @@ import {
   organizationPermissions,
 } from '../reach/management-permissions.js';
 import { clientIdProblem } from '../clients/names.js';
+import { ensureCommandLineClient } from './command-line-client.js';
 import { recordRoleChange } from '../roles/role-trail.js';
 import { hashNewPassword } from '../users/new-password.js';
 import { ensureSigningKey } from '../signing-keys/operations.js';
@@ -190,7 +192,8 @@ export async function ensureMachineClient(
     const { id, times } = stamp(tx);
     const existing = await findClient(tx.scope, machine.client_id);
     const columns = machineClientColumns(machine);
-    const problem = existing ? null : await clientIdProblem(tx, machine.client_id);
+    const isCommandLine = machine.client_id === commandLineClient.id;
+    const problem = isCommandLine ? 'is the command line’s' : existing ? null : await clientIdProblem(tx, machine.client_id);
     if (problem !== null) throw new ConfigError([`MANAGEMENT_CLIENT_ID ${machine.client_id} ${problem}: choose another one`]);
     if (!existing) await insertClient(tx.scope, { id: machine.client_id, name: machine.name, ...columns, ...times });
     else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(own(existing, name), value))) {
@@ -218,7 +221,7 @@ const recordNewSecret = (tx: Context, { id, name }: ClientRow) =>
   });
 
 /**
- * Everything that a new environment needs before it can answer: its key, its Management API, its system role.
+ * Everything that a new environment needs before it can answer: its key, its Management API, its system roles, the client of the command line.
  * @throws {Error} when there is no environment of the id
  */
 export async function prepareEnvironment(deps: Deps, id: string): Promise<Context> {
@@ -227,6 +230,7 @@ export async function prepareEnvironment(deps: Deps, id: string): Promise<Contex
   const ctx = createContext(deps, environment);
   await ensureSigningKey(ctx);
   await ensureManagementResource(ctx);
+  await ensureCommandLineClient(ctx);
   return ctx;
 }
 

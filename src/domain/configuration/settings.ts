@@ -16,7 +16,10 @@ import { Refusal, refuseDuplicates } from '../refusal.js';
 
 /** What can be set on an environment; auth settings are flat members (specification 3.1.2). */
 export type EnvironmentInput = Partial<
-  Omit<EnvironmentRow, 'id' | 'is_default' | 'password_hash_mix' | 'password_hash_mix_at' | 'version' | 'created_at' | 'updated_at'>
+  Omit<
+    EnvironmentRow,
+    'id' | 'is_default' | 'pairwise_salt' | 'password_hash_mix' | 'password_hash_mix_at' | 'version' | 'created_at' | 'updated_at'
+  >
 >;
 
 /** What a new environment is administered with; shown once. */

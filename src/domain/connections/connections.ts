@@ -3,6 +3,7 @@ import { isUuid } from '../../lib/random.js';
 import type { Aad } from '../../lib/seal.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { connectionStrategies, strategyOf, type StrategyName } from './strategies.js';
+import type { Actor } from '../actor.js';
 import { remembered, type Context } from '../context.js';
 import type { Environment } from '../environment.js';
 
@@ -73,17 +74,26 @@ const testLifetimeMs = 3_600_000;
  */
 export function connectionTestUrl(
   ctx: Context,
-  actor: { readonly permissions: ReadonlySet<string> },
-  connection: Pick<Connection, 'id'>,
+  { permissions, setup_link_id }: Pick<Actor, 'permissions' | 'setup_link_id'>,
+  { id, version }: Pick<Connection, 'id' | 'version'>,
 ): string {
   const until = ctx.clock.now().getTime() + testLifetimeMs;
-  const content: TestTicket = { connection_id: connection.id, until, tells_people: actor.permissions.has('users:read') };
+  const setup = setup_link_id === undefined ? {} : { setup: { link_id: setup_link_id, version } };
+  const content: TestTicket = { connection_id: id, until, tells_people: permissions.has('users:read'), ...setup };
   const ticket = ctx.crypto.sealer.sealText(JSON.stringify(content), `${testAad} ${ctx.environment.id}`);
-  return `${connectionLoginUrl(ctx.environment, connection)}?test=${ticket}`;
+  return `${connectionLoginUrl(ctx.environment, { id })}?test=${ticket}`;
 }
 
 /** What a test of a connection may show, and until when it works. */
-export type TestTicket = { readonly connection_id: string; readonly until: number; readonly tells_people: boolean };
+export type TestTicket = {
+  readonly connection_id: string;
+  readonly until: number;
+  readonly tells_people: boolean;
+  /** Of a test that belongs to a set-up link: which, and the version of the connection that is tried. */
+  readonly setup?: SetupTest;
+};
+
+export type SetupTest = { readonly link_id: string; readonly version: number };
 
 /** The ticket of {@link connectionTestUrl}; null when it is not for this connection, or no longer good. */
 export function openTestTicket(ctx: Context, ticket: string, connection_id: string): TestTicket | null {

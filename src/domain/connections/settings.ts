@@ -28,7 +28,10 @@ export type ConnectionInput = Partial<
   >
 > & { provider_client_secret?: string | null }; // prettier-ignore
 
-const duplicates = { connections_environment_id_name_key: { attribute: 'name', detail: 'There is a connection of this name already.' } };
+const duplicates = {
+  connections_environment_id_name_key: { attribute: 'name', detail: 'There is a connection of this name already.' },
+  connections_pkey: { attribute: 'name', detail: 'The set-up link has made its connection.' },
+};
 
 const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({
   status: 422,
@@ -182,7 +185,8 @@ export async function createConnection(
   organization: Pick<OrganizationRow, 'id'> | null = null,
 ): Promise<ConnectionRow> {
   const now = tx.clock.now();
-  const id = uuidv7(now.getTime());
+  // The id of its one connection is that of the link: the provider has to be told addresses with it before it can be said what the provider is.
+  const id = actor.setup_link_id ?? uuidv7(now.getTime());
   const owned = organization ? ({ organization_id: organization.id, account_linking: 'verified_email' } as const) : {};
   const columns = { ...owned, ...columnsOf(tx, id, input) };
   refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? organizationProblems(input) : [])]);

@@ -8,6 +8,7 @@ import type { ApiResource, Client } from '../clients/clients.js';
 import { transaction, type Context } from '../context.js';
 import { giveConsent, isAlwaysAsked } from '../grants/consents.js';
 import { queueMail } from '../mail/mail.js';
+import type { Organization } from '../organizations/organizations.js';
 import type { Origin } from '../origin.js';
 import { contextFor } from '../sessions/authentication-context.js';
 import { requirementOf } from '../proofs/sign-in-requirement.js';
@@ -18,6 +19,8 @@ export type DeviceQuestion = {
   readonly digest: Buffer;
   readonly client: Client;
   readonly resource: ApiResource | null;
+  /** The organization that the tokens are for; null: for none. */
+  readonly organization: Organization | null;
   readonly scopes: readonly string[];
 };
 
@@ -49,15 +52,16 @@ async function startDeviceSession(
 }
 
 /** What is stored of a yes; of the sign-in what a code for the same would state. */
-function approvalOf(tx: Context, session: BrowserSession, { client, resource, scopes }: DeviceQuestion): DeviceApproval {
+function approvalOf(tx: Context, session: BrowserSession, { client, resource, organization, scopes }: DeviceQuestion): DeviceApproval {
   const now = tx.clock.now().getTime();
-  const demanded = requirementOf(client, resource).acr;
+  const demanded = requirementOf(client, resource, organization).acr;
   const { acr, amr, auth_time, auth_time_known } = contextFor(session, demanded === null ? [] : [demanded]);
   return {
     user_id: session.user_id,
     grant_id: uuidv7(now),
     session_id: uuidv7(now),
     scope: formatScope(scopes),
+    organization_id: organization?.id ?? null,
     auth_time: auth_time_known ? auth_time : null,
     acr,
     amr,
@@ -76,7 +80,7 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
     const device = proof && (await answerDeviceCode(tx.scope, question.digest, approval, tx.clock.now()));
     if (!proof || !device) return false;
     const { ip_address, user_agent } = device;
-    const resource = question.resource?.identifier ?? null;
+    const [resource, organization] = [question.resource?.identifier ?? null, question.organization?.name];
     const { user_id, session_id } = approval;
     await startDeviceSession(tx, proof, { id: session_id, device_client_id: client.id, ip_address, user_agent });
     const consent = { user_id, client_id: client.id, scopes, resource };
@@ -85,7 +89,13 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
       actor: userOf(session),
       target: { target_type: 'session', target_id: session_id },
       origin,
-      detail: { client_id: client.id, scopes, resource, device_ip_address: ip_address },
+      detail: {
+        client_id: client.id,
+        scopes,
+        resource,
+        ...(organization !== undefined && { organization }),
+        device_ip_address: ip_address,
+      },
     });
     const model = { account_url: `${tx.environment.issuer}/account`, application: client.name };
     const mail = { template: 'new_sign_in', to: session.user_email, locale: session.user_locale, model } as const;

@@ -15,7 +15,9 @@ const tries = 5;
 const maxUserAgent = 512;
 
 /** What a device asks for: valid and granted to its client. */
-export type DeviceRequest = Pick<NewDeviceCode, 'client_id' | 'scope' | 'resource' | 'request_id'> & { readonly origin: Origin };
+export type DeviceRequest = Pick<NewDeviceCode, 'client_id' | 'scope' | 'resource' | 'organization' | 'request_id'> & {
+  readonly origin: Origin;
+};
 
 /**
  * Begins the wait for an answer: a device code of 256 random bits, and a user code that no other row has (RFC 8628 3.2). One statement.

@@ -1,4 +1,4 @@
-import { storeEvents } from '../../db/tables/events.js';
+import { storeEvents, storePendingEvents } from '../../db/tables/events.js';
 import { listSubscriptions } from '../../db/tables/webhooks.js';
 import { uuidv7 } from '../../lib/random.js';
 import { remembered, type Context } from '../context.js';
@@ -18,7 +18,7 @@ export function payloadText<Type extends EventType>(
   });
 }
 
-/** Which webhooks name an event type, from memory: what comes by name only costs nothing while nobody does. */
+/** Which webhooks name an event type, from memory: what comes by name only costs no look-up while nobody does. */
 async function subscribersByName(ctx: Context, type: EventType): Promise<readonly string[]> {
   const known = await remembered(ctx, 'webhooks', 'by_name', async ({ scope }) => {
     const subscriptions = new Map<string, string[]>();
@@ -29,31 +29,35 @@ async function subscribersByName(ctx: Context, type: EventType): Promise<readonl
   return known?.get(type) ?? [];
 }
 
-/** Who wants `token.issued`, which is stored by the statement that stores the token. */
-export const tokenIssuedSubscribers = (ctx: Context): Promise<readonly string[]> => subscribersByName(ctx, 'token.issued');
+/** No webhook has this id: an event with it as subscriber is stored, and delivered to nobody. */
+const nobody = ['00000000-0000-0000-0000-000000000000'];
 
-/** Whether a webhook names the event type. */
-export const isNamed = async (ctx: Context, type: EventType): Promise<boolean> => (await subscribersByName(ctx, type)).length > 0;
+/** Who wants `token.issued`, which is stored by the statement that stores the token; empty when it isn't stored (specification 7.2.1). */
+export async function tokenIssuedSubscribers(ctx: Context): Promise<readonly string[]> {
+  const subscribers = await subscribersByName(ctx, 'token.issued');
+  return subscribers.length === 0 && ctx.environment.record_token_issued ? nobody : subscribers;
+}
 
+/** As many as are collected before they are stored: a statement has to stay short. */
 const eventsAtOnce = 1000;
 
 /**
- * Stores an event for each of the data, and a delivery for each webhook that wants it. Call it with the context of the transaction that makes the change:
- * both or neither are kept. Nothing is sent here; the outbox wakes at commit. Of a type that comes by name only nothing is stored, and no statement spent,
- * while no webhook names it.
+ * Has an event stored for each of the data, and a delivery for each webhook that wants it. Call it with the context of the transaction that makes the change:
+ * both or neither are kept. They go with the transaction's next audit entry, or before its commit. Nothing is sent here; the outbox wakes at commit.
  */
 export async function emitAll<Type extends EventType>(tx: Context, type: Type, data: readonly EventData<Type>[]): Promise<void> {
   if (data.length === 0 || tx.silent) return;
   const subscribers = isNamedEvent(type) ? await subscribersByName(tx, type) : null;
-  if (subscribers?.length === 0) return;
-  const at = tx.clock.now();
-  for (let first = 0; first < data.length; first += eventsAtOnce) {
-    const events = data.slice(first, first + eventsAtOnce).map((one) => {
-      const id = uuidv7(at.getTime());
-      return { id, body: payloadText({ id, type, at, environment_id: tx.environment.id }, one) };
-    });
-    await storeEvents(tx.scope, type, at, subscribers, events);
+  const occurred_at = tx.clock.now();
+  const pending = tx.scope.events ?? [];
+  tx.closing?.push(() => storePendingEvents(tx.scope));
+  for (const one of data) {
+    const id = uuidv7(occurred_at.getTime());
+    const body = payloadText({ id, type, at: occurred_at, environment_id: tx.environment.id }, one);
+    pending.push({ id, event_type: type, occurred_at, body, subscribers });
+    if (pending.length === eventsAtOnce) await storeEvents(tx.scope, pending.splice(0));
   }
+  if (!tx.scope.events) await storeEvents(tx.scope, pending);
 }
 
 /** Stores one event, see {@link emitAll}. */

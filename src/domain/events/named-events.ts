@@ -75,7 +75,7 @@ export const sessionEndReasons = [
   'address_proven',
 ] as const;
 
-/** The event types that a webhook gets only by name (specification 7.2.5). While nobody names one it costs nothing. */
+/** The event types that a webhook gets only by name (specification 7.2.5). */
 export const namedEvents = {
   'user.deleted': {
     description: 'A user is deleted.',

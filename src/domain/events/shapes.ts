@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { applicationTypes } from '../../db/tables/clients.js';
 
 const text = z.string();
 const nullable = z.string().nullable();
@@ -15,7 +16,7 @@ export const shapes = {
     id: text,
     client_id: text,
     name: text,
-    application_type: z.enum(['web', 'spa', 'native', 'machine']),
+    application_type: z.enum(applicationTypes),
     token_endpoint_auth_method: text,
     redirect_uris: z.array(text),
     grant_types: z.array(text),

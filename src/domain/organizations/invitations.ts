@@ -10,6 +10,7 @@ import { normalizeEmail } from '../../lib/email-address.js';
 import { fullName } from '../../lib/languages/languages.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
+import { recordSecurityEvent } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
 import { actorData, userActor } from '../events/data.js';
 import { emit } from '../events/emit.js';
@@ -17,6 +18,7 @@ import { queueMail } from '../mail/mail.js';
 import { noOrigin } from '../origin.js';
 import { invalidTransition, Refusal, refuseDuplicates, type Problem } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
+import { aboutInvitation, roleNames } from './member-trail.js';
 import { addMember, changeMemberRoles, findMembership, requireRoles } from './memberships.js';
 import { findOrganization, type Organization } from './organizations.js';
 
@@ -51,7 +53,7 @@ export const invitationProblems = ({ email }: Partial<InvitationInput>): Problem
 function invitationData(row: InvitationRow, roles: readonly RoleRow[]) {
   const { id, organization_id, email, client_id } = row;
   const times = { expires_at: row.expires_at.toISOString(), created_at: row.created_at.toISOString() };
-  return { id, organization_id, email, client_id, roles: roles.map(({ name }) => name).sort(), ...times };
+  return { id, organization_id, email, client_id, roles: roleNames(roles), ...times };
 }
 
 /** The mail is in the person's language where that is known, and says nothing of where an administrator works from. */
@@ -120,7 +122,7 @@ export async function createInvitation(
     organization_id: organization.id,
     ...address,
     token_digest: digest(token),
-    client_id: links.client?.id ?? null,
+    client_id: links.client?.id ?? actor.asking_client_id ?? null,
     ...(await inviterOf(tx, actor)),
     sent_at: now,
     expires_at: new Date(now.getTime() + expires_in * 1000),
@@ -130,6 +132,7 @@ export async function createInvitation(
   const row = await refuseDuplicates({ organization_invitations_open: alreadyInvited }, () => insertInvitation(tx.scope, columns));
   await addInvitationRoles(tx.scope, row.id, links.roles.map(({ id }) => id)); // prettier-ignore
   await emit(tx, 'organization_invitation.created', { ...invitationData(row, links.roles), created_by: actorData(actor) });
+  await recordSecurityEvent(tx, 'invitation.sent', aboutInvitation(actor, row, { roles: roleNames(links.roles) }));
   await mailInvitation(tx, row, organization, token);
   return row;
 }
@@ -144,7 +147,7 @@ async function held(tx: Context, { id }: InvitationRow, allowed: readonly Invita
 }
 
 /** Sends the invitation again, with another token and as much time as at first; the earlier token is worth nothing. @throws {Refusal} 404, 409 */
-export async function resendInvitation(tx: Context, invitation: Invitation): Promise<Invitation> {
+export async function resendInvitation(tx: Context, actor: Actor, invitation: Invitation): Promise<Invitation> {
   const before = await held(tx, invitation, ['pending', 'expired']);
   const organization = await requireEnabled(tx, before.organization_id);
   await refuseMember(tx, organization, before.email_key);
@@ -153,14 +156,17 @@ export async function resendInvitation(tx: Context, invitation: Invitation): Pro
   const token = randomToken('in_');
   const changes = { token_digest: digest(token), sent_at: now, expires_at, updated_at: now };
   const row = (await updateInvitation(tx.scope, before.id, changes)) ?? before;
+  const roles = roleNames(await listRolesOfInvitation(tx.scope, row.id));
+  await recordSecurityEvent(tx, 'invitation.sent', aboutInvitation(actor, row, { roles }));
   await mailInvitation(tx, row, organization, token);
   return row;
 }
 
 /** Revokes an invitation that waits. @throws {Refusal} 404, 409 */
-export async function revokeInvitation(tx: Context, invitation: Invitation): Promise<Invitation> {
+export async function revokeInvitation(tx: Context, actor: Actor, invitation: Invitation): Promise<Invitation> {
   const before = await held(tx, invitation, ['pending']);
   const now = tx.clock.now();
+  await recordSecurityEvent(tx, 'invitation.revoked', aboutInvitation(actor, before));
   return (await updateInvitation(tx.scope, before.id, { revoked_at: now, updated_at: now })) ?? before;
 }
 
@@ -193,5 +199,7 @@ export async function acceptInvitation(tx: Context, token_digest: Buffer, user: 
   else await addMember(tx, null, { organization, user, roles: roles.length > 0 ? roles : undefined, source: 'invitation' });
   const data = { user_id: user.id, accepted_at: now.toISOString(), accepted_by: actorData(userActor(user)) };
   await emit(tx, 'organization_invitation.accepted', { ...invitationData(row, roles), ...data });
+  const actor = { ...userActor(user), display: user.email };
+  await recordSecurityEvent(tx, 'invitation.accepted', aboutInvitation(actor, row));
   return row;
 }

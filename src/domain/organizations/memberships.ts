@@ -10,6 +10,7 @@ import { findRoleByName, type RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
+import { recordSecurityEvent } from '../audit/security-trail.js';
 import { linkDifferences, previousAttributes, type LinkChange } from '../changes.js';
 import type { Context } from '../context.js';
 import { actorData } from '../events/data.js';
@@ -19,6 +20,7 @@ import { reachOfRoles } from '../reach/reach-of.js';
 import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { invalidTransition, Refusal, refuseDuplicates } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
+import { aboutMember, roleNames } from './member-trail.js';
 
 export type Membership = MembershipRow;
 
@@ -34,7 +36,7 @@ const system = { actor_kind: 'system', actor_id: null } as const;
 function membershipData(row: MembershipRow, roles: readonly RoleRow[]) {
   const { id, organization_id, user_id, status, source } = row;
   const times = { created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
-  return { id, organization_id, user_id, status, source, roles: roles.map(({ name }) => name).sort(), ...times };
+  return { id, organization_id, user_id, status, source, roles: roleNames(roles), ...times };
 }
 
 /** Nobody gives, or takes, roles that hold more than the giver. Null: the service itself, by what an administrator set up. @throws {Refusal} 403 */
@@ -81,13 +83,14 @@ export async function addMember(
     organization_id: organization.id,
     user_id: user.id,
     source,
+    readmitted_at: (await forgetRemovedMember(tx.scope, organization.id, user.id)) ? now : null,
     created_at: now,
     updated_at: now,
   };
   const row = await refuseDuplicates(duplicates, () => insertMembership(tx.scope, columns));
   await addMembershipRoles(tx.scope, row.id, given.map(({ id }) => id)); // prettier-ignore
-  await forgetRemovedMember(tx.scope, organization.id, user.id);
   await emit(tx, 'organization_membership.created', { ...membershipData(row, given), created_by: actorData(actor ?? system) });
+  await recordSecurityEvent(tx, 'organization_member.added', aboutMember(actor, row, { source, roles: roleNames(given) }));
   return row;
 }
 
@@ -122,9 +125,17 @@ async function held(tx: Context, { id }: MembershipRow) {
   return { row, roles: await listRolesOfMembership(tx.scope, id) };
 }
 
-async function setStatus(tx: Context, before: Awaited<ReturnType<typeof held>>, status: MembershipRow['status']): Promise<Membership> {
-  const changed = (await updateMembership(tx.scope, before.row.id, { status, updated_at: tx.clock.now() })) ?? before.row;
+async function setStatus(
+  tx: Context,
+  actor: Actor | null,
+  before: Awaited<ReturnType<typeof held>>,
+  status: MembershipRow['status'],
+): Promise<Membership> {
+  const now = tx.clock.now();
+  const changes = { status, updated_at: now, ...(status === 'active' && { readmitted_at: now }) };
+  const changed = (await updateMembership(tx.scope, before.row.id, changes)) ?? before.row;
   await emitUpdated(tx, before, changed);
+  await recordSecurityEvent(tx, 'organization_member.changed', aboutMember(actor, changed, { status }));
   return changed;
 }
 
@@ -133,14 +144,14 @@ export async function suspendMember(tx: Context, actor: Actor | null, membership
   const before = await held(tx, membership);
   if (before.row.status === 'suspended') throw invalidTransition('The member is suspended already.');
   await refuseLastAdministrator(tx, actor, before.row);
-  return setStatus(tx, before, 'suspended');
+  return setStatus(tx, actor, before, 'suspended');
 }
 
-/** Lets a suspended member in again. @throws {Refusal} 409 */
-export async function resumeMember(tx: Context, _actor: Actor | null, membership: MembershipRow): Promise<Membership> {
+/** Lets a suspended member in again, without the tokens of before. @throws {Refusal} 409 */
+export async function resumeMember(tx: Context, actor: Actor | null, membership: MembershipRow): Promise<Membership> {
   const before = await held(tx, membership);
   if (before.row.status === 'active') throw invalidTransition('The member is not suspended.');
-  return setStatus(tx, before, 'active');
+  return setStatus(tx, actor, before, 'active');
 }
 
 /** Ends a membership; whoever was a member does not come back by signing in. Emits `organization_membership.deleted`. @throws {Refusal} 409 */
@@ -152,6 +163,7 @@ export async function removeMember(tx: Context, actor: Actor | null, membership:
   await noteRemovedMember(tx.scope, row.organization_id, row.user_id, now);
   const data = { deleted_by: actorData(actor ?? system), deleted_at: now.toISOString() };
   await emit(tx, 'organization_membership.deleted', { ...membershipData(row, roles), ...data });
+  await recordSecurityEvent(tx, 'organization_member.removed', aboutMember(actor, row));
 }
 
 /**
@@ -177,6 +189,9 @@ export async function changeMemberRoles(
   if (removed.length > 0) await removeMembershipRoles(tx.scope, membership.id, removed);
   const changed = (await updateMembership(tx.scope, membership.id, { updated_at: tx.clock.now() })) ?? before.row;
   await emitUpdated(tx, before, changed);
+  const named = (ids: readonly string[]) => roleNames(moved.filter(({ id }) => ids.includes(id)));
+  const detail = { roles_added: named(added), roles_removed: named(removed) };
+  await recordSecurityEvent(tx, 'organization_member.changed', aboutMember(actor, changed, detail));
   return changed;
 }
 

@@ -19,7 +19,9 @@ export const managementCollections = [
   'organization_domains',
   'organization_groups',
   'directories',
+  'setup_links',
   'signing_keys',
+  'saml_certificates',
   'sessions',
   'environments',
   'custom_domains',
@@ -29,13 +31,14 @@ export const managementCollections = [
   'page_texts',
   'logos',
   'event_types',
+  'events',
   'audit_logs',
   'security_events',
   'request_traces',
 ] as const;
 
 /** Collections that nobody writes through the API. */
-const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events', 'request_traces']);
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'events', 'audit_logs', 'security_events', 'request_traces']);
 
 /** Stands for every permission of every API but this one where reach is weighed (`domain/reach`): whoever holds it has power over everybody's APIs. */
 export const credentialsWrite = 'credentials:write';
@@ -71,6 +74,7 @@ export const organizationPermissions: readonly string[] = [
     'organization_domains',
     'organization_groups',
     'directories',
+    'setup_links',
     'connections',
   ].flatMap((collection) => [`${collection}:read`, `${collection}:write`]),
   'roles:read',

@@ -33,8 +33,8 @@ import { own } from '../../lib/named.js';
 import { permissionsOfMappings } from '../claims/claim-mappings.js';
 import { couldBothFit } from '../claims/conditions.js';
 import type { Context } from '../context.js';
-import { catalogue, subjectOfEvent } from '../events/catalogue.js';
-import { credentialsWrite, managementCollections, managementPermissions } from './management-permissions.js';
+import { catalogue, subjectOfEvent, eventTypes } from '../events/catalogue.js';
+import { credentialsWrite, managementCollections, managementPermissions, organizationPermissions } from './management-permissions.js';
 import type { Actor } from '../actor.js';
 import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
 
@@ -53,6 +53,10 @@ export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]
 /** An organization, or what it is made of (domain, connection, directory): the roles that count in it, for it decides who its members are. */
 export const reachOfOrganization = async (tx: Tx, organization_id: string): Promise<Reach> =>
   new Set(await listReachOfOrganization(tx.scope, organization_id));
+
+/** A set-up link: all that its organization's administrators hold, which whoever has the link acts with, and the roles that count there. */
+export const reachOfSetupLink = async (tx: Tx, { organization_id }: { readonly organization_id: string }): Promise<Reach> =>
+  union(organizationPermissions, await reachOfOrganization(tx, organization_id));
 
 /** A membership: the roles that the member has there. */
 export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>
@@ -209,3 +213,10 @@ export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>
 
 export const mayReadEvent = (actor: { readonly permissions: Reach }, event_type: string): boolean =>
   permissionsToReadEvent(event_type).every((name) => actor.permissions.has(name));
+
+/** What the events feed shows: a test of a webhook concerns nobody else (specification 17.1.3). */
+export const feedEventTypes: readonly string[] = eventTypes.filter((type) => type !== 'webhook.test');
+
+/** The event types that the actor may follow. */
+export const readableEventTypes = (actor: { readonly permissions: Reach }): readonly string[] =>
+  feedEventTypes.filter((type) => mayReadEvent(actor, type));

@@ -62,7 +62,7 @@ export const elsewhere = (identifier: string, permission: string): string => `${
 
 export const isElsewhere = (name: string): boolean => name.includes('#');
 
-type Holder = Pick<Actor, 'permissions' | 'elsewhere' | 'organization_id'>;
+type Holder = Pick<Actor, 'permissions' | 'elsewhere' | 'organization_id' | 'reach'>;
 
 /**
  * Those of the permissions that the actor doesn't hold, by name. `credentials:write` stands for all of other APIs. Who acts for an organization hands out the roles that the
@@ -71,7 +71,8 @@ type Holder = Pick<Actor, 'permissions' | 'elsewhere' | 'organization_id'>;
 export function lackedBy(actor: Holder, names: Iterable<string>): string[] {
   const holdsAll = actor.permissions.has(credentialsWrite) || Boolean(actor.organization_id);
   const holdsElsewhere = (name: string) => holdsAll || actor.elsewhere?.has(name) === true;
-  const holds = (name: string) => (isElsewhere(name) ? holdsElsewhere(name) : actor.permissions.has(name));
+  const holds = (name: string) =>
+    isElsewhere(name) ? holdsElsewhere(name) : actor.permissions.has(name) || actor.reach?.has(name) === true;
   return [...new Set(names)].filter((name) => !holds(name)).sort();
 }
 

@@ -16,7 +16,7 @@ export type NewSamlCertificate = Pick<SamlCertificateRow, 'id' | 'pem' | 'privat
 const lifetimeYears = 10;
 
 /** A new RSA key with a certificate of its own for ten years. The private part comes sealed. Makes no statement: call it outside of any transaction. */
-async function mintSamlCertificate(ctx: Pick<Context, 'crypto' | 'clock' | 'environment'>): Promise<NewSamlCertificate> {
+export async function mintSamlCertificate(ctx: Pick<Context, 'crypto' | 'clock' | 'environment'>): Promise<NewSamlCertificate> {
   const pair = await ctx.crypto.newKeyPair('RS256');
   const now = ctx.clock.now();
   const id = uuidv7(now.getTime());

@@ -70,8 +70,8 @@ function checkSignature(signature: XmlElement, signed: XmlElement): void {
     throw new SamlRefusal('signature_place', `the signature in ${signed.name} refers to something else`);
 }
 
-/** Each signature stands right in the response or right in the assertion, once. @returns the elements that have one */
-function signedElements(root: XmlElement, signable: readonly XmlElement[]): ReadonlySet<XmlElement> {
+/** Each signature stands right in the response or right in the assertion, once. @returns the elements that have one @throws {SamlRefusal} */
+export function signedElements(root: XmlElement, signable: readonly XmlElement[]): ReadonlySet<XmlElement> {
   const signed = new Set<XmlElement>();
   for (const element of elementsOf(root)) {
     if (element.name !== 'Signature') continue;
@@ -85,7 +85,7 @@ function signedElements(root: XmlElement, signable: readonly XmlElement[]): Read
 }
 
 /** @throws {SamlRefusal} `ids` when one occurs twice, or is no name */
-function requireUniqueIds(root: XmlElement): void {
+export function requireUniqueIds(root: XmlElement): void {
   const seen = new Set<string>();
   for (const { ids } of elementsOf(root))
     for (const id of ids) {

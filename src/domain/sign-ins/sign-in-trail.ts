@@ -43,10 +43,11 @@ export async function recordSignIn(tx: Context, signedIn: SignedIn): Promise<voi
   const target = { target_type: 'session', target_id: session_id };
   const methods = [...new Set(proofs.map(({ method }) => method))];
   const detail = { amr, methods, new_device, ...(connection_id !== null && { connection_id }) };
-  await recordSecurityEvent(tx, 'login.succeeded', { actor, target, origin, detail });
   const { ip_address, user_agent } = origin;
   const who = { user_id: user.id, email: user.email, session_id, ip_address, user_agent };
+  // Before the entry, which takes it along.
   await emit(tx, 'login.succeeded', { ...who, amr: [...amr], new_device, signed_in_at: tx.clock.now().toISOString() });
+  await recordSecurityEvent(tx, 'login.succeeded', { actor, target, origin, detail });
   if (!new_device || isFirst(user, tx.clock.now())) return;
   const permissions = await listPermissionNamesOfUser(tx.scope, user.id, tx.environment.management_audience);
   if (permissions.length > 0) await recordSecurityEvent(tx, 'administrator.new_device', { actor, target, origin });

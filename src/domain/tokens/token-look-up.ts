@@ -133,11 +133,12 @@ const isJwt = (token: string) => token.includes('.');
 const isOpaque = (token: string) => /^at_[\w-]{43}$/.test(token);
 
 /** What the status of a JWT depends on. */
-const statusKeys = ({ jti, grant_id, user_id, session_id, organization_id }: TokenContent) => ({
+const statusKeys = ({ jti, grant_id, user_id, session_id, organization_id, issued_at }: TokenContent) => ({
   ids: grant_id === null ? [jti] : [jti, grant_id],
   user_id,
   session_id,
   organization_id,
+  issued_at,
 });
 
 const contentOf = (ctx: Context, row: AccessTokenState): FoundToken['claims'] => ({
@@ -175,8 +176,7 @@ async function findJwt(
   if (!read) return null;
   const { claims, payload } = read;
   const resource = isOwnAudience(ctx, claims.audience) ? null : claims.audience;
-  const { ids, user_id, session_id, organization_id } = statusKeys(claims);
-  const keys = { ids, user_id, session_id, organization_id, resource };
+  const keys = { ...statusKeys(claims), resource };
   const proven = proof?.jkt === claims.jkt ? proof : null;
   if (!proven) {
     const { status, user, permissions } = await findJwtStatus(scope, keys, extras);

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Context } from '../../domain/context.js';
 import { problemForClient, proofAlgorithms, type DpopProof, type ProofRefusal } from '../../domain/dpop/proof.js';
 import { findActiveTokenWithUser, type TokenWithUser } from '../../domain/tokens/active-token.js';
 import { OAuthError } from '../../errors.js';
@@ -38,8 +39,8 @@ async function problemOfSender(req: Request, token: string, { but_for_nonce: pro
   return 'token' in found ? problemForClient(found.token.client, proof) : null;
 }
 
-/** A good access token, and how to refuse it all the same. */
-export type PresentedToken = TokenWithUser & { invalid(description: string): OAuthError };
+/** A good access token, how to refuse it all the same, and the same token again, by another context, for an answer that goes on: its proof stays good. */
+export type PresentedToken = TokenWithUser & { invalid(description: string): OAuthError; again(ctx: Context): Promise<PresentedToken> };
 
 /**
  * The access token that the request bears, with the person behind it: as Bearer (RFC 6750), or bound to a key with a proof of it (RFC 9449 7.1).
@@ -54,6 +55,15 @@ export async function authenticateToken(web: Pick<Web, 'proofUses'>, req: Reques
   if ('reason' in found) throw proofRefused(found);
   const outcome = proof && (problemForClient(found.token.client, proof) ?? (await settled(web, req, proof)));
   if (outcome && 'error' in outcome) throw proofRefused(outcome);
-  const { token: active, user, permissions } = found;
-  return { token: active, user, permissions, invalid: (description) => refused(scheme, 'invalid_token', description) };
+  return presented(scheme, token, proof, found);
+}
+
+function presented(scheme: Scheme, text: string, proof: DpopProof | null, { token, user, permissions }: TokenWithUser): PresentedToken {
+  const invalid = (description: string) => refused(scheme, 'invalid_token', description);
+  const again = async (ctx: Context) => {
+    const found = await findActiveTokenWithUser(ctx, text, proof && { ...proof, use: null });
+    if (!('token' in found)) throw invalid('inactive' in found ? found.inactive : found.reason);
+    return presented(scheme, text, proof, found);
+  };
+  return { token, user, permissions, invalid, again };
 }

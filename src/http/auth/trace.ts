@@ -39,6 +39,8 @@ const rulesOfCodes: Readonly<Record<string, RefusalRule>> = named({
   unmet_authentication_requirements: 'sign_in_class_not_met',
 });
 
+const ruleOfCode = (code: string): RefusalRule => rulesOfCodes[code] ?? (/^(sso|saml)_/.test(code) ? 'provider_answer_refused' : 'refused');
+
 /** Part of how the protocol works: nobody looks for its cause. */
 const isRoutine = (code: string) => code === 'authorization_pending' || code === 'slow_down' || code === 'use_dpop_nonce';
 
@@ -52,7 +54,7 @@ function refusedOf(error: unknown): Refused | null {
   const { rule, detail, answer } = error;
   const { status, code, text } = answer;
   if (status >= 500 || isRoutine(code)) return null;
-  return { error: code, rule: rule ?? rulesOfCodes[code] ?? 'refused', detail, description: rule === null ? text : null };
+  return { error: code, rule: rule ?? ruleOfCode(code), detail, description: detail.description ?? (rule === null ? text : null) };
 }
 
 /** The parameters of the request, wherever they came; none where they can't be read. */

@@ -16,6 +16,7 @@ const madeOnce: ReadonlySet<string> = new Set([
   'oauth/form-post',
   'oauth/logged-out',
   'sso/leaving',
+  'sso/setup-test',
   'error',
 ]);
 

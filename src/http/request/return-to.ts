@@ -43,7 +43,16 @@ export const devicePath = '/device';
 export const leadsToDevice = (return_to: string | null): boolean =>
   return_to === devicePath || return_to?.startsWith(`${devicePath}?`) === true;
 
-export const resumePath = '/oauth/authorize/resume';
+/** In which protocol an application asks for a sign-in. */
+export type PendingProtocol = 'oauth' | 'saml';
+
+/** Where a request goes on after the sign-in, and where its pages are posted to. */
+export const journeyPaths = {
+  oauth: { resume: '/oauth/authorize/resume', consent: '/oauth/consent', organization: '/oauth/organization' },
+  saml: { resume: '/saml/resume', consent: '/saml/consent', organization: '/saml/organization' },
+} as const satisfies Readonly<Record<PendingProtocol, unknown>>;
+
+const resumePaths = Object.values(journeyPaths).map(({ resume }) => resume);
 const aad = 'authorization-request';
 const lifetimeMs = 3_600_000;
 
@@ -62,7 +71,11 @@ export type PendingAuthorization = {
   readonly wished?: boolean;
   /** The organization that the person chose in the place of what the request names; empty: none. */
   readonly organization?: string;
+  /** Of a SAML request: its ID, null where the sign-in begins here; whether it asks for a new sign-in; the classes of which it demands one. */
+  readonly saml?: { readonly request_id: string | null; readonly is_new: boolean; readonly contexts: readonly string[] };
 };
+
+export const protocolOf = ({ saml }: PendingAuthorization): PendingProtocol => (saml === undefined ? 'oauth' : 'saml');
 
 /** The request, sealed, as text for a URL or a form field. */
 export function sealPending(req: Request, pending: PendingAuthorization): string {
@@ -71,7 +84,7 @@ export function sealPending(req: Request, pending: PendingAuthorization): string
 
 /** The path that resumes the request, with the request sealed in its query. */
 export function pendingPath(req: Request, pending: PendingAuthorization): string {
-  return `${resumePath}?request=${sealPending(req, pending)}`;
+  return `${journeyPaths[protocolOf(pending)].resume}?request=${sealPending(req, pending)}`;
 }
 
 /** The pending request behind a sealed handle, or null when it was changed or is older than an hour. */
@@ -84,7 +97,8 @@ export function openPending(req: Request, handle: string): PendingAuthorization 
 
 /** The pending request that a return path leads to, or null when it leads somewhere else. */
 export function pendingOf(req: Request, return_to: string | null): PendingAuthorization | null {
-  if (return_to === null || !return_to.startsWith(`${resumePath}?`)) return null;
+  const resumePath = resumePaths.find((path) => return_to?.startsWith(`${path}?`));
+  if (return_to === null || resumePath === undefined) return null;
   if (req.opened_pending?.return_to === return_to) return req.opened_pending.pending;
   const handle = new URLSearchParams(return_to.slice(resumePath.length + 1)).get('request');
   const pending = handle === null ? null : openPending(req, handle);
@@ -116,7 +130,7 @@ export const onWayTo = (req: Request): string | null => pendingHere(req)?.parame
  * request. Single-page applications have these in a popup that they hold on to. A refusal of a client that nobody knows belongs to no client's.
  */
 export function isInSignIn(req: Request): boolean {
-  return (req.path.startsWith('/oauth/') && req.error_code !== 'invalid_client') || pendingHere(req) !== null;
+  return (/^\/(oauth|saml)\//.test(req.path) && req.error_code !== 'invalid_client') || pendingHere(req) !== null;
 }
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */

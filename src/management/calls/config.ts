@@ -5,7 +5,7 @@ import { driftOf } from '../configuration/drift.js';
 import { credentialPermissions } from '../configuration/described-credentials.js';
 import { exportDocument } from '../configuration/export.js';
 import { kindNames, documentKinds, permissionsToReadKinds } from '../configuration/kinds.js';
-import { readLive } from '../configuration/live.js';
+import { hasRoomForOrganizations, readLive } from '../configuration/live.js';
 import { endpoint } from './endpoint.js';
 
 const everythingRead = [...new Set([...permissionsToReadKinds(Object.values(documentKinds)), ...credentialPermissions])] as [
@@ -91,12 +91,12 @@ export const getConfig = endpoint({
   group: 'config',
   summary: 'Export the configuration as a document',
   description:
-    'Names instead of ids; secrets are references. Without what comes with the service, users, sessions, and clients that came by themselves.',
+    'Names instead of ids; secrets are references. Without what comes with the service, users, sessions, clients that came by themselves, and organizations where there are more than 20,000.',
   permissions: everythingRead,
   answer: z.looseObject({ document, state }),
   words: ['config', 'export'],
   async run(call) {
-    const live = await readLive(call);
+    const live = await readLive(call, await hasRoomForOrganizations(call));
     return { document: await exportDocument(live), state: live.state };
   },
 });

@@ -20,6 +20,10 @@ const input = z.strictObject({
   user: z.uuid().optional().meta({ description: 'The id of the user; for none of the grant types by which a client acts for itself.' }),
   resource: boundedText(2048).optional().meta({ description: 'The identifier of the API resource (RFC 8707).' }),
   scope: boundedText(4096, 0).optional().meta({ description: 'Scopes with spaces between them.' }),
+  organization: boundedText(255).optional().meta({
+    description:
+      'The id or name of the organization that the sign-in is for; for none of the grant types by which a client acts for itself.',
+  }),
   assume_consent: z.boolean().optional().meta({ description: 'As if the person said yes on the consent page.' }),
 });
 
@@ -50,18 +54,24 @@ const answer = z.object({
 type Answer = z.infer<typeof answer>;
 
 /** What the preview is for: whether both are there to be previewed is no matter of the issuing code. @throws {ApiError} 422 */
-async function requireParties({ ctx }: Call, { grant_type, client, user }: z.infer<typeof input>): Promise<void> {
+async function requireParties({ ctx }: Call, { grant_type, client, user, organization }: z.infer<typeof input>): Promise<void> {
   const own = isForClientItself(grant_type);
   if (own && user !== undefined)
     throw refuse(422, 'invalid_value', 'By this grant type a client acts for itself: leave the user out.', pointerTo('meta', 'user'));
+  if (own && organization !== undefined) {
+    const detail = 'By this grant type a client acts for itself: leave the organization out.';
+    throw refuse(422, 'invalid_value', detail, pointerTo('meta', 'organization'));
+  }
   if (!own && user === undefined) throw refuse(422, 'required', '"user" is required.', pointerTo('meta'), { field: 'user' });
   if (!(await clientOf(ctx, client))) throw refuse(422, 'invalid_value', 'There is no client with this id.', pointerTo('meta', 'client'));
   if (user !== undefined && !(isUuid(user) && (await findUser(ctx.scope, user))))
     throw refuse(422, 'invalid_value', 'There is no user with this id.', pointerTo('meta', 'user'));
 }
 
-/** Where the scopes follow from what a person holds, the preview tells that too. @throws {ApiError} 403 */
-async function requireRights(call: Call, { user, resource }: z.infer<typeof input>): Promise<void> {
+/** Where the scopes follow from what a person holds, the preview tells that too, and for an organization who is a member. @throws {ApiError} 403 */
+async function requireRights(call: Call, { client, user, resource, organization }: z.infer<typeof input>): Promise<void> {
+  const isMembersOnly = (await clientOf(call.ctx, client))?.organization_usage === 'require';
+  if (organization !== undefined || isMembersOnly) requirePermissions(call, 'organization_memberships:read');
   const api = user === undefined || resource === undefined ? null : await namedResource(call.ctx, resource);
   if (api && (api.is_system || isHeldOnly(api))) requirePermissions(call, 'permissions:read');
 }
@@ -105,8 +115,9 @@ export const token_preview = endpoint({
   async run(call, input) {
     await requireParties(call, input);
     await requireRights(call, input);
-    const { grant_type, client: client_id, user, resource, scope, assume_consent = false } = input;
-    const found = await previewToken(call.ctx, grant_type, { client_id, user_id: user ?? null, resource, scope, assume_consent });
+    const { grant_type, client: client_id, user, resource, scope, organization, assume_consent = false } = input;
+    const requested = { client_id, user_id: user ?? null, resource, scope, organization, assume_consent };
+    const found = await previewToken(call.ctx, grant_type, requested);
     if ('refusal' in found) {
       const refusal = { ...found.refusal, detail: refusalRules[found.refusal.rule].found };
       return { access_token: null, id_token: null, userinfo: null, refresh_token: false, scopes: found.scopes.map(shown), refusal };

@@ -13,11 +13,12 @@ import { insufficientAuthentication, insufficientScope, pointerTo, problem, refu
 import type { ResourceRow } from '../resource.js';
 import { credentialPermissions } from './described-credentials.js';
 import { kindNames, documentKinds, permissionsToReadKinds } from './kinds.js';
-import { describesCredentials, kindsIn } from './listed.js';
+import { describesCredentials, kindsIn, namesOrganizations } from './listed.js';
 import { readLive, recordsNamed, recordsOf, type Live, type LiveRecord } from './live.js';
 import { prune } from './prune.js';
 import { documentPath, mostProblems, readDocument, type Item, type ReadDocument } from './read-document.js';
 import { note, type RecordChange, type MadeSecret, type Run, type Warning } from './run.js';
+import { isState } from './state.js';
 import { writeItem } from './write-item.js';
 
 export type Application = {
@@ -221,9 +222,9 @@ export async function applyDocument(call: Call, application: Application, how: '
       await lockConfiguration(ctx.scope);
       const elsewhere = await reachElsewhere(ctx, call.actor);
       const inner = { ...call, ctx, actor: { ...call.actor, elsewhere, origin: { ip_address, user_agent, request_id } } };
-      const live = await readLive(inner);
+      const live = await readLive(inner, namesOrganizations(document));
       const { expected_state } = application;
-      if (expected_state !== null && expected_state !== live.state) {
+      if (expected_state !== null && !isState(expected_state, live.state)) {
         const detail = 'The environment has changed since the state that was expected.';
         throw refuse(409, 'state_changed', detail, { pointer: '/meta/expected_state' }, { state: live.state });
       }
@@ -234,7 +235,7 @@ export async function applyDocument(call: Call, application: Application, how: '
       const { warnings, made: secrets } = run;
       if (how === 'plan') throw new Planned({ changes, warnings, secrets, state: live.state });
       await keep(run, application, changes);
-      const { state } = changes.length === 0 ? live : await readLive(run.call);
+      const { state } = changes.length === 0 ? live : await readLive(run.call, namesOrganizations(document));
       return { changes, warnings, secrets, state };
     });
   } catch (error) {

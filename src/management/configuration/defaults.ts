@@ -31,6 +31,7 @@ async function freshRecord(
   const own: Partial<Readonly<Record<KindName, ResourceRow>>> = {
     api_resource: { identifier: `urn:x:${name}` },
     role: { name },
+    organization: { name: name.toLowerCase(), external_id: null },
     connection: { name, ...plain },
     client_grant: { scopes: [] },
     trusted_issuer: { issuer: `https://${name}.example` },

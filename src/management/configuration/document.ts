@@ -3,6 +3,7 @@ import { subjectTypes } from '../../db/tables/client_grants.js';
 import type { FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import { named } from '../../lib/named.js';
 import { etagOf } from '../documents.js';
+import { chosenClientId } from '../resources/client-attributes.js';
 import { federated_credentials } from '../resources/federated_credentials.js';
 import { scopeToken } from '../resources/permissions.js';
 import { attributeTextOf } from '../attribute-texts.js';
@@ -45,13 +46,11 @@ function recordOf(kind: Kind, more: z.ZodRawShape = {}): z.ZodObject {
   });
 }
 
-const clientId = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^(?!\.\.?$)[\x21-\x7e]+$/, 'must be visible ASCII, and neither . nor .., which no address can hold')
-  .meta({ description: 'Its client_id: 1 to 128 visible ASCII characters, but neither `.` nor `..`, nor the id of a user.' });
+const clientId = chosenClientId.meta({
+  description: 'Its client_id: 1 to 128 visible ASCII characters, but neither `.` nor `..`, nor the id of a user.',
+});
 
+const shortName = z.string().min(1).max(255);
 const identifier = z.string().min(1).max(2048);
 const nameOfApi = identifier.meta({ description: 'The identifier of an API resource; `management` stands for the built-in one.' });
 
@@ -93,7 +92,22 @@ export const documentSchema = z
       recordOf(documentKinds.role, { permissions: listOf(rolePermissions, 'What the role allows: replaced as a whole.') }),
       'Roles by `name`.',
     ),
-    connections: listOf(recordOf(documentKinds.connection), 'Connections by `name`.'),
+    organizations: listOf(
+      recordOf(documentKinds.organization, {
+        default_roles: listOf(shortName, 'Names of roles of the kind `organization`. Replaced as a whole.'),
+        domains: listOf(z.string().min(1).max(253), 'Its domains, which it still has to verify. Replaced as a whole.'),
+      }),
+      'Organizations by `name`, without members, invitations, groups and directory.',
+    ),
+    connections: listOf(
+      recordOf(documentKinds.connection, {
+        organization: shortName
+          .nullable()
+          .optional()
+          .meta({ description: 'The name of the organization whose it is; null = the environment’s. It does not change.' }),
+      }),
+      'Connections by `name`; those of organizations are managed where the document has `organizations`.',
+    ),
     trusted_issuers: listOf(recordOf(documentKinds.trusted_issuer), 'Trusted issuers by `issuer`.'),
     clients: listOf(
       recordOf(documentKinds.client, {

@@ -8,7 +8,7 @@ import { recordName } from './keys.js';
 import { isKindName, documentKinds } from './kinds.js';
 import { allRecords, readLive, type Live, type LiveRecord } from './live.js';
 import { collectionsOf } from './prune.js';
-import { listedIn } from './listed.js';
+import { listedIn, namesOrganizations } from './listed.js';
 import { secretMark, type RecordChange } from './run.js';
 
 export type Author = {
@@ -67,7 +67,7 @@ function compared(record: ManagedRecord, live: LiveRecord | undefined, entries: 
 function added(live: Live, { document, pruned, records }: ConfigurationRow): LiveRecord[] {
   if (!pruned) return [];
   const known = new Set(records.map(({ type, id }) => `${type} ${id}`));
-  const collectionOf = collectionsOf(listedIn(document), live.identifiers);
+  const collectionOf = collectionsOf(listedIn(document), live);
   const isNew = (one: LiveRecord) => !one.foreign && !known.has(`${one.kind.type} ${one.id}`) && collectionOf(one) !== undefined;
   return allRecords(live).filter(isNew);
 }
@@ -75,7 +75,8 @@ function added(live: Live, { document, pruned, records }: ConfigurationRow): Liv
 /** How the environment differs from the document that was last applied, and who made it so. */
 export async function driftOf(call: Call): Promise<Drift> {
   const { scope } = call.ctx;
-  const [row, live] = [await findConfiguration(scope), await readLive(call)];
+  const row = await findConfiguration(scope);
+  const live = await readLive(call, row !== null && namesOrganizations(row.document));
   if (!row) return { applied: null, changes: [], state: live.state };
   const turn = turns();
   const byId = new Map(allRecords(live).map((one): [string, LiveRecord] => [`${one.kind.type} ${one.id}`, one]));

@@ -28,18 +28,23 @@ function secretNames(): (record: LiveRecord, attribute: string) => SecretReferen
 export async function exportDocument(live: Live): Promise<ResourceRow> {
   const turn = turns();
   const referenceTo = secretNames();
-  const described = (type: KindName) => recordsOf(live, type).filter(({ foreign }) => !foreign);
+  const described = (type: KindName) =>
+    recordsOf(live, type).filter(
+      ({ foreign, row }) => !foreign && (type !== 'connection' || live.has_organizations || !row['organization_id']),
+    );
   const inKind = (type: KindName, column: string) => {
     const found = groupedBy(described(type), ({ row }) => row[column]);
     return (id: string) => found.get(id) ?? [];
   };
   const [permissionsOf, grantsOf] = [inKind('permission', 'api_resource_id'), inKind('client_grant', 'client_id')];
+  const domainsOf = inKind('organization_domain', 'organization_id');
   const complete = (record: LiveRecord): ResourceRow => {
     const { kind, id, key, attributes } = record;
     const keyed = kind.key === null || Object.hasOwn(attributes, kind.key) ? {} : { [kind.key]: key };
     const secrets = kind.secrets.filter((name) => hasSecret(record, name)).map((name) => [name, referenceTo(record, name)]);
     const all = { ...keyed, ...attributes, ...(Object.fromEntries(secrets) as ResourceRow) };
     if (kind.type === 'api_resource') return { ...all, permissions: permissionsOf(id).map((one) => one.attributes) };
+    if (kind.type === 'organization') return { ...all, domains: domainsOf(id).map((one) => one.attributes['domain']) };
     if (kind.type !== 'client') return all;
     const grants = grantsOf(id).map((one) => ({
       api_resource: live.identifiers.get(String(one.row['api_resource_id'])),
@@ -50,7 +55,7 @@ export async function exportDocument(live: Live): Promise<ResourceRow> {
   const [environment] = recordsOf(live, 'environment');
   const settings = Object.entries(environment?.attributes ?? {}).filter(([name]) => !ownToEnvironment.has(name));
   const document: ResourceRow = { version: 1, environment: Object.fromEntries(settings) };
-  for (const name of collectionNames) {
+  for (const name of collectionNames.filter((one) => one !== 'organizations' || live.has_organizations)) {
     const records: ResourceRow[] = [];
     for (const record of described(documentKinds[collections[name]].type)) {
       await turn();

@@ -6,6 +6,9 @@ export const recordName = (type: KindName, key: string): string => `${type} ${ke
 /** What a permission is called: `{identifier}#{name}`. */
 export const permissionKey = (api_resource: string, name: string): string => `${api_resource}#${name}`;
 
+/** What a domain of an organization is called: `{organization}#{domain}`. */
+export const domainKey = (organization: string, domain: string): string => `${organization}#${domain}`;
+
 /** What a grant is called: `{client_id} -> {identifier}`. */
 export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
   `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;

@@ -6,6 +6,8 @@ import { connections } from '../resources/connections.js';
 import { environments } from '../resources/environments.js';
 import { log_streams } from '../resources/log_streams.js';
 import { mail_templates } from '../resources/mail_templates.js';
+import { organization_domains } from '../resources/organization_domains.js';
+import { organizations } from '../resources/organizations.js';
 import { page_texts } from '../resources/page_texts.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
@@ -17,7 +19,7 @@ import { permissionFor, type Resource } from '../resource.js';
 export type Kind = {
   readonly type: KindName;
   readonly resource: Resource;
-  /** The attribute that names a record; null for the environment, which there is one of, and for grants. */
+  /** The attribute that names a record; null for the environment, which there is one of, for grants and for domains. */
   readonly key: string | null;
   /** Attributes of the Management API that a document doesn't have. */
   readonly without: readonly string[];
@@ -34,6 +36,8 @@ export type KindName =
   | 'api_resource'
   | 'permission'
   | 'role'
+  | 'organization'
+  | 'organization_domain'
   | 'connection'
   | 'trusted_issuer'
   | 'client'
@@ -61,10 +65,13 @@ export const documentKinds: Readonly<Record<KindName, Kind>> = {
   api_resource: kind('api_resource', api_resources, 'identifier'),
   permission: kind('permission', permissions, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
+  // Its logo and colour are in its branding.
+  organization: kind('organization', organizations, 'name', { without: ['logo_url', 'primary_color'], names: [roles] }),
+  organization_domain: kind('organization_domain', organization_domains, null),
   connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
   trusted_issuer: kind('trusted_issuer', trusted_issuers, 'issuer'),
   client: kind('client', clients, 'client_id', {
-    without: ['client_id_metadata_uri'],
+    without: ['client_id', 'client_id_metadata_uri'],
     needed: ['name'],
     secrets: ['client_secret'],
     names: [connections],
@@ -90,6 +97,7 @@ export const secretAttributes: ReadonlySet<string> = new Set(Object.values(docum
 export const collections = {
   api_resources: 'api_resource',
   roles: 'role',
+  organizations: 'organization',
   connections: 'connection',
   trusted_issuers: 'trusted_issuer',
   clients: 'client',

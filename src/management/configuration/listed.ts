@@ -1,6 +1,6 @@
 import { own } from '../../lib/named.js';
 import type { ResourceRow } from '../resource.js';
-import { collectionNames, collections, documentKinds, type Kind } from './kinds.js';
+import { collectionNames, collections, documentKinds, type Kind, type KindName } from './kinds.js';
 
 /** A collection that the document has, so that what isn't in it may be deleted: all records of a kind, or those of one record. */
 export type Listed = { readonly kind: Kind; readonly path: readonly (string | number)[]; readonly of: string | null };
@@ -13,19 +13,24 @@ export const objectsIn = (value: unknown): [ResourceRow, number][] =>
 export const textIn = (record: ResourceRow, name: string): string | null =>
   typeof own(record, name) === 'string' ? (own(record, name) as string) : null;
 
+/** Lists of records inside of records. */
+const innerLists: Partial<Readonly<Record<KindName, { readonly name: string; readonly kind: KindName }>>> = {
+  api_resource: { name: 'permissions', kind: 'permission' },
+  organization: { name: 'domains', kind: 'organization_domain' },
+  client: { name: 'grants', kind: 'client_grant' },
+};
+
 /** The collections of a document whose absent records may be deleted. */
 export function listedIn(document: ResourceRow): Listed[] {
   return collectionNames.flatMap((collection): Listed[] => {
     const list = own(document, collection);
     if (!Array.isArray(list)) return [];
     const kind = documentKinds[collections[collection]];
-    const inner = ({ api_resource: 'permissions', client: 'grants' } as const)[kind.type as 'client'] as string | undefined;
+    const inner = innerLists[kind.type];
     const nested = objectsIn(list).flatMap(([record, index]): Listed[] => {
       const key = textIn(record, kind.key as string);
-      if (inner === undefined || key === null || !Array.isArray(own(record, inner))) return [];
-      return [
-        { kind: kind.type === 'client' ? documentKinds.client_grant : documentKinds.permission, path: [collection, index, inner], of: key },
-      ];
+      if (inner === undefined || key === null || !Array.isArray(own(record, inner.name))) return [];
+      return [{ kind: documentKinds[inner.kind], path: [collection, index, inner.name], of: key }];
     });
     return [{ kind, path: [collection], of: null }, ...nested];
   });
@@ -38,6 +43,11 @@ export function kindsIn(document: ResourceRow): Set<Kind> {
     ...listedIn(document).map(({ kind }) => kind),
   ]);
 }
+
+/** Whether a document describes organizations, or names one. */
+export const namesOrganizations = (document: ResourceRow): boolean =>
+  Array.isArray(own(document, 'organizations')) ||
+  objectsIn(own(document, 'connections')).some(([one]) => Object.hasOwn(one, 'organization'));
 
 /** Whether a document says of a client which tokens of trusted issuers prove it. */
 export const describesCredentials = (document: ResourceRow): boolean =>

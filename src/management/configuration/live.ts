@@ -1,22 +1,23 @@
-import { createHash } from 'node:crypto';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import type { FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
+import { hasMoreOrganizations } from '../../db/tables/organizations.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { matches } from '../../db/lists/conditions.js';
 import { findLinks, findRows, listAll, type LinkTable } from '../../db/lists/list.js';
 import type { Condition } from '../../db/lists/list-source.js';
 import { groupedBy } from '../../lib/grouped.js';
-import { turns, type Turn } from '../../lib/turns.js';
+import { turns } from '../../lib/turns.js';
 import type { Call } from '../call.js';
 import { attributesOf } from '../documents.js';
 import { refuse } from '../problems.js';
 import { federated_credentials } from '../resources/federated_credentials.js';
-import { idOf, versionOf, type Resource, type ResourceRow } from '../resource.js';
+import { idOf, type Resource, type ResourceRow } from '../resource.js';
 import { describedCredential, sortedCredentials, type LiveCredential } from './described-credentials.js';
 import type { RolePermissions } from './document.js';
 import { kindNames, documentKinds, managementName, settableAttributesOf, type Kind, type KindName } from './kinds.js';
-import { grantKey, permissionKey, wordsKey } from './keys.js';
+import { compare, digestOf, type Links, type RowsByKind } from './state.js';
+import { domainKey, grantKey, permissionKey, wordsKey } from './keys.js';
 
 /** A record of the environment, with the attributes that a document can have in the form in which it has them. */
 export type LiveRecord = {
@@ -36,7 +37,11 @@ export type Live = {
   readonly identifiers: Map<string, string>;
   /** Federated credentials, by client. */
   readonly credentials: ReadonlyMap<string, readonly LiveCredential[]>;
-  /** A digest of all of it. */
+  /** The name of an organization, by its id. */
+  readonly organizations: Map<string, string>;
+  /** Whether organizations were read. */
+  readonly has_organizations: boolean;
+  /** A digest of all of it; behind a dot that of organizations, where these were read. */
   readonly state: string;
 };
 
@@ -46,9 +51,10 @@ const mostRecords = 20_000;
 const readAtOnce = 2_000;
 
 const rolePermissionLinks: LinkTable = { table: 'role_permissions', near: 'role_id', far: 'permission_id' };
+const defaultRoleLinks: LinkTable = { table: 'organization_default_roles', near: 'organization_id', far: 'role_id' };
 const clientConnectionLinks: LinkTable = { table: 'client_connections', near: 'client_id', far: 'connection_id' };
 
-const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
+export const sortedNames = (names: readonly string[]): string[] => [...new Set(names)].sort(compare);
 
 /** The permissions of a role in the order in which documents are compared: by API resource, then by name. */
 export function sortedPermissions(some: readonly RolePermissions[]): RolePermissions[] {
@@ -118,31 +124,28 @@ function credentialsOf(
   return found;
 }
 
-type Links = readonly { readonly near: string; readonly far: string }[];
-
 /** Far ids by near id. */
 function grouped(links: Links): Map<string, string[]> {
   const byNear = groupedBy(links, ({ near }) => near);
   return new Map([...byNear].map(([near, all]) => [near, all.map(({ far }) => far)]));
 }
 
-type Rows = Readonly<Record<KindName, readonly ResourceRow[]>>;
-
-/** What a record is called, and what else a document says of it than its attributes. */
-type Naming = (row: ResourceRow) => { key: string; more?: ResourceRow; foreign?: boolean };
+/** What a record is called, and what else a document says of it than its attributes, or does not. */
+type Naming = (row: ResourceRow) => { key: string; more?: ResourceRow; without?: readonly string[]; foreign?: boolean };
 
 function namings(
-  rows: Rows,
-  roleLinks: Links,
-  clientLinks: Links,
-  identifiers: ReadonlyMap<string, string>,
-  credentials: Live['credentials'],
+  rows: RowsByKind,
+  links: { readonly roles: Links; readonly clients: Links; readonly organizations: Links },
+  { identifiers, organizations, credentials, has_organizations }: Omit<Live, 'records' | 'state'>,
 ): Readonly<Record<KindName, Naming>> {
   const nameOfApi = (id: string) => identifiers.get(id) ?? id;
   const permissionsById = new Map(rows.permission.map((row) => [String(row['id']), row as PermissionRow]));
   const connectionNames = new Map(rows.connection.map((row) => [String(row['id']), String(row['name'])]));
   const foreignClients = new Set(rows.client.filter((row) => row['is_system'] === true).map((row) => row['id']));
-  const [permissionsOf, connectionsOf] = [grouped(roleLinks), grouped(clientLinks)];
+  const roleNames = new Map(rows.role.map((row) => [String(row['id']), String(row['name'])]));
+  const [permissionsOf, connectionsOf] = [grouped(links.roles), grouped(links.clients)];
+  const defaultRolesOf = grouped(links.organizations);
+  const nameOfOrganization = (row: ResourceRow) => organizations.get(String(row['organization_id'])) ?? null;
   const held = (role_id: string) =>
     (permissionsOf.get(role_id) ?? []).flatMap((id) => {
       const found = permissionsById.get(id);
@@ -161,7 +164,17 @@ function namings(
       more: { permissions: sortedPermissions(held(String(row['id']))) },
       foreign: row['is_system'] === true,
     }),
-    connection: named,
+    organization: (row) => {
+      const roles = (defaultRolesOf.get(String(row['id'])) ?? []).flatMap((id) => roleNames.get(id) ?? []);
+      return { ...named(row), more: { default_roles: sortedNames(roles) } };
+    },
+    organization_domain: (row) => ({ key: domainKey(nameOfOrganization(row) ?? '', String(row['domain'])) }),
+    connection: (row) => ({
+      ...named(row),
+      more: has_organizations ? { organization: nameOfOrganization(row) } : {},
+      // What its organization says for it.
+      without: row['organization_id'] ? ['domains', 'required'] : [],
+    }),
     trusted_issuer: (row) => ({ key: String(row['issuer']) }),
     client: (row) => {
       const offered = (connectionsOf.get(String(row['id'])) ?? []).flatMap((id) => connectionNames.get(id) ?? []).sort(compare);
@@ -180,49 +193,54 @@ function namings(
   };
 }
 
-/** A digest of what is there: every record with its version, and what links them. Ids in it are nobody's to guess. */
-async function digestOf(rows: Rows, links: Links, credentials: readonly ResourceRow[], turn: Turn): Promise<string> {
-  const hash = createHash('sha256');
-  for (const type of kindNames)
-    for (const row of rows[type]) {
-      await turn();
-      hash.update(`${type} ${idOf(documentKinds[type].resource, row)} ${versionOf(row)}\n`);
-    }
-  for (const row of credentials) hash.update(`federated_credential ${String(row['id'])} ${versionOf(row)}\n`);
-  for (const { near, far } of [...links].sort((one, other) => compare(`${one.near} ${one.far}`, `${other.near} ${other.far}`)))
-    hash.update(`${near} ${far}\n`);
-  return hash.digest('base64url');
-}
+/** Kinds that are read only where somebody asks for them: customers, of which there may be many. */
+const ofOrganizations: readonly KindName[] = ['organization', 'organization_domain'];
 
-/** Reads the configuration of the environment, whoever may see it. @throws {ApiError} 409 when there is too much of it */
-export async function readLive(call: Call): Promise<Live> {
+/** Whether there are no more organizations, and domains of theirs, than a document holds. */
+export const hasRoomForOrganizations = async ({ ctx }: Pick<Call, 'ctx'>): Promise<boolean> =>
+  !(await hasMoreOrganizations(ctx.scope, mostRecords));
+
+/**
+ * Reads the configuration of the environment, whoever may see it.
+ * @param has_organizations whether organizations are of it
+ * @throws {ApiError} 409 when there is too much of it
+ */
+export async function readLive(call: Call, has_organizations: boolean): Promise<Live> {
   const { scope } = call.ctx;
   const rows = {} as Record<KindName, ResourceRow[]>;
   // One after the other: inside a transaction there is one connection.
-  for (const type of kindNames) rows[type] = await rowsOf(call, documentKinds[type]);
+  const isRead = (type: KindName) => has_organizations || !ofOrganizations.includes(type);
+  for (const type of kindNames) rows[type] = isRead(type) ? await rowsOf(call, documentKinds[type]) : [];
   const ids = (type: KindName) => rows[type].map((row) => String(row['id']));
   const roleLinks = await findLinks(scope, rolePermissionLinks, ids('role'));
   const clientLinks = await findLinks(scope, clientConnectionLinks, ids('client'));
+  const organizationLinks = await findLinks(scope, defaultRoleLinks, ids('organization'));
+  const organizations = new Map(rows.organization.map((row) => [String(row['id']), String(row['name'])]));
   const identifiers = new Map(
     rows.api_resource.map((row) => [String(row['id']), (row as ApiResourceRow).is_system ? managementName : String(row['identifier'])]),
   );
   const credentialRows = await allOf(call, federated_credentials);
   const credentials = credentialsOf(credentialRows as FederatedCredentialRow[], rows.trusted_issuer, call.ctx.environment.issuer);
-  const naming = namings(rows, roleLinks, clientLinks, identifiers, credentials);
+  const known = { identifiers, organizations, credentials, has_organizations };
+  const naming = namings(rows, { roles: roleLinks, clients: clientLinks, organizations: organizationLinks }, known);
   const records = new Map<KindName, Map<string, LiveRecord[]>>();
   const turn = turns();
   for (const type of kindNames) {
     const byKey = new Map<string, LiveRecord[]>();
     for (const row of rows[type]) {
       await turn();
-      const { key, more = {}, foreign = false } = naming[type](row);
-      const attributes = { ...documentAttributes(call, documentKinds[type], row), ...more };
+      const { key, more = {}, without = [], foreign = false } = naming[type](row);
+      const all = { ...documentAttributes(call, documentKinds[type], row), ...more };
+      const attributes = Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name)));
       const record = { kind: documentKinds[type], id: idOf(documentKinds[type].resource, row), key, row, attributes, foreign };
       byKey.set(key, [...(byKey.get(key) ?? []), record]);
     }
     records.set(type, byKey);
   }
-  return { records, identifiers, credentials, state: await digestOf(rows, [...roleLinks, ...clientLinks], credentialRows, turn) };
+  const others = kindNames.filter((type) => !ofOrganizations.includes(type));
+  const state = await digestOf(rows, others, [...roleLinks, ...clientLinks], credentialRows, turn);
+  if (rows.organization.length === 0) return { records, ...known, state };
+  return { records, ...known, state: `${state}.${await digestOf(rows, ofOrganizations, organizationLinks, [], turn)}` };
 }
 
 /** The records of a kind and key: more than one where names aren't unique. */

@@ -1,6 +1,6 @@
 import { perform } from '../write-steps.js';
 import type { Kind, KindName } from './kinds.js';
-import { recordsOf, type LiveRecord } from './live.js';
+import { recordsOf, type Live, type LiveRecord } from './live.js';
 import { recordName } from './keys.js';
 import type { Listed } from './listed.js';
 import { attemptAt, forget, documentPointer, type Run } from './run.js';
@@ -16,6 +16,8 @@ const order: readonly KindName[] = [
   'page_text',
   'role',
   'connection',
+  'organization_domain',
+  'organization',
   'permission',
   'api_resource',
 ];
@@ -25,12 +27,16 @@ const nameOfList = (type: KindName, of: string | null) => `${type} ${of ?? ''}`;
 /** Finds the collection of a document that would have the record: that of its kind, or that of the record that it belongs to. */
 export function collectionsOf(
   listed: readonly Listed[],
-  identifiers: ReadonlyMap<string, string>,
+  { identifiers, organizations }: Pick<Live, 'identifiers' | 'organizations'>,
 ): (record: LiveRecord) => Listed | undefined {
   const byName = new Map(listed.map((one) => [nameOfList(one.kind.type, one.of), one]));
   return ({ kind: { type }, row }) => {
     if (type === 'client_grant') return byName.get(nameOfList(type, String(row['client_id'])));
     if (type === 'permission') return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
+    const organization_id = row['organization_id'] as string | null | undefined;
+    if (type === 'organization_domain') return byName.get(nameOfList(type, organizations.get(organization_id ?? '') ?? ''));
+    // Customers make connections by themselves.
+    if (type === 'connection' && organization_id && !byName.has(nameOfList('organization', null))) return undefined;
     return byName.get(nameOfList(type, null));
   };
 }
@@ -62,7 +68,8 @@ async function deleteOne(run: Run, record: LiveRecord, { path }: Listed): Promis
 
 /** Deletes what the document's collections don't have, but for what comes with the service. What goes with its owner is not told apart. */
 export async function prune(run: Run, listed: readonly Listed[]): Promise<void> {
-  const collectionOf = collectionsOf(listed, new Map(run.live.identifiers));
+  const { identifiers, organizations } = run.live;
+  const collectionOf = collectionsOf(listed, { identifiers: new Map(identifiers), organizations: new Map(organizations) });
   const inDocument = (kind: Kind, key: string) => run.declared.has(recordName(kind.type, key));
   for (const type of order) {
     for (const record of recordsOf(run.live, type)) {

@@ -5,7 +5,7 @@ import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
 import { turns, type Turn } from '../../lib/turns.js';
 import { isObject, listedIn, objectsIn, textIn, type Listed } from './listed.js';
-import { grantKey, recordName, permissionKey, wordsKey } from './keys.js';
+import { domainKey, grantKey, recordName, permissionKey, wordsKey } from './keys.js';
 import { fromIssue, maxErrors, pointerTo, problem } from '../problems.js';
 import type { ResourceRow } from '../resource.js';
 import { documentJsonSchema, documentSchema, type DescribedCredential, type RolePermissions, type SecretReference } from './document.js';
@@ -36,6 +36,10 @@ export type Item = {
   readonly connections?: readonly string[];
   /** Of a client: all its federated credentials. */
   readonly federated_credentials?: readonly DescribedCredential[];
+  /** Of an organization: names of roles. */
+  readonly default_roles?: readonly string[];
+  /** Of a connection and a domain: the organization; null: the environment’s. */
+  readonly organization?: string | null;
   /** Of a permission and a grant: the API resource. */
   readonly api_resource?: string;
   /** Of a grant: the client. */
@@ -89,6 +93,17 @@ function clientItems(record: ResourceRow, key: string, path: Path): Item[] {
   return [itemOf(documentKinds.client, key, path, record, links), ...grants];
 }
 
+function organizationItems(record: ResourceRow, key: string, path: Path): Item[] {
+  const default_roles = own(record, 'default_roles') as string[] | undefined;
+  const names = own(record, 'domains');
+  const domains = (Array.isArray(names) ? names : []).flatMap((domain: unknown, index) => {
+    if (typeof domain !== 'string') return [];
+    const pointer = [...path, 'domains', index];
+    return [itemOf(documentKinds.organization_domain, domainKey(key, domain), pointer, { domain }, { organization: key })];
+  });
+  return [itemOf(documentKinds.organization, key, path, record, default_roles && { default_roles }), ...domains];
+}
+
 function roleItems(record: ResourceRow, key: string, path: Path): Item[] {
   const permissions = own(record, 'permissions') as RolePermissions[] | undefined;
   return [itemOf(documentKinds.role, key, path, record, permissions === undefined ? {} : { permissions })];
@@ -101,6 +116,9 @@ function itemsOf(collection: CollectionName, record: ResourceRow, index: number)
   const path = [collection, index];
   if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
   if (kind.type === 'client') return clientItems(record, key, path);
+  if (kind.type === 'organization') return organizationItems(record, key, path);
+  const organization = own(record, 'organization') as string | null | undefined;
+  if (kind.type === 'connection') return [itemOf(kind, key, path, record, organization === undefined ? {} : { organization })];
   if (kind.type === 'role') return roleItems(record, key, path);
   if (kind.type === 'mail_template' || kind.type === 'page_text') return [itemOf(kind, wordsKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];

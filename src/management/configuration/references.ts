@@ -8,6 +8,8 @@ import type { KindName } from './kinds.js';
 const words: Partial<Readonly<Record<KindName, string>>> = {
   api_resource: 'API resource',
   client: 'client',
+  organization: 'organization',
+  role: 'role',
   connection: 'connection',
   permission: 'permission',
 };
@@ -44,6 +46,14 @@ export function relationshipsOf(run: Run, item: Item, creating: boolean): Resour
   if (item.connections) {
     const ids = item.connections.map((name, index) => idOf(run, 'connection', name, [...item.path, 'connections', index])).filter(require);
     found['connections'] = linkage('connection', [...new Set(ids)]);
+  }
+  if (item.default_roles) {
+    const ids = item.default_roles.map((name, index) => idOf(run, 'role', name, [...item.path, 'default_roles', index])).filter(require);
+    found['default_roles'] = linkage('role', [...new Set(ids)]);
+  }
+  if (creating && item.organization) {
+    const id = idOf(run, 'organization', item.organization, item.kind.type === 'connection' ? [...item.path, 'organization'] : item.path);
+    if (require(id)) found['organization'] = { data: { type: 'organization', id } };
   }
   if (creating && item.api_resource !== undefined) {
     const id = idOf(run, 'api_resource', item.api_resource, item.kind.type === 'client_grant' ? [...item.path, 'api_resource'] : item.path);

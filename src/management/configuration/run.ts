@@ -56,9 +56,11 @@ const unescaped = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', 
 
 /** Where in an item's description a pointer into the operation's own document leads: `/data/attributes/redirect_uris/1` to `redirect_uris/1`. */
 function itemPath(item: Item, pointer: string): string[] {
+  // A domain stands there as a text.
+  if (item.kind.type === 'organization_domain') return [];
   const [, , member, name, ...rest] = pointer.split('/').map(unescaped);
   if (member === 'attributes' && name !== undefined) return [name, ...rest];
-  const links = { permissions: item.permissions, connections: item.connections } as const;
+  const links = { permissions: item.permissions, connections: item.connections, default_roles: item.default_roles } as const;
   return member === 'relationships' && name !== undefined && links[name as 'permissions'] !== undefined ? [name] : [];
 }
 
@@ -127,6 +129,7 @@ export function remember(live: Live, record: LiveRecord): void {
   const others = (byKey?.get(record.key) ?? []).filter(({ id }) => id !== record.id);
   byKey?.set(record.key, [...others, record]);
   if (record.kind.type === 'api_resource' && !record.foreign) live.identifiers.set(record.id, record.key);
+  if (record.kind.type === 'organization') live.organizations.set(record.id, record.key);
 }
 
 export function forget(live: Live, { kind, key, id }: LiveRecord): void {

@@ -13,10 +13,10 @@ import { createClient } from '../resources/clients.js';
 import { idOf, type Resource, type ResourceRow, type Written } from '../resource.js';
 import { defaultsOf, unsaidIn } from './defaults.js';
 import { madeSecrets, settableAttributesOf, type KindName } from './kinds.js';
-import { documentAttributes, sortedPermissions, type LiveRecord } from './live.js';
+import { documentAttributes, sortedNames, sortedPermissions, type LiveRecord } from './live.js';
 import type { Item } from './read-document.js';
 import { relationshipsOf } from './references.js';
-import { attemptItem, remember, secretMark, type RecordChange, type Run } from './run.js';
+import { attemptItem, note, remember, secretMark, type RecordChange, type Run } from './run.js';
 import { removeCredentials, writeCredentials } from './write-credentials.js';
 import { perform } from '../write-steps.js';
 import { hasSecret, refuseSecretless, secretChanges, shownSecret, type SecretChanges } from './secrets.js';
@@ -81,8 +81,12 @@ function written(call: Call, item: Item, row: ResourceRow, before: LiveRecord | 
     ...(kind.type === 'role' && {
       permissions: item.permissions ? sortedPermissions(item.permissions) : (before?.attributes['permissions'] ?? []),
     }),
+    ...(kind.type === 'organization' && {
+      default_roles: item.default_roles ? sortedNames(item.default_roles) : (before?.attributes['default_roles'] ?? []),
+    }),
+    ...(kind.type === 'connection' && { organization: before ? before.attributes['organization'] : (item.organization ?? null) }),
     ...(kind.type === 'client' && {
-      connections: item.connections ? [...new Set(item.connections)].sort() : (before?.attributes['connections'] ?? []),
+      connections: item.connections ? sortedNames(item.connections) : (before?.attributes['connections'] ?? []),
       federated_credentials: before?.attributes['federated_credentials'] ?? [],
     }),
   };
@@ -128,27 +132,34 @@ async function create(run: Run, item: Item): Promise<LiveRecord | null> {
 }
 
 /** The attributes, and what else of the record, the document manages. */
-const namesOf = ({ attributes, permissions, connections }: Item): string[] => [
+const namesOf = ({ kind, attributes, permissions, connections, default_roles, organization }: Item): string[] => [
   ...Object.keys(attributes),
   ...(permissions ? ['permissions'] : []),
   ...(connections ? ['connections'] : []),
+  ...(default_roles ? ['default_roles'] : []),
+  ...(kind.type === 'connection' && organization !== undefined ? ['organization'] : []),
 ];
 
+/** What a record names that can be replaced. */
+type Links = 'permissions' | 'connections' | 'default_roles';
+
 /** What differs between the item and the record, as a request would say it. */
-async function differences(
-  run: Run,
-  item: Item,
-  found: LiveRecord,
-): Promise<{ attributes: ResourceRow; links: Pick<Item, 'permissions' | 'connections'> }> {
+async function differences(run: Run, item: Item, found: LiveRecord): Promise<{ attributes: ResourceRow; links: Pick<Item, Links> }> {
   const defaults = await defaultsOf(run, item, found);
   const requested = { ...item.attributes, ...defaults };
   const attributes = Object.fromEntries(
     Object.entries(requested).filter(([name, value]) => !isDeepStrictEqual(value, found.attributes[name] ?? null)),
   );
-  const { permissions, connections } = item;
+  const { permissions, connections, default_roles } = item;
   const samePermissions = !permissions || isDeepStrictEqual(sortedPermissions(permissions), found.attributes['permissions']);
-  const sameConnections = !connections || isDeepStrictEqual([...new Set(connections)].sort(), found.attributes['connections']);
-  return { attributes, links: { ...(samePermissions ? {} : { permissions }), ...(sameConnections ? {} : { connections }) } as Item };
+  const sameConnections = !connections || isDeepStrictEqual(sortedNames(connections), found.attributes['connections']);
+  const sameRoles = !default_roles || isDeepStrictEqual(sortedNames(default_roles), found.attributes['default_roles']);
+  const links = {
+    ...(samePermissions ? {} : { permissions }),
+    ...(sameConnections ? {} : { connections }),
+    ...(sameRoles ? {} : { default_roles }),
+  };
+  return { attributes, links: links as Pick<Item, Links> };
 }
 
 const changedBetween = (before: ResourceRow, after: ResourceRow): RecordChange['attributes'] =>
@@ -161,6 +172,15 @@ const changedBetween = (before: ResourceRow, after: ResourceRow): RecordChange['
 /** Changes a record to what the item says; null: it was so already, or was refused. */
 async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown): Promise<LiveRecord | null> {
   const { kind } = item;
+  if (kind.type === 'connection' && item.organization !== undefined && item.organization !== found.attributes['organization']) {
+    note(
+      run,
+      [...item.path, 'organization'],
+      'invalid_value',
+      `The connection "${item.key}" is another organization’s, or the environment’s: that does not change.`,
+    );
+    return null;
+  }
   const secrets = secretChanges(run, item, found);
   // Of what is as the document says, nothing is asked: a document may have thousands of records.
   const differing =
@@ -169,7 +189,11 @@ async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown
       : await attemptItem(run, item, (call) => differences({ ...run, call }, item, found));
   if (!differing) return null;
   const { attributes, links } = differing;
-  const relationships = relationshipsOf(run, { ...item, permissions: undefined, connections: undefined, ...links } as Item, false);
+  const relationships = relationshipsOf(
+    run,
+    { ...item, permissions: undefined, connections: undefined, default_roles: undefined, ...links } as Item,
+    false,
+  );
   if (relationships === null || secrets === null) return null;
   const sent = { ...attributes, ...attributesIn(secrets) };
   const own = ownSecretIn(secrets);

@@ -40,7 +40,7 @@ function webhookItem(type: EventType): ZodOpenApiPathItemObject {
   return {
     post: {
       operationId: `on_${type.replace('.', '_')}`,
-      tags: ['events'],
+      tags: ['webhook_payloads'],
       summary: catalogue[type].description,
       security: [],
       requestParams: { header: deliveryHeaders },
@@ -99,7 +99,7 @@ function buildShared(registry: ResourceRegistry): OpenApiDocument {
     tags: [
       ...[...registry.byPath.values()].map((resource) => ({ name: resource.path, description: resource.description })),
       ...Object.entries(endpointGroups).map(([name, text]) => ({ name, description: text })),
-      { name: 'events', description: 'What the service sends to webhooks.' },
+      { name: 'webhook_payloads', description: 'What the service sends to webhooks.' },
     ],
     paths: { ...pathsOf(registry), ...endpointPathsOf(endpoints) },
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, webhookItem(type)])),

@@ -35,7 +35,14 @@ export function exampleOf(schema: Schema, components: Readonly<Record<string, Sc
     case 'object': {
       const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>);
       const required = new Set((schema['required'] ?? []) as string[]);
-      const shown = properties.filter(([key]) => required.has(key) || (key === 'attributes' && properties.length > 0));
+      // A change of nothing shows nothing.
+      const isBare = (key: string) =>
+        Object.keys((exampleOf(Object(properties.find(([one]) => one === key)?.[1]), components, key) as object | undefined) ?? {})
+          .length === 0;
+      const needed = properties.filter(
+        ([key]) => required.has(key) || key === 'attributes' || (key === 'relationships' && name === 'data' && isBare('attributes')),
+      );
+      const shown = ['attributes', 'relationships'].includes(name) && needed.length === 0 ? properties.slice(0, 1) : needed;
       return Object.fromEntries(shown.map(([key, value]) => [key, exampleOf(value, components, key)]));
     }
     case 'array':

@@ -12,7 +12,7 @@ import {
   type ResourceRow,
 } from '../resource.js';
 import { headerParameters, linkageParameters, listParameters, recordParameters } from './parameters.js';
-import { documentResponse, errorResponses, location, noContentResponse, notModified } from './responses.js';
+import { documentResponse, errorResponses, feedResponse, location, noContentResponse, notModified } from './responses.js';
 import { idSchema, linkageDocument, linkageRequest, metaRequest, schemasOf, type ResourceSchemas } from './schemas.js';
 
 type Schemas = ReadonlyMap<string, ResourceSchemas>;
@@ -56,8 +56,8 @@ function collectionItem(registry: ResourceRegistry, resource: Resource, schemas:
     id: false,
     query: listParameters(registry, resource),
     header: headerParameters.read,
-    answer: { '200': documentResponse('One page.', schemas.list) },
-    errors: [],
+    answer: { '200': resource.isFeed ? feedResponse(schemas.list) : documentResponse('One page.', schemas.list) },
+    errors: resource.isFeed ? [410] : [],
   });
   if (!resource.create) return { get };
   const { once, meta } = resource.create;

@@ -53,6 +53,12 @@ const pageParameters: Record<string, z.ZodType> = named({
   'page[before]': cursor.optional().meta({ description: 'The page before this cursor; take it from links.prev.' }),
 });
 
+const feedParameters: Record<string, z.ZodType> = named({
+  'page[after]': cursor
+    .optional()
+    .meta({ description: 'Where to go on: a cursor, `oldest` (unless given) or `now`. With `sort` a cursor of that list.' }),
+});
+
 export function listParameters(registry: ResourceRegistry, resource: Resource): Record<string, z.ZodType> {
   const sorts = Object.keys(resource.sorts);
   const standard = resource.defaultSort ?? '-created_at';
@@ -69,6 +75,7 @@ export function listParameters(registry: ResourceRegistry, resource: Resource): 
     ),
     ...recordParameters(registry, resource),
     ...pageParameters,
+    ...(resource.isFeed && feedParameters),
   };
 }
 

@@ -11,6 +11,7 @@ const texts: Record<number, string> = {
   404: 'There is no such resource in this environment.',
   406: 'None of the media types in Accept can be answered.',
   409: 'The resource is in a state that does not allow it, a name is taken, or type or id are not those of the URL.',
+  410: 'What came after the cursor is older than what is kept (`cursor_expired`).',
   412: 'The resource changed since the version in If-Match.',
   413: 'The body is too large.',
   415: 'The body must be of the JSON:API media type without foreign parameters.',
@@ -58,6 +59,13 @@ export function documentResponse(
   headers: Record<string, z.ZodType> = named(),
 ): ZodOpenApiResponseObject {
   return { description, content: { [jsonApi]: { schema } }, headers: z.object({ ...etag, ...headers }) };
+}
+
+/** A page of the events feed, or the stream of it. */
+export function feedResponse(schema: z.ZodObject): ZodOpenApiResponseObject {
+  const { content, ...page } = documentResponse('One page, or the stream.', schema);
+  const text = z.string().meta({ description: 'Server-sent events: `id` is a cursor, `event` the type, `data` the payload.' });
+  return { ...page, content: { ...content, 'text/event-stream': { schema: text } } };
 }
 
 /** 304: what the caller has is still right. */

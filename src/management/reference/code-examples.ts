@@ -1,3 +1,5 @@
+import { shellWord } from '../../lib/shell-word.js';
+
 type ExampleRequest = { readonly base: string; readonly method: string; readonly path: string; readonly body: unknown };
 
 const mediaType = 'application/vnd.api+json';
@@ -50,8 +52,62 @@ export function typescriptOf({ base, method, path, body }: ExampleRequest, answe
   return lines.join('\n');
 }
 
+type Body = {
+  readonly data?: { readonly attributes?: object; readonly relationships?: object } | readonly { readonly id: string }[];
+  readonly meta?: object;
+};
+
+/** The options by which the command line is told a value: lists of texts one by one, whatever else isn't text as JSON. */
+const optionsOf = (members: object = {}): string[] =>
+  Object.entries(members).flatMap(([name, value]: [string, unknown]) => {
+    const isList = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
+    const texts = isList ? (value as string[]) : [typeof value === 'string' ? value : JSON.stringify(value)];
+    return texts.map((text) => `--${name.replaceAll('_', '-')} ${shellWord(text)}`);
+  });
+
+const linkedIds = (relationships: object = {}): object =>
+  Object.fromEntries(
+    Object.entries(relationships).map(([name, { data }]: [string, { data: { id: string } | { id: string }[] }]) => [
+      name,
+      Array.isArray(data) ? data.map(({ id }) => id) : data.id,
+    ]),
+  );
+
+const recordWords = { GET: 'get', PATCH: 'update', DELETE: 'delete' } as const;
+const linkageWords = { POST: 'add', PATCH: 'replace', DELETE: 'remove' } as const;
+
+/** What the command line calls an operation; null where it has no command for it. */
+function wordsOf({ method, path }: ExampleRequest): string[] | null {
+  const [, collection = '', id, rest, relationship] =
+    /^\/api\/([^/]+)(?:\/(\{\w+\})(?:\/(?:relationships\/(\w+)|(\w+)))?)?$/.exec(path) ?? [];
+  if (collection === '') return null;
+  if (id === undefined) return [collection, method === 'GET' ? 'list' : 'create'];
+  if (rest !== undefined) return method === 'GET' ? null : [collection, `${linkageWords[method as 'POST']}_${rest}`, '"$ID"'];
+  return [collection, relationship ?? recordWords[method as 'GET'], '"$ID"'];
+}
+
+/**
+ * The same on the command line; as whoever signed in (`idp login`) or with the token in `IDP_TOKEN`; `$ID` stands for the id of the record.
+ * @param called the words of an endpoint that concerns no single record
+ */
+export function idpOf(request: ExampleRequest, called: readonly string[] | null): string | null {
+  const words = called ?? wordsOf(request);
+  if (words === null) return null;
+  const { data, meta } = (request.body ?? {}) as Body;
+  const given =
+    data === undefined
+      ? optionsOf(meta)
+      : 'attributes' in data || 'relationships' in data
+        ? [...optionsOf(data.attributes), ...optionsOf(linkedIds(data.relationships))]
+        : (data as readonly { id: string }[]).map(({ id }) => shellWord(id));
+  return [`idp --url ${shellWord(request.base)} ${words.join(' ')}`, ...given].join(' \\\n  ');
+}
+
 /** How a client gets an access token for itself, by its `CLIENT_ID` and `CLIENT_SECRET` (RFC 6749 4.4). */
-export function tokenExamples(issuer: string, resource: string): { readonly curl: string; readonly typescript: string } {
+export function tokenExamples(
+  issuer: string,
+  resource: string,
+): { readonly curl: string; readonly typescript: string; readonly idp: string } {
   const curl = `TOKEN=$(curl -s -u "$CLIENT_ID:$CLIENT_SECRET" "${issuer}/oauth/token" \\
   -d grant_type=client_credentials -d "resource=${resource}" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
   const typescript = `import { env } from 'node:process';
@@ -66,5 +122,5 @@ const response = await fetch('${issuer}/oauth/token', {
 if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`);
 const { access_token } = await response.json();
 console.log(access_token);`;
-  return { curl, typescript };
+  return { curl, typescript, idp: `idp --url ${shellWord(issuer)} login` };
 }

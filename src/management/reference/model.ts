@@ -1,6 +1,7 @@
 import type { ReferencePage } from './page-models.js';
 import type { OpenApiDocument } from '../openapi/document.js';
-import { curlOf, typescriptOf } from './code-examples.js';
+import { endpoints } from '../calls/index.js';
+import { curlOf, idpOf, typescriptOf } from './code-examples.js';
 import { exampleOf } from '../openapi/example.js';
 import { titleOf } from '../declaration.js';
 
@@ -51,6 +52,7 @@ export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, '
             .map((one) => ({ name: one.name, location: one.in, description: one.description ?? '' })),
           statuses: Object.keys(operation.responses),
           curl: curlOf(example),
+          idp: idpOf(example, endpoints.find((one) => `/api/${one.path}` === path && one.method === example.method)?.words ?? null),
           typescript: typescriptOf(example, !('204' in operation.responses)),
         },
       ];

@@ -17,7 +17,7 @@ export interface DocsSearchPage extends DocsPage, Findings {}
 /** GET /docs */
 export interface ReferencePage extends DocsPage {
   /** How a client gets its access token. */
-  token: { curl: string; typescript: string };
+  token: { curl: string; typescript: string; idp: string };
   base_url: string;
   introduction: string[];
   sections: {
@@ -36,6 +36,8 @@ export interface ReferencePage extends DocsPage {
       statuses: string[];
       curl: string;
       typescript: string;
+      /** Null where the command line has no command for it. */
+      idp: string | null;
     }[];
   }[];
 }

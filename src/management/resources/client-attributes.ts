@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { publicKeySet } from '../../domain/clients/key-set.js';
-import { organizationUsages, clientOrigins, clientProfiles, idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
+import { maxEntityIdLength, samlClaims } from '../../domain/clients/saml.js';
+import { maxCertificates } from '../../domain/saml/metadata.js';
+import {
+  applicationTypes,
+  organizationUsages,
+  clientOrigins,
+  clientProfiles,
+  idTokenClaims,
+  type ClientRow,
+} from '../../db/tables/clients.js';
+import { samlNameIds } from '../../db/tables/saml_columns.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
 import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
@@ -12,8 +22,15 @@ import { scopeToken } from './permissions.js';
 import type { Settable } from '../declaration.js';
 
 const uri = z.string().min(1).max(2048);
+/** The `client_id` of a new client where its maker chooses it. */
+export const chosenClientId = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^(?!\.\.?$)[\x21-\x7e]+$/, 'must be visible ASCII, and neither . nor .., which no address can hold');
+
 const grantType = z.enum(Object.keys(grants) as [string, ...string[]]);
-export const applicationType = z.enum(['web', 'spa', 'native', 'machine']);
+export const applicationType = z.enum(applicationTypes);
 const authMethod = z.enum(clientAuthMethods);
 const day = 86_400;
 
@@ -77,18 +94,50 @@ const protocolAttributes = {
   ],
 } as const satisfies Readonly<Record<string, Settable>>;
 
+const entityId =
+  'The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment.';
+const acsUrls =
+  'Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them.';
+const nameId =
+  'What the NameID says: `persistent`, an identifier of the person for this application alone (SAML Core 8.3.7), or `email`, the address, which then has to be verified. Whatever a request asks for.';
+const samlAttributes =
+  'The attributes of its assertions: names, each with the claim that it tells. `roles` has a value for each role; `org_id`, `org_name` and `org_display_name` are those of the organization that the person signs in for. `email` is told while it is verified.';
+const requestCertificates =
+  'X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused.';
+const idpInitiated = 'Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for.';
+/** A text without spaces and what is no character. */
+const visible = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\s\p{C}]+$/u);
+
+/** Whom a SAML application is, where assertions go, and what they tell of people. */
+const samlAttributesOfClient = {
+  saml_entity_id: ['control', visible(maxEntityIdLength).nullable().meta({ description: entityId })],
+  saml_acs_urls: ['control', uniqueTexts(uri, 20).meta({ description: acsUrls })],
+  saml_name_id: ['control', z.enum(samlNameIds).meta({ description: nameId })],
+  saml_attributes: [
+    'control',
+    z
+      .record(visible(256), z.enum(samlClaims))
+      .refine((names) => Object.keys(names).length <= 50, { message: 'must not hold more than 50', params: { code: 'too_long' } })
+      .meta({ description: samlAttributes }),
+  ],
+  saml_request_certificates: [
+    'control',
+    uniqueTexts(z.string().min(1).max(10_000), maxCertificates).meta({ description: requestCertificates }),
+  ],
+  saml_idp_initiated: ['control', z.boolean().meta({ description: idpInitiated })],
+} as const satisfies Readonly<Record<string, Settable>>;
+
 export const settableClientAttributes = {
   description: ['plain', boundedText(500, 0).nullable()],
   redirect_uris: ['control', uniqueTexts(uri, 100)],
   post_logout_redirect_uris: ['control', uniqueTexts(uri, 100)],
   allowed_origins: ['control', uniqueTexts(uri, 100)],
-  grant_types: [
-    'control',
-    uniqueTexts(grantType, 10).refine((list) => list.length > 0, {
-      message: 'needs at least one',
-      params: { code: 'too_short' },
-    }),
-  ],
+  grant_types: ['control', uniqueTexts(grantType, 10)],
   token_endpoint_auth_method: ['control', authMethod],
   jwks: ['control', publicKeySet.nullable() as unknown as z.ZodType<ClientRow['jwks']>],
   jwks_uri: ['control', uri.nullable()],
@@ -106,6 +155,7 @@ export const settableClientAttributes = {
   // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.
   initiate_login_uri: ['control', uri.nullable().meta({ description: initiation })],
   ...protocolAttributes,
+  ...samlAttributesOfClient,
   // They speak on our pages in the application's name: whom people are told to write to, too.
   client_uri: ['control', webUrl.nullable()],
   logo_uri: ['control', webUrl.nullable()],

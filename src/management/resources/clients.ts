@@ -27,7 +27,7 @@ import { clientOrigins, type ClientRow } from '../../db/tables/clients.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flagFilter, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
-import { applicationType, clientAttributes, settableClientAttributes } from './client-attributes.js';
+import { applicationType, chosenClientId, clientAttributes, settableClientAttributes } from './client-attributes.js';
 import { resource } from '../declaration.js';
 import type { RelatedRows, Written } from '../resource.js';
 
@@ -51,7 +51,12 @@ export async function createClient(
 }
 
 /** A new client is described by the document, or by the person who creates it. */
-type ClientCreation = ClientInput & { readonly client_id_metadata_uri?: string };
+type ClientCreation = ClientInput & Pick<ChosenCredentials, 'client_id'> & { readonly client_id_metadata_uri?: string };
+
+const clientId = chosenClientId.meta({
+  description:
+    'The client_id, where it is chosen: 1 to 128 visible ASCII characters, but neither `.` nor `..`, nor the id of a user, nor that of a client that was deleted. Left out, it is made.',
+});
 
 const documentAddress = z.string().min(1).max(512).meta({
   description:
@@ -59,8 +64,10 @@ const documentAddress = z.string().min(1).max(512).meta({
 });
 
 function creationProblems(ctx: Context, input: Partial<ClientCreation>): Problem[] {
-  const { client_id_metadata_uri: address, ...given } = input;
-  if (address !== undefined) return [...addressProblems(ctx, address), ...documentProblems(given, null)];
+  const { client_id_metadata_uri: address, ...sent } = input;
+  const { client_id: _chosen, ...given } = sent;
+  // The id of such a client is the address of its document.
+  if (address !== undefined) return [...addressProblems(ctx, address), ...documentProblems(sent, null)];
   const nameless = given.name === undefined;
   const detail = 'The attribute "name" is required.';
   return [
@@ -80,9 +87,12 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
   attributes: clientAttributes,
   computed: { client_id_metadata_uri: (row) => (row.origin === 'metadata_document' ? row.id : null) },
   reach: { of: reachOfClient },
+  // It is the id.
+  hidden: ['client_id'],
   settable: {
     // What people read beside what the client asks for, and where its links lead them.
     name: ['control', shownName(100)],
+    client_id: ['control', clientId, 'fixed'],
     client_id_metadata_uri: ['control', documentAddress, 'fixed'],
     application_type: ['control', applicationType, 'fixed'],
     ...settableClientAttributes,
@@ -134,10 +144,11 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     once,
     problems: creationProblems,
     prepareFor: ['client_id_metadata_uri', ...decideProfileKey],
-    prepare: async (ctx, _actor, { client_id_metadata_uri: address, ...input }) =>
+    prepare: async (ctx, _actor, { client_id_metadata_uri: address, client_id: _chosen, ...input }) =>
       address === undefined ? generateProfileKey(ctx, input, null) : readForRegistration(ctx, address),
-    async run(tx, actor, { client_id_metadata_uri: address, ...input }, related, prepared) {
-      if (address === undefined) return createClient(tx, actor, input, related, {}, prepared as NewSigningKey | undefined);
+    async run(tx, actor, { client_id_metadata_uri: address, client_id, ...input }, related, prepared) {
+      const chosen = client_id === undefined ? {} : { client_id };
+      if (address === undefined) return createClient(tx, actor, input, related, chosen, prepared as NewSigningKey | undefined);
       const row = await registerDocumentClient(tx, prepared as ClientRow, input);
       await addClientConnections(tx.scope, row.id, offered(related)?.map(({ id }) => id) ?? []);
       return { row };

@@ -205,6 +205,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     preferred_username_from_email: ['everything', z.boolean()],
     email_second_factor_enabled: ['everything', z.boolean().meta({ description: emailedCode })],
     new_device_mail: ['everything', z.boolean()],
+    record_token_issued: ['plain', z.boolean()],
     account_deletion_delay: [
       'everything',
       lifetime(day, 365 * day)

@@ -10,6 +10,7 @@ import { custom_domains } from './custom_domains.js';
 import { directories } from './directories.js';
 import { environments } from './environments.js';
 import { event_types } from './event_types.js';
+import { events } from './events.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
@@ -25,8 +26,10 @@ import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
 import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
+import { saml_certificates } from './saml_certificates.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
+import { setup_links } from './setup_links.js';
 import { signing_keys } from './signing_keys.js';
 import { trusted_issuers } from './trusted_issuers.js';
 import { user_exports } from './user_exports.js';
@@ -59,12 +62,15 @@ export const resources = [
   organization_domains,
   directories,
   organization_groups,
+  setup_links,
   sessions,
   webhooks,
   webhook_deliveries,
   webhook_delivery_attempts,
   event_types,
+  events,
   signing_keys,
+  saml_certificates,
   environments,
   custom_domains,
   audit_logs,

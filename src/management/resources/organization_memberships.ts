@@ -76,7 +76,7 @@ export const organization_memberships = resource<MembershipRow>({
     },
     resume: {
       method: 'PATCH',
-      description: 'Lets a suspended member in again.',
+      description: 'Lets a suspended member in again; tokens of before stay worth nothing.',
       audit: 'resumed',
       touch: 'control',
       run: async (tx, actor, row) => ({ row: await resumeMember(tx, actor, row) }),

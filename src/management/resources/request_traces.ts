@@ -23,7 +23,10 @@ const detail = z
       .array(z.string())
       .optional()
       .meta({ description: 'Those that were registered for the client then; left out without the permission clients:read.' }),
-    description: z.string().optional().meta({ description: 'What the application was told, where the rule does not say all.' }),
+    description: z
+      .string()
+      .optional()
+      .meta({ description: 'What the application was told, or what was found, where the rule does not say all.' }),
   })
   .meta({ description: 'What the request said, and what it was compared with; never a code, token, verifier or password.' });
 

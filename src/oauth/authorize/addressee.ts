@@ -39,13 +39,17 @@ const listedUris = 20;
  * sides can see. User names, passwords, values of a query and what looks like a secret stay out of the log. In a development environment the page shows both as well; elsewhere it
  * says nothing of a client's registration.
  */
-function tellMismatch({ ctx, request_id }: ClientRequest, sent: Parameters, client: Client | null): PageDetail[] {
-  const came = sent.get('redirect_uri') ?? '';
-  const registered = (client?.redirect_uris ?? []).slice(0, listedUris);
+function tellMismatch(
+  { ctx, request_id }: ClientRequest,
+  came: string,
+  client_id: string | undefined,
+  all: readonly string[],
+): PageDetail[] {
+  const registered = all.slice(0, listedUris);
   const { id: environment_id, kind } = ctx.environment;
   const logged = { redirect_uri: maskedUri(came), registered: registered.map(maskedUri) };
   ctx.logger.info(
-    { event: 'authorization.redirect_uri_mismatch', request_id, environment_id, client_id: client?.id, ...logged },
+    { event: 'authorization.redirect_uri_mismatch', request_id, environment_id, client_id, ...logged },
     'an authorization request named a redirect_uri that is not registered',
   );
   if (kind !== 'development') return [];
@@ -53,6 +57,20 @@ function tellMismatch({ ctx, request_id }: ClientRequest, sent: Parameters, clie
     { name: 'Address sent', values: [shownText(came)] },
     { name: 'Registered for this client', values: registered.length > 0 ? registered.map(shownText) : ['none'] },
   ];
+}
+
+/** The page for an address that isn't registered for the client: nobody is ever sent there. */
+export function unregisteredAddress(
+  req: ClientRequest,
+  came: string,
+  client_id: string | undefined,
+  registered: readonly string[],
+): PageError {
+  const details = tellMismatch(req, came, client_id, registered);
+  return new PageError(400, 'invalid_redirect_uri', message('refusal.redirect_uri'), {}, undefined, null, details).by(
+    'redirect_uri_mismatch',
+    { client_id, redirect_uri: came, registered_redirect_uris: registered },
+  );
 }
 
 /**
@@ -88,11 +106,7 @@ export async function findAddressee(web: Limiting, req: ClientRequest, sent: Par
   if (failed) {
     const [, , code, text] = failed;
     if (code !== 'invalid_redirect_uri') throw new PageError(400, code, text).by(code === 'invalid_client' ? 'unknown_client' : null);
-    throw new PageError(400, code, text, {}, undefined, null, tellMismatch(req, sent, client)).by('redirect_uri_mismatch', {
-      client_id: client?.id,
-      redirect_uri: sent.get('redirect_uri'),
-      registered_redirect_uris: client?.redirect_uris,
-    });
+    throw unregisteredAddress(req, sent.get('redirect_uri') ?? '', client?.id, client?.redirect_uris ?? []);
   }
   return {
     client: client as Client,

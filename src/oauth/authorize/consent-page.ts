@@ -5,16 +5,13 @@ import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { csrfToken } from '../../http/auth/csrf.js';
 import { basePage, formActionSource, type ConsentPage } from '../../http/pages/pages.js';
-import { sealPending } from '../../http/request/return-to.js';
 import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
-import { toPending, type SentRequest } from './pending.js';
+import { journeyForm, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
 import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
 import { wordsOf, type Words } from '../../http/pages/words.js';
-
-export const consentPath = '/oauth/consent';
 
 /** Scopes in words: the standard ones in ours, permissions in their description's; what reads the same is told apart by its name. */
 export async function scopeTexts(
@@ -65,8 +62,7 @@ export async function renderConsent(
       destination: destinationOf(redirect_uri, client),
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, words, request, question),
-      action: consentPath,
-      hidden: { request: sealPending(req, toPending(consent.sent)) },
+      ...journeyForm(req, 'consent', consent.sent),
     },
     { formAction: [formActionSource(redirect_uri)] },
   );

@@ -10,32 +10,29 @@ import { proceed, requirePendingRequest } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';
 import { consentQuestion } from './interaction.js';
 import { openPushedRequest } from './pushed-request.js';
-import { respond } from './respond.js';
-import { chosenIn } from './chooser-page.js';
+import type { Protocol } from './protocol.js';
 import { signInSession } from '../../http/auth/browser-session.js';
-import { findAddressee } from './addressee.js';
-import { validate } from './validate.js';
 import { message } from '../../lib/languages/messages.js';
 
-/** POST /oauth/consent: the person's answer. Yes is remembered and goes on with the request; no is `access_denied` (RFC 6749 4.1.2.1). */
-export function consent(web: Web) {
+/** POST of the consent page: the person's answer. Yes is remembered and goes on with the request; no is `access_denied` (RFC 6749 4.1.2.1). */
+export function consent(web: Web, protocol: Protocol) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx, form } = req;
     const session = signInSession(req);
-    const pending = requirePendingRequest(req, form.get('request'));
+    const pending = requirePendingRequest(protocol, req, form.get('request'));
     const sent = (await openPushedRequest(req, pending)) ?? pending;
-    const addressee = await findAddressee(web, req, sent.parameters);
+    const addressee = await protocol.findAddressee(web, req, sent);
     const decision = form.get('decision');
     if (decision === 'deny') {
       if (session !== null) noteConsentDenied(ctx, session.user_id, addressee.client.id, originOf(req));
       req.asking_client_id = addressee.client.id;
       req.error_code = 'access_denied';
       traceRefusal(req, deniedByPerson(addressee.client.id), sent.parameters);
-      return respond(web, req, res, addressee, { error: 'access_denied', error_description: 'the person did not allow it' });
+      return protocol.refuse(web, req, res, sent, new AuthorizationError(addressee, 'access_denied', 'the person did not allow it'));
     }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
     try {
-      const request = await validate(ctx, addressee, sent.parameters, { session, pushed: sent.pushed !== undefined, ...chosenIn(sent) });
+      const request = await protocol.validate(ctx, addressee, sent, session);
       if (session !== null)
         await transaction(ctx, async (tx) => {
           if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);
@@ -44,6 +41,6 @@ export function consent(web: Web) {
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
     }
-    await proceed(web, req, res, sent, session !== null);
+    await proceed(protocol, web, req, res, sent, session !== null);
   };
 }

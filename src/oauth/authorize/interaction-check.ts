@@ -4,6 +4,7 @@ import type { SignInRequirement } from '../../domain/proofs/sign-in-requirement.
 import type { Context } from '../../domain/context.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import type { OrganizationOption } from '../../db/tables/session_organizations.js';
+import type { RefusalRule } from '../../lib/refusal-rules.js';
 import type { AuthorizationRequest } from './request.js';
 
 /** Errors of OIDC Core 3.1.2.6 and of "OpenID Connect Core Error Code unmet_authentication_requirements 1.0". */
@@ -30,7 +31,7 @@ export type Interaction =
   /** The person can't sign in for the organization. */
   | { readonly kind: 'no_member'; readonly session: BrowserSession }
   | { readonly kind: 'consent'; readonly session: BrowserSession; readonly question: ConsentQuestion }
-  | { readonly kind: 'refuse'; readonly error: InteractionError; readonly description: string };
+  | { readonly kind: 'refuse'; readonly error: InteractionError; readonly description: string; readonly rule: RefusalRule | null };
 
 export type InteractionInput = {
   readonly ctx: Context;
@@ -59,7 +60,13 @@ export type InteractionCheck = readonly [
   source: string,
 ];
 
-export const refuseInteraction = (error: InteractionError, description: string): Interaction => ({ kind: 'refuse', error, description });
+/** @param rule of the request's trace; null: that of the error */
+export const refuseInteraction = (error: InteractionError, description: string, rule: RefusalRule | null = null): Interaction => ({
+  kind: 'refuse',
+  error,
+  description,
+  rule,
+});
 
 /** A sign-in as a whole. One that came after the request and still doesn't do isn't asked for again: that would loop. */
 export function askForSignIn({ silent, fresh }: InteractionInput, description: string): Interaction {

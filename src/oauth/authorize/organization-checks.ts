@@ -5,10 +5,12 @@ import { refuseInteraction, type Interaction, type InteractionInput } from './in
 export function organizationKnown({ request: { organization_choice: choice }, session, silent }: InteractionInput): Interaction | null {
   if (choice.kind === 'choose')
     return silent
-      ? refuseInteraction('interaction_required', 'the person has to choose an organization')
+      ? refuseInteraction('interaction_required', 'the person has to choose an organization', 'organization_open')
       : { kind: 'choose', session, options: choice.options };
   if (choice.kind !== 'refused') return null;
-  return silent ? refuseInteraction('access_denied', 'the person can not sign in for this organization') : { kind: 'no_member', session };
+  return silent
+    ? refuseInteraction('access_denied', 'the person can not sign in for this organization', 'not_a_member')
+    : { kind: 'no_member', session };
 }
 
 /** A sign-in through a connection of the organization where it wants that, and another one where this session is good for others alone. */

@@ -1,6 +1,15 @@
 import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
-import { openPending, pendingPath, withReturnTo, type PendingAuthorization } from '../../http/request/return-to.js';
+import {
+  journeyPaths,
+  openPending,
+  pendingPath,
+  protocolOf,
+  sealPending,
+  withReturnTo,
+  type PendingAuthorization,
+  type PendingProtocol,
+} from '../../http/request/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
 import type { MissingStep } from './interaction-check.js';
 import { message } from '../../lib/languages/messages.js';
@@ -15,6 +24,8 @@ export type SentRequest = {
   readonly wished?: boolean;
   /** The organization that the person chose in the place of what the request names; empty: none. */
   readonly organization?: string;
+  /** What a SAML request says beside its parameters; an OAuth request has none. */
+  readonly saml?: PendingAuthorization['saml'];
 };
 
 /** What this service reads of an authorization request; nothing else is carried along. */
@@ -25,10 +36,10 @@ const known = [
 ]; // prettier-ignore
 
 /** The request in the form in which it is sealed. */
-export function toPending(sent: SentRequest, fresh = false, from?: number): PendingAuthorization {
+function toPending(sent: SentRequest, fresh = false, from?: number): PendingAuthorization {
   const { all, repeated } = sent.pushed?.carried ?? sent.parameters;
   const parameters = Object.fromEntries(known.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])));
-  const { since: at, wished, organization } = sent;
+  const { since: at, wished, organization, saml } = sent;
   return {
     parameters,
     repeated: [...repeated].slice(0, 1),
@@ -37,17 +48,24 @@ export function toPending(sent: SentRequest, fresh = false, from?: number): Pend
     ...(from !== undefined && { from }),
     ...(wished && { wished }),
     ...(organization !== undefined && { organization }),
+    ...(saml && { saml }),
   };
 }
 
-/** The request behind a sealed handle, or null when it was changed or is too old. */
-export function openRequest(req: Request, handle: string | undefined): SentRequest | null {
+/** The request behind a sealed handle, or null when it was changed, is too old, or another protocol's. */
+export function openRequest(req: Request, handle: string | undefined, protocol: PendingProtocol): SentRequest | null {
   const pending = handle === undefined ? null : openPending(req, handle);
-  if (!pending) return null;
+  if (!pending || protocolOf(pending) !== protocol) return null;
   const all = pending.parameters;
   const parameters = { all, repeated: new Set(pending.repeated), get: (name: string) => all[name] || undefined };
-  const { at: since, wished, organization } = pending;
-  return { parameters, since, ...(wished && { wished }), ...(organization !== undefined && { organization }) };
+  const { at: since, wished, organization, saml } = pending;
+  return { parameters, since, ...(wished && { wished }), ...(organization !== undefined && { organization }), ...(saml && { saml }) };
+}
+
+/** Where a form of the request's pages leads, and what it carries. */
+export function journeyForm(req: Request, page: 'consent' | 'organization', sent: SentRequest) {
+  const pending = toPending(sent);
+  return { action: journeyPaths[protocolOf(pending)][page], hidden: { request: sealPending(req, pending) } };
 }
 
 /** Characters of a `return_to` path that the login page accepts and browsers take in a `Location` header. */

@@ -190,12 +190,12 @@ function pkce({ client, get }: Reading): Problem | null {
   return malformed(!isCodeChallenge(challenge), 'code_challenge must be 43 base64url characters');
 }
 
+/** What is wrong with `organization` for a client with `organization_usage` `deny`. */
+export const takesNoOrganization = 'this client signs people in for no organization: leave organization out';
+
 function organizationAllowed({ client, get }: Reading): Problem | null {
-  const word = get('organization');
-  return malformed(
-    word !== undefined && client.organization_usage === 'deny',
-    'this client signs people in for no organization: leave organization out',
-  );
+  if (get('organization') === undefined || client.organization_usage !== 'deny') return null;
+  return ['invalid_request', takesNoOrganization, 'organizations_not_taken'];
 }
 
 /** Looks up what `resource` names. */

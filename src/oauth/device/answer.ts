@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { sessionOf } from '../../http/auth/browser-session.js';
 import { apiResourceOf, enabledClient } from '../../domain/clients/clients.js';
 import { approveDevice, denyDevice, type DeviceQuestion } from '../../domain/device-codes/answer.js';
+import { organizationChoice, personalAccount } from '../../domain/organizations/requested.js';
 import { PageError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { basePage } from '../../http/pages/pages.js';
@@ -10,7 +11,7 @@ import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { shownNameOf } from '../../http/pages/shown-client.js';
 import { devicePath } from '../../http/request/return-to.js';
 import { openQuestion } from './question.js';
-import { isSignInMet } from './sign-in-met.js';
+import { chosenOf, isSignInMet, type DeviceAuthorization } from './sign-in-met.js';
 import { wordsOf } from '../../http/pages/words.js';
 import { message, type Message } from '../../lib/languages/messages.js';
 
@@ -19,7 +20,7 @@ const again = { href: devicePath, label: 'device.another_code' } as const;
 const refuse = (code: string, text: Message) => new PageError(400, code, text, {}, undefined, again);
 
 /** What the page asked, of a client that may still ask. @throws {PageError} 400 */
-async function questionOf(req: Request): Promise<DeviceQuestion & { readonly since: number }> {
+async function questionOf(req: Request): Promise<DeviceQuestion & Pick<DeviceAuthorization, 'since' | 'organization_choice'>> {
   const { ctx, form } = req;
   const question = openQuestion(ctx, sessionOf(req), form.get('question') ?? '');
   if (!question) throw refuse('invalid_request', message('refusal.device_form'));
@@ -27,7 +28,9 @@ async function questionOf(req: Request): Promise<DeviceQuestion & { readonly sin
   if (!client?.grant_types.includes(deviceCodeGrantType)) throw refuse('invalid_client', message('refusal.application_gone'));
   const resource = question.resource === null ? null : await apiResourceOf(ctx, question.resource);
   if (question.resource !== null && !resource) throw refuse('invalid_target', message('refusal.resource_gone'));
-  return { ...question, client, resource };
+  const word = question.organization ?? personalAccount;
+  const organization_choice = await organizationChoice(ctx, client, word, sessionOf(req));
+  return { ...question, client, resource, organization_choice, organization: chosenOf(organization_choice) };
 }
 
 /** POST /device/answer (RFC 8628 3.3): the person's yes or no, which counts once. @throws {PageError} 400 */

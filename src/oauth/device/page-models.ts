@@ -11,6 +11,8 @@ export interface DeviceApprovalPage extends FormPage {
   client: ConsentPage['client'];
   unverified: ConsentPage['unverified'];
   user: ConsentPage['user'];
+  /** What the organization is called that the tokens are for; null: for none. */
+  organization: string | null;
   scopes: ConsentPage['scopes'];
   /** As the device shows it. */
   user_code: string;

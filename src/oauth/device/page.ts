@@ -3,6 +3,7 @@ import { sessionOf } from '../../http/auth/browser-session.js';
 import { apiResourceOf, enabledClient, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import { waitingDeviceCode } from '../../domain/device-codes/device-codes.js';
 import { countGuess, returnDeviceGuess, type Guesser } from '../../domain/device-codes/guesses.js';
+import { organizationChoice, type OrganizationChoice } from '../../domain/organizations/requested.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import type { WaitingDeviceCode } from '../../db/tables/device_codes.js';
 import { RateLimitedError } from '../../errors.js';
@@ -20,7 +21,8 @@ import './page-models.js';
 import { devicePath } from '../../http/request/return-to.js';
 import { deviceAnswerPath } from './paths.js';
 import { sealQuestion } from './question.js';
-import { isSignInMet } from './sign-in-met.js';
+import { renderDeviceChooser } from './chooser.js';
+import { chosenOf, isSignInMet } from './sign-in-met.js';
 import { wordsOf } from '../../http/pages/words.js';
 import { message, type Message } from '../../lib/languages/messages.js';
 
@@ -81,15 +83,17 @@ async function renderApproval(
     readonly user_code: string;
     readonly client: Client;
     readonly resource: ApiResource | null;
+    readonly organization_choice: OrganizationChoice;
   },
 ): Promise<void> {
   const { ctx } = req;
-  const { code, client, resource } = approval;
+  const { code, client, resource, organization_choice } = approval;
+  const organization = chosenOf(organization_choice);
   const session = sessionOf(req);
-  const request = { client, resource, organization: null, scopes: code.scope === '' ? [] : code.scope.split(' ') };
+  const request = { client, resource, organization, scopes: code.scope === '' ? [] : code.scope.split(' ') };
   const { scopes } = await limitToRights(ctx, request, session);
   const since = code.created_at.getTime();
-  if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(approval.user_code)))) return;
+  if (!(await isSignInMet(req, res, { client, resource, scopes, since, organization_choice }, showUserCode(approval.user_code)))) return;
   req.branded_for = client;
   const words = wordsOf(req);
   const shown = shownClient(words, client);
@@ -100,6 +104,7 @@ async function renderApproval(
     client: shown,
     unverified: unverifiedNotice(words, client, null),
     user: personOf(session),
+    organization: organization && organization.display_name,
     scopes: await scopeTexts(ctx, words, { resource }, { scopes }),
     user_code: showUserCode(approval.user_code),
     device: {
@@ -108,7 +113,16 @@ async function renderApproval(
       requested_at: created_at.toISOString(),
     },
     action: deviceAnswerPath,
-    hidden: { question: sealQuestion(ctx, session, { digest: code.digest, client_id: client.id, resource: code.resource, scopes, since }) },
+    hidden: {
+      question: sealQuestion(ctx, session, {
+        digest: code.digest,
+        client_id: client.id,
+        resource: code.resource,
+        organization: organization && organization.id,
+        scopes,
+        since,
+      }),
+    },
   });
 }
 
@@ -129,6 +143,10 @@ export function enterUserCode(web: Web) {
     if (user_code === null || !code || !client || (code.resource !== null && !resource))
       return renderEntry(web, req, res, typed, message('refusal.device_code_wrong'));
     await returnDeviceGuess(ctx, guesser);
-    await renderApproval(web, req, res, { code, user_code, client, resource });
+    const word = form.all['organization'] ?? code.organization ?? undefined;
+    const organization_choice = await organizationChoice(ctx, client, word, sessionOf(req));
+    if (organization_choice.kind === 'choose')
+      return renderDeviceChooser(web, req, res, { client, user_code: showUserCode(user_code), options: organization_choice.options });
+    await renderApproval(web, req, res, { code, user_code, client, resource, organization_choice });
   };
 }

@@ -6,6 +6,8 @@ export type ApprovalQuestion = {
   readonly digest: Buffer;
   readonly client_id: string;
   readonly resource: string | null;
+  /** The id of the organization that the tokens are for. */
+  readonly organization: string | null;
   readonly scopes: readonly string[];
   /** When the device asked, in milliseconds. */
   readonly since: number;

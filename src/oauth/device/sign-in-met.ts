@@ -1,5 +1,7 @@
 import type { Request, Response } from 'express';
 import type { ApiResource, Client } from '../../domain/clients/clients.js';
+import type { Organization } from '../../domain/organizations/organizations.js';
+import type { OrganizationChoice } from '../../domain/organizations/requested.js';
 import { PageError } from '../../errors.js';
 import { interactionFor } from '../authorize/interaction.js';
 import type { AuthorizationRequest } from '../authorize/request.js';
@@ -11,16 +13,20 @@ export type DeviceAuthorization = {
   readonly client: Client;
   readonly resource: ApiResource | null;
   readonly scopes: readonly string[];
+  readonly organization_choice: OrganizationChoice;
   readonly since: number;
 };
 
+/** The organization that the choice comes to; null: none. */
+export const chosenOf = (choice: OrganizationChoice): Organization | null => (choice.kind === 'one' ? choice.organization : null);
+
 /** The same as an authorization request that wishes for nothing and goes back nowhere. */
-const asRequest = ({ client, resource, scopes }: DeviceAuthorization): AuthorizationRequest => ({
+const asRequest = ({ client, resource, scopes, organization_choice }: DeviceAuthorization): AuthorizationRequest => ({
   client,
   resource,
   scopes,
-  organization: null,
-  organization_choice: { kind: 'none' },
+  organization: chosenOf(organization_choice),
+  organization_choice,
   rulings: [],
   redirect_uri: '',
   state: undefined,
@@ -37,10 +43,10 @@ const asRequest = ({ client, resource, scopes }: DeviceAuthorization): Authoriza
 });
 
 /**
- * Whether the person's sign-in is what the policy, the client and the API resource demand (specification 5.16), as at the authorization endpoint. If a step
+ * Whether the person's sign-in is what the policy, the client, the API resource and the organization demand (specification 5.16, 16.2), as at the authorization endpoint. If a step
  * is missing the browser is sent there, and comes back to the page with the code filled in.
  * @param user_code as it is shown; null: it has to be typed anew
- * @throws {PageError} 403 when a whole sign-in is needed, or there is no way to what is demanded
+ * @throws {PageError} 403 when a whole sign-in is needed, the organization is not theirs, or there is no way to what is demanded
  */
 export async function isSignInMet(
   req: Request,
@@ -51,15 +57,20 @@ export async function isSignInMet(
   const { ctx, session } = req;
   const interaction = await interactionFor(ctx, asRequest(authorization), session, { since: authorization.since, allowed: true });
   const return_to = user_code === null ? devicePath : `${devicePath}?user_code=${user_code}`;
+  const next = { href: `/logout?${new URLSearchParams({ return_to })}`, label: 'device_answer.sign_out_first' } as const;
   switch (interaction.kind) {
     case 'step':
       res.setHeader('Cache-Control', 'no-store');
       res.redirect(303, `/login/${interaction.stage}?${new URLSearchParams({ acr_values: interaction.acr, return_to })}`);
       return false;
     case 'login': {
-      const next = { href: `/logout?${new URLSearchParams({ return_to })}`, label: 'device_answer.sign_out_first' } as const;
       const text = message('refusal.device_sign_in');
       throw new PageError(403, 'login_required', text, {}, undefined, next);
+    }
+    case 'choose':
+    case 'no_member': {
+      const text = message('refusal.no_member', { email: interaction.session.user_email });
+      throw new PageError(403, 'organization_access_denied', text, {}, undefined, next).by('not_a_member');
     }
     case 'refuse':
       throw new PageError(403, interaction.error, message('refusal.unmet_authentication'));

@@ -11,6 +11,7 @@ import { formatScope, parseScope } from '../../lib/scope-set.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 import { showUserCode } from '../../lib/user-code.js';
 import { requestedTarget } from '../authorize/requested-target.js';
+import { takesNoOrganization } from '../authorize/validate.js';
 import { goesBeyondClient, granted, judgeScopes } from '../authorize/granted-scopes.js';
 import { devicePath } from '../../http/request/return-to.js';
 
@@ -32,7 +33,7 @@ function rulingsOf(client: Client, text: string | undefined, target: Target | nu
   return rulings;
 }
 
-const maxLength = 4096;
+const maxLengths = { scope: 4096, resource: 4096, organization: 255 };
 
 /** What a device authorization request comes to, if the person agrees: the resource, and the scopes with what became of each. */
 export type DeviceRulings = { readonly target: Target | null; readonly rulings: readonly ScopeRuling[] };
@@ -41,14 +42,12 @@ export type DeviceRulings = { readonly target: Target | null; readonly rulings: 
 export async function judgeDeviceRequest(
   ctx: Context,
   client: Client,
-  requested: { readonly resource: string | undefined; readonly scope: string | undefined },
+  requested: { readonly resource: string | undefined; readonly scope: string | undefined; readonly organization: string | undefined },
 ): Promise<DeviceRulings> {
   if (!client.grant_types.includes(deviceCodeGrantType))
     throw OAuthError.unauthorized_client('the client may not use the device flow').by('grant_type_not_allowed');
-  if (client.organization_usage === 'require')
-    throw OAuthError.unauthorized_client('the client signs people in for an organization, which the device flow does not').by(
-      'grant_type_not_allowed',
-    );
+  if (client.organization_usage === 'deny' && requested.organization !== undefined)
+    throw OAuthError.invalid_request(takesNoOrganization).by('organizations_not_taken');
   const target = await targetOf(ctx, client, requested.resource);
   return { target, rulings: rulingsOf(client, requested.scope, target) };
 }
@@ -59,15 +58,18 @@ export async function judgeDeviceRequest(
  */
 export async function startDevice(req: Request, res: Response): Promise<void> {
   const { ctx, client, form } = req;
-  for (const name of ['scope', 'resource'])
-    if ((form.get(name) ?? '').length > maxLength) throw OAuthError.invalid_request(`${name} is longer than ${maxLength} characters`);
-  const { target, rulings } = await judgeDeviceRequest(ctx, client, { resource: form.get('resource'), scope: form.get('scope') });
+  for (const [name, most] of Object.entries(maxLengths))
+    if ((form.get(name) ?? '').length > most) throw OAuthError.invalid_request(`${name} is longer than ${most} characters`);
+  const organization = form.get('organization');
+  const requested = { resource: form.get('resource'), scope: form.get('scope'), organization };
+  const { target, rulings } = await judgeDeviceRequest(ctx, client, requested);
   traceNarrowed(req, form, rulings, client.id);
   const scope = formatScope(granted(rulings));
   const request = {
     client_id: client.id,
     scope,
     resource: target?.resource.identifier ?? null,
+    organization: organization ?? null,
     origin: originOf(req),
     request_id: req.request_id,
   };

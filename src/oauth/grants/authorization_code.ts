@@ -8,12 +8,14 @@ import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
+import { findOrganization } from '../../domain/organizations/organizations.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { codeChallengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grant, optional, required } from './grant.js';
+import { organizationParam } from './same-organization.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, registeredName, effectiveScope, effectiveTarget, droppedScopes } from '../../domain/tokens/target.js';
 
@@ -27,6 +29,7 @@ const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_t
   resource: ['invalid_target', 'the resource was not part of the authorization request', 'beyond_authorization'],
   user: ['invalid_grant', 'the user may no longer sign in', 'user_blocked'],
   session: ['invalid_grant', 'the session has ended', 'session_ended'],
+  other_organization: ['invalid_target', 'organization is not the one of the authorization request', 'beyond_authorization'],
   organization: ['invalid_grant', 'the user is no longer an active member of the organization', 'not_a_member'],
   revoked: ['invalid_grant', 'the permission was withdrawn', 'grant_ended'],
 };
@@ -67,8 +70,14 @@ async function refuseSpentCode(ctx: Context, client: Client, code: string, origi
 export const authorization_code = grant({
   public_clients: true,
   spends_proof: true,
-  params: { code: required(4096), redirect_uri: required(4096), code_verifier: optional(4096), resource: optional(4096) },
-  async handle(ctx, client, { code, redirect_uri, code_verifier, resource }, origin, proof) {
+  params: {
+    code: required(4096),
+    redirect_uri: required(4096),
+    code_verifier: optional(4096),
+    resource: optional(4096),
+    organization: organizationParam,
+  },
+  async handle(ctx, client, { code, redirect_uri, code_verifier, resource, organization }, origin, proof) {
     const now = ctx.clock.now();
     const seed = seedAccessToken(ctx);
     const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
@@ -78,6 +87,7 @@ export const authorization_code = grant({
       redirect_uri,
       code_challenge: presentedChallenge(code_verifier),
       resource: resource === undefined ? null : await registeredName(ctx, resource),
+      organization: organization === undefined ? null : ((await findOrganization(ctx, organization))?.id ?? 'unknown'),
       issuer: ctx.environment.issuer,
       session_bounds: sessionBounds(ctx),
       jti: seed.jti,

@@ -13,6 +13,7 @@ import type { PreviewRule } from '../../lib/refusal-rules.js';
 import { quotedValue } from '../../domain/tokens/unusable-token.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import { grant, optional, required, type GrantedTokens } from './grant.js';
+import { organizationParam, requireSameOrganization } from './same-organization.js';
 
 /** The most identifiers that an error names. */
 const most = 10;
@@ -33,6 +34,7 @@ export async function defaultResource(ctx: Context, client: Client): Promise<str
 }
 
 type RequestedAccess = { readonly resource: string; readonly scope: string | undefined };
+type OwnRequest = RequestedAccess & { readonly organization: string | undefined };
 
 /** The resource of a client's own token, and which of its scopes it has. */
 export type OwnTarget = { readonly resource: ApiResource; readonly granted: readonly string[] };
@@ -90,10 +92,11 @@ export function ownTokenContent(client: Client, { resource, granted }: OwnTarget
 export async function issueForClient(
   ctx: Context,
   client: Client,
-  params: RequestedAccess,
+  params: OwnRequest,
   proof: DpopProof | null,
   grant_type: string,
 ): Promise<GrantedTokens> {
+  await requireSameOrganization(ctx, null, params.organization);
   const target = await ownTarget(ctx, client, params);
   requireBound(ctx, target.resource, proof);
 
@@ -123,7 +126,7 @@ export async function issueForClient(
 export const client_credentials = grant({
   public_clients: false,
   spends_proof: true,
-  params: { resource: required(4096), scope: optional(16_384) },
+  params: { resource: required(4096), scope: optional(16_384), organization: organizationParam },
   absent: { resource: defaultResource },
   handle: (ctx, client, params, _origin, proof) => issueForClient(ctx, client, params, proof, 'client_credentials'),
 });

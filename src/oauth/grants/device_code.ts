@@ -16,10 +16,12 @@ import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { grant, optional, required } from './grant.js';
+import { organizationParam, requireSameOrganization } from './same-organization.js';
 
 const problems: Record<DeviceCodeProblem, readonly [description: string, rule: RefusalRule]> = {
   user: ['the user may no longer sign in', 'user_blocked'],
   session: ['the session of the device has ended', 'session_ended'],
+  organization: ['the user is no longer an active member of the organization', 'not_a_member'],
   revoked: ['the permission was withdrawn', 'grant_ended'],
 };
 
@@ -56,7 +58,7 @@ async function kindOf(ctx: Context, client: Client, code: PolledDeviceCode, reso
 export const device_code = grant({
   public_clients: true,
   spends_proof: true,
-  params: { device_code: required(4096), resource: optional(4096) },
+  params: { device_code: required(4096), resource: optional(4096), organization: organizationParam },
   async handle(ctx, client, params, _origin, proof) {
     const now = ctx.clock.now();
     const presented = digest(params.device_code);
@@ -64,6 +66,7 @@ export const device_code = grant({
     const code = await pollDeviceCode(ctx.scope, { digest: presented, client_id: client.id, now, proof: use });
     if (code === 'used proof') throw proofRefused(ctx, usedBefore);
     requireApproved(code, client, now);
+    await requireSameOrganization(ctx, code.organization_id, params.organization);
     const { target, format, lifetime, audience } = await kindOf(ctx, client, code, params.resource);
     requireBound(ctx, target && target.resource, proof);
     const seed = seedAccessToken(ctx);
@@ -90,7 +93,7 @@ export const device_code = grant({
     if (redeemed.problem !== null) throw problemRefusal(redeemed.problem);
     const scope = target ? effectiveScope(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
     const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
-    const granted = { ...redeemed, organization_id: null, claims: null, id_token_claims: null };
+    const granted = { ...redeemed, claims: null, id_token_claims: null };
     const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };
     const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
     return { access_token, expires_in: lifetime, scope, refresh_token, id_token, dropped };

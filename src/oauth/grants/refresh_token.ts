@@ -5,7 +5,6 @@ import { proofRefused, requireBound, usedBefore, type DpopProof } from '../../do
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
-import { findOrganization } from '../../domain/organizations/organizations.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { factorsRequired } from '../../domain/sign-ins/session-step.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
@@ -19,6 +18,7 @@ import { formatScope, isSubset, parseScope } from '../../lib/scope-set.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireSignInMet } from './refresh-requirement.js';
 import { grant, optional, required } from './grant.js';
+import { organizationParam, requireSameOrganization } from './same-organization.js';
 import { isOfRecord } from '../../domain/tokens/of-record.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { kindOfToken, notLetIn, registeredName, effectiveScope, effectiveTarget, droppedScopes } from '../../domain/tokens/target.js';
@@ -109,26 +109,18 @@ function scopeOf(token: RefreshTokenState, scope: string | undefined): string {
   return requested.length === 0 ? token.scope : formatScope(requested);
 }
 
-/** `organization` may repeat, by id or name, what the sign-in was for. @throws {OAuthError} `invalid_target` */
-async function requireSameOrganization(ctx: Context, { organization_id }: RefreshTokenState, word: string | undefined): Promise<void> {
-  if (word === undefined) return;
-  const named = organization_id === null ? null : await findOrganization(ctx, word);
-  if (named !== null && named.id === organization_id) return;
-  throw OAuthError.invalid_target('the organization is not the one of the authorization request').by('beyond_authorization');
-}
-
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
 export const refresh_token = grant({
   public_clients: true,
   spends_proof: true,
-  params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096), organization: optional(255) },
+  params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096), organization: organizationParam },
   async handle(ctx, client, params, origin, proof) {
     const presented = params.refresh_token;
     const now = ctx.clock.now();
     const token = await requireUsable(ctx, client, { presented, proof, origin });
     if (params.resource !== undefined && (await registeredName(ctx, params.resource)) !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request').by('beyond_authorization');
-    await requireSameOrganization(ctx, token, params.organization);
+    await requireSameOrganization(ctx, token.organization_id, params.organization);
     const target = token.resource === null ? null : await effectiveTarget(ctx, client, token.resource, token.grant_id);
     if (token.resource !== null && !target) throw notLetIn();
     requireBound(ctx, target && target.resource, proof);

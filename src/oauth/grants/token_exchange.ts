@@ -22,6 +22,7 @@ import { isSubset, parseScope } from '../../lib/scope-set.js';
 import { actClaim, type Act } from './act-claim.js';
 import { earlierScopes, scopesBefore } from './earlier-scopes.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
+import { organizationParam, requireSameOrganization } from './same-organization.js';
 
 /** The only kind of token that is brought and given (RFC 8693 3). */
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
@@ -116,6 +117,7 @@ function scopesOf({ scopes, resource }: Policy, chain: ReadonlyMap<string, strin
 const params = {
   subject_token: required(16_384), subject_token_type: required(255), resource: required(4096), scope: optional(16_384),
   actor_token: optional(16_384), actor_token_type: optional(255), requested_token_type: optional(255),
+  organization: organizationParam,
 }; // prettier-ignore
 
 type Exchange = {
@@ -145,6 +147,7 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const { subject, actor } = await tokensOf(ctx, client, sent, subject_audiences, proof);
   const { user_id, expires_at } = subject.token;
   if (user_id === null) throw OAuthError.invalid_request('subject_token: this is the token of a client for itself, not of a person');
+  await requireSameOrganization(ctx, subject.token.organization_id, sent.organization);
   const act = actClaim(client, policy, subject, actor);
   const chain = scopesBefore(ctx, subject);
   const scopes = scopesOf(policy, chain, sent.scope);

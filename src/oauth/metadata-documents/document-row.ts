@@ -1,6 +1,7 @@
 import { isListed } from '../../domain/clients/admission.js';
 import { readingOf } from '../../domain/clients/document-clients.js';
 import type { MetadataDocument } from '../../platform/fetch/metadata-documents.js';
+import { withoutSaml } from '../../domain/clients/saml.js';
 import { openGrants } from '../../domain/clients/initial-access-tokens.js';
 import type { Context } from '../../domain/context.js';
 import type { Environment } from '../../domain/environment.js';
@@ -98,6 +99,7 @@ export function documentRow(
   const listed = isListed(ctx.environment, document.url);
   return {
     ...blank,
+    ...withoutSaml,
     claim_mappings: [],
     branding: {},
     ...columns,

@@ -1,6 +1,7 @@
 import { withoutConsent } from '../../domain/grants/consents.js';
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { organizationChoice, type OrganizationChoice } from '../../domain/organizations/requested.js';
 import { requirementOf } from '../../domain/proofs/sign-in-requirement.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { previewForPerson } from '../../domain/tokens/person-tokens.js';
@@ -28,7 +29,11 @@ type Authorized = Pick<AuthorizationRequest, 'scopes' | 'rulings' | 'resource' |
 type Person = PreviewRequest & { readonly user_id: string };
 
 /** The authorization request that a right application would send, as the authorization endpoint judges it. @throws {AuthorizationError} */
-async function authorizationOf(ctx: Context, client: Client, { user_id, resource, scope }: Person): Promise<AuthorizationRequest> {
+async function authorizationOf(
+  ctx: Context,
+  client: Client,
+  { user_id, resource, scope, organization }: Person,
+): Promise<AuthorizationRequest> {
   const redirect_uri = client.redirect_uris[0] ?? '';
   const sent = parametersOf({
     response_type: 'code',
@@ -38,6 +43,7 @@ async function authorizationOf(ctx: Context, client: Client, { user_id, resource
     code_challenge_method: 'S256',
     ...(resource === undefined ? {} : { resource }),
     ...(scope === undefined ? {} : { scope }),
+    ...(organization === undefined ? {} : { organization }),
   });
   const addressee = { client, redirect_uri, state: undefined, response_mode: 'query' as const };
   return validate(ctx, addressee, sent, { pushed: true, session: { user_id } });
@@ -52,18 +58,21 @@ async function requireConsent(ctx: Context, request: AuthorizationRequest, { use
 }
 
 /** The same for a device (RFC 8628), whose person is asked on the page each time. @throws {OAuthError} */
-async function deviceAuthorizationOf(ctx: Context, client: Client, { user_id, resource, scope }: Person): Promise<Authorized> {
-  const { target, rulings } = await judgeDeviceRequest(ctx, client, { resource, scope });
-  const request = { client, organization: null, resource: target?.resource ?? null, scopes: granted(rulings) };
+async function deviceAuthorizationOf(ctx: Context, client: Client, { user_id, ...asked }: Person): Promise<Authorized> {
+  const { target, rulings } = await judgeDeviceRequest(ctx, client, asked);
+  const organization = requireOrganization(await organizationChoice(ctx, client, asked.organization, { user_id }));
+  const request = { client, organization, resource: target?.resource ?? null, scopes: granted(rulings) };
   const { scopes } = await limitToRights(ctx, request, { user_id });
-  return { scopes, rulings: afterRights(rulings, scopes), resource: request.resource, organization: null };
+  return { scopes, rulings: afterRights(rulings, scopes), resource: request.resource, organization };
 }
 
 /** @throws {OAuthError} where the person would have to choose an organization, or has none */
-function requireOrganization({ organization_choice: { kind } }: AuthorizationRequest): void {
-  if (kind === 'choose') throw new OAuthError(400, 'interaction_required', 'the person has to choose an organization').by('not_a_member');
-  if (kind === 'refused')
+function requireOrganization(choice: OrganizationChoice): Authorized['organization'] {
+  if (choice.kind === 'choose')
+    throw new OAuthError(400, 'interaction_required', 'the person has to choose an organization').by('organization_open');
+  if (choice.kind === 'refused')
     throw new OAuthError(400, 'access_denied', 'the person is no active member of the organization').by('not_a_member');
+  return choice.kind === 'one' ? choice.organization : null;
 }
 
 /** Who may sign in is asked when the code is redeemed. @throws {OAuthError} `invalid_grant` */
@@ -80,10 +89,10 @@ async function authorized(ctx: Context, client: Client, grant_type: string, pers
   if (grant_type !== 'authorization_code') grantFor(client, grant_type);
   if (byDevice && grant_type !== 'authorization_code') {
     const found = await deviceAuthorizationOf(ctx, client, person);
-    return { ...found, user: await requirePerson(ctx, person, null) };
+    return { ...found, user: await requirePerson(ctx, person, found.organization) };
   }
   const request = await authorizationOf(ctx, client, person);
-  requireOrganization(request);
+  requireOrganization(request.organization_choice);
   const user = await requirePerson(ctx, person, request.organization);
   if (!person.assume_consent) await requireConsent(ctx, request, person);
   return { ...request, user };
@@ -120,7 +129,7 @@ export function previewOfPerson(grant_type: string) {
         organization_id: organization?.id ?? null,
         organization,
         auth_time: issued_at,
-        acr: requirementOf(client, target?.resource).acr ?? '1',
+        acr: requirementOf(client, target?.resource, organization).acr ?? '1',
         amr: ['pwd'],
         claims: null,
         id_token_claims: null,

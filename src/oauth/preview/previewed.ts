@@ -8,6 +8,8 @@ export type PreviewRequest = {
   readonly user_id: string | null;
   readonly resource: string | undefined;
   readonly scope: string | undefined;
+  /** The id or name of the organization that it is for. */
+  readonly organization: string | undefined;
   /** As if the person said yes on the consent page. */
   readonly assume_consent: boolean;
 };

@@ -3,6 +3,7 @@ import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-
 import { decidedGuards } from '../../domain/clients/ceiling.js';
 import { underFapi2 } from '../../domain/clients/fapi2.js';
 import { clientProblems } from '../../domain/clients/rules.js';
+import { withoutSaml } from '../../domain/clients/saml.js';
 import type { Context } from '../../domain/context.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
@@ -159,7 +160,10 @@ export function readClient(
   const metadata = clientColumns(readClientMetadata(body as Record<string, unknown>, policy), allowedGrants);
   const columns = before ? { ...underFapi2(metadata, before), ...decidedGuards(before) } : metadata;
   const { profile, require_signed_request_object } = before ?? undecided;
-  const [problem] = clientProblems({ ...columns, profile, require_signed_request_object }, { ...policy, keysRequired: true });
+  const [problem] = clientProblems(
+    { ...withoutSaml, ...columns, profile, require_signed_request_object },
+    { ...policy, keysRequired: true },
+  );
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
   return columns;
 }

@@ -170,6 +170,12 @@ function securityEventMetrics(registers: Registry[]) {
       labelNames: ['event'],
       registers,
     }),
+    eventsUnnumbered: new Gauge({
+      name: 'events_unnumbered',
+      help: 'Committed events that wait for their place in the feed, counted up to 100,000.',
+      aggregator: 'max',
+      registers,
+    }),
     logStreamLag: new Gauge({
       name: 'log_stream_lag_seconds',
       help: 'How long the oldest record that waits for a log stream has waited.',

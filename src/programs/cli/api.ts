@@ -2,18 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 type Json = Record<string, unknown>;
 
-/** How the commands reach a service, and as whom. */
-export type Access = { readonly url: string; readonly clientId: string; readonly clientSecret: string };
+/** How the commands reach a service, and the access token that they do it with; `renew` after it was refused. */
+export type Access = { readonly url: string; token(renew: boolean): Promise<string> };
+
+/** What the process ends with: sysexits' `EX_USAGE` and `EX_UNAVAILABLE`; 1: refused by the service. */
+export const exits = { refused: 1, usage: 64, unreachable: 69 } as const;
 
 export type ServiceError = { readonly code?: string; readonly detail?: string; readonly id?: string; readonly source?: Json };
 
-/** A refusal of the service, with the HTTP status if it answered; the message is its `detail` or `error_description`. */
+/** Why a command ends: a refusal of the service, with the HTTP status if it answered; the message is its `detail` or `error_description`. */
 export class CliError extends Error {
   constructor(
     message: string,
     readonly status: number | null = null,
     /** What the service says, one by one. */
     readonly errors: readonly ServiceError[] = [],
+    readonly exit: number = exits.refused,
   ) {
     super(message);
     this.name = 'CliError';
@@ -29,7 +33,8 @@ export type ApiRecord = {
 
 const mediaType = 'application/vnd.api+json';
 
-async function readJson(response: Response): Promise<Json> {
+/** The JSON that was answered; {} without any. @throws {CliError} */
+export async function readJson(response: Response): Promise<Json> {
   const text = await response.text();
   try {
     return text === '' ? {} : (JSON.parse(text) as Json);
@@ -38,34 +43,26 @@ async function readJson(response: Response): Promise<Json> {
   }
 }
 
-async function reach(url: string, init: RequestInit): Promise<Response> {
+/** @throws {CliError} when nobody answers */
+export async function sendTo(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
-    throw new CliError(`${url} can not be reached: ${String((error as { cause?: unknown }).cause ?? error)}`);
+    const cause = String((error as { cause?: unknown }).cause ?? error);
+    throw new CliError(`${url} can not be reached: ${cause}`, null, [], exits.unreachable);
   }
-}
-
-async function tokenFor({ url, clientId, clientSecret }: Access): Promise<string> {
-  const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
-  const response = await reach(`${url}/oauth/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}`, 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ grant_type: 'client_credentials', resource: `${url}/api` }).toString(),
-  });
-  const body = await readJson(response);
-  if (!response.ok) throw new CliError(`no access token: ${String(body['error'])}: ${String(body['error_description'])}`);
-  return String(body['access_token']);
 }
 
 const errorsIn = (body: Json) => (body['errors'] ?? []) as ServiceError[];
 
 const errorText = (body: Json) =>
   errorsIn(body)
-    .map((error) => [error.detail, ...Object.values(error.source ?? {})].filter(Boolean).join(' '))
+    .map(({ detail, code, source }) => [detail, ...Object.values(source ?? {}), code && `(${code})`].filter(Boolean).join(' '))
     .join('\n');
 
 export type ApiAnswer = {
+  /** The address of the next page; null: this is the last. */
+  readonly next: string | null;
   readonly data: ApiRecord | ApiRecord[];
   readonly included: readonly ApiRecord[];
   readonly meta: Json;
@@ -85,14 +82,14 @@ export type CallApi = (method: string, path: string, request?: ApiRequest) => Pr
 const maxRepeats = 5;
 const maxWaitSeconds = 60;
 
-/** A caller with one token of the client, renewed when it has run out; calls that come too fast for the service wait as it says (RFC 9110 10.2.3). */
+/** A caller with one token, renewed when it has run out; calls that come too fast for the service wait as it says (RFC 9110 10.2.3). */
 export function openApi(access: Access): CallApi {
   let token: Promise<string> | null = null;
   const send = async (method: string, path: string, { document, key, file }: ApiRequest): Promise<Response> =>
-    reach(`${access.url}/api${path}`, {
+    sendTo(`${access.url}/api${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${await (token ??= tokenFor(access))}`,
+        authorization: `Bearer ${await (token ??= access.token(false))}`,
         accept: mediaType,
         ...(document ? { 'content-type': mediaType } : {}),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
@@ -105,16 +102,18 @@ export function openApi(access: Access): CallApi {
     let response = await send(method, path, request);
     for (let repeats = 0; repeats < maxRepeats && [401, 429].includes(response.status); repeats++) {
       if (response.status === 401 && repeats > 0) break;
-      if (response.status === 401) token = null;
+      if (response.status === 401) token = access.token(true);
       else await sleep(1000 * Math.min(maxWaitSeconds, Number(response.headers.get('retry-after') ?? 1)));
       response = await send(method, path, request);
     }
     const body = await readJson(response);
     if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`, response.status, errorsIn(body));
+    const links = (body['links'] ?? {}) as { next?: string | null };
     return {
       data: body['data'] as ApiRecord,
       included: (body['included'] ?? []) as ApiRecord[],
       meta: (body['meta'] ?? {}) as Json,
+      next: links.next ?? null,
     };
   };
 }

@@ -1,10 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { callApi, type Access, type ApiRecord } from './api.js';
+import { callApi, type ApiRecord } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
+import { addCreateAdministrator } from './create-administrator.js';
+import { accessOf } from './credentials.js';
 import { addImport } from './import/import.js';
 import { addOnDemand } from './on-demand.js';
-import { addRecordCommands } from './records.js';
-import { columns, one, present, type Print, type Shell } from './shell.js';
+import { columns, one, outputs, present, type Output, type Print, type Shell } from './shell.js';
+import { visibleJson } from './visible.js';
 
 function originOf(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
@@ -112,31 +114,53 @@ function addRedeliverFailed(program: Command, { options, show }: Shell): void {
 }
 
 /** What the commands have of the process that they run in. */
-export type Surroundings = Pick<Shell, 'exit' | 'variables'>;
-
-/** Asked for where a service is asked: some commands need none. @throws {CommanderError} */
-function requireCredentials(program: Command): void {
-  const given = program.opts<{ clientId?: string; clientSecret?: string }>();
-  const missing = given.clientId === undefined ? '--client-id <id>' : given.clientSecret === undefined ? '--client-secret <secret>' : null;
-  if (missing !== null) program.error(`error: required option '${missing}' not specified`);
-}
+export type Surroundings = Pick<Shell, 'exit' | 'variables'> & { readonly name?: string };
 
 const nowhere: Surroundings = { exit: () => undefined, variables: {} };
 
+/** A command takes the options of the program too, but those that it has itself: what stands after it is its own. */
+function globalOptions(program: Command): (command: Command) => void {
+  const copies = new WeakSet<Option>();
+  const adopt = (command: Command): void => {
+    for (const option of program.options) {
+      if (command.options.some(({ long }) => long === option.long)) continue;
+      const copy = new Option(option.flags, option.description).hideHelp();
+      if (option.argChoices) copy.choices(option.argChoices);
+      else if (option.parseArg) copy.argParser(option.parseArg);
+      copies.add(copy);
+      command.addOption(copy);
+    }
+    command.commands.forEach(adopt);
+  };
+  program.hook('preAction', (_program, acting) => {
+    for (let command: Command | null = acting; command && command !== program; command = command.parent)
+      for (const option of command.options) {
+        const name = option.attributeName();
+        if (copies.has(option) && command.getOptionValueSource(name) === 'cli')
+          program.setOptionValueWithSource(name, command.getOptionValue(name), 'cli');
+      }
+  });
+  return adopt;
+}
+
 /** The commands. `print` receives what they have to say. @throws {CliError} from `parseAsync` when the service refuses */
-export function createProgram(print: Print, surroundings: Surroundings = nowhere): Command {
-  const program = new Command('cli')
+export function createProgram(print: Print, { name = 'cli', ...surroundings }: Surroundings = nowhere): Command {
+  const program = new Command(name)
+    .exitOverride()
+    .enablePositionalOptions()
+    .configureHelp({ subcommandTerm: (command) => [command.name(), command.usage().replace(/^\[options\] ?/, '')].join(' ').trim() })
     .description('Administers the service over its Management API.')
     .addOption(new Option('--url <url>', 'where the service is').env('BASE_URL').default('http://localhost:3000').argParser(originOf))
     .addOption(new Option('--client-id <id>', 'a client with a grant for the Management API').env('MANAGEMENT_CLIENT_ID'))
     .addOption(new Option('--client-secret <secret>', 'its secret').env('MANAGEMENT_CLIENT_SECRET'))
-    .option('--json', 'print the resource as JSON');
-  const options = () => {
-    requireCredentials(program);
-    return program.opts<Access & { json?: true }>();
-  };
+    .addOption(new Option('--profile <name>', 'the sign-in of this name (login)').env('IDP_PROFILE'))
+    .addOption(new Option('--output <format>', 'how answers are written; table unless given').choices(outputs))
+    .option('--json', 'the same as --output json');
+  const options = () => accessOf(program, surroundings.variables);
+  const output = (): Output => program.opts<{ output?: Output; json?: true }>().output ?? (program.opts<{ json?: true }>().json ? 'json' : 'table'); // prettier-ignore
   const show: Shell['show'] = (data: ApiRecord | ApiRecord[], lines: () => string) =>
-    print(program.opts<{ json?: true }>().json ? JSON.stringify(data, null, 2) : lines());
+    print(output() === 'table' ? lines() : visibleJson(JSON.stringify(data, null, 2)));
+  const shell: Shell = { options, output, show, print, ...surroundings };
   const commands = [
     addCreateClient,
     addCreateUser,
@@ -146,10 +170,12 @@ export function createProgram(print: Print, surroundings: Surroundings = nowhere
     addListAuthenticators,
     addResetAuthenticators,
     addImportAuthenticators,
+    addCreateAdministrator,
     addImport,
-    addRecordCommands,
-    addOnDemand,
   ];
-  for (const add of commands) add(program, { options, show, print, ...surroundings });
+  for (const add of commands) add(program, shell);
+  const adopt = globalOptions(program);
+  addOnDemand(program, shell, adopt);
+  program.commands.forEach(adopt);
   return program;
 }

@@ -1,11 +1,16 @@
 import type { Access, ApiRecord } from './api.js';
 
+export const outputs = ['table', 'json', 'yaml', 'ndjson'] as const;
+export type Output = (typeof outputs)[number];
+
 /** Receives what a command has to say. */
 export type Print = (text: string) => void;
 
 /** What the commands share: where the service is, and how what it answers is shown. */
 export type Shell = {
-  readonly options: () => Access & { json?: true };
+  readonly options: () => Access;
+  /** How answers are written. */
+  readonly output: () => Output;
   readonly show: (data: ApiRecord | ApiRecord[], lines: () => string) => void;
   readonly print: Print;
   /** What the process ends with when a command does as it should and yet has something to say, such as that there are changes. */

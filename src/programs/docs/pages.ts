@@ -1,3 +1,5 @@
+import { cataloguePath } from '../cli/catalogue.js';
+import { commandsFile } from './commands-file.js';
 import { doctorReference } from './doctor-page.js';
 import { dependenciesPage } from './dependencies-page.js';
 import { errorsPage } from './errors-page.js';
@@ -23,6 +25,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/reference/password-hashes.md': passwordHashesPage(),
     'docs/reference/refusal-rules.md': refusalRulesPage(),
     'docs/reference/security-events.md': securityEventsPage(),
+    [cataloguePath]: commandsFile(),
     'schemas/config-v1.schema.json': documentJsonSchemaText(),
   };
 }

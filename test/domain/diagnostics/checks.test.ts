@@ -13,6 +13,10 @@ import { checks } from '../../../src/domain/diagnostics/checks/index.js';
 import { diagnose, type CheckResult } from '../../../src/domain/diagnostics/diagnose.js';
 import type { Installation } from '../../../src/domain/diagnostics/installation.js';
 import { installationOf } from '../../../src/domain/diagnostics/own-installation.js';
+import { createDirectory } from '../../../src/domain/directories/directories.js';
+import { insertDirectoryRequest } from '../../../src/db/tables/directory_requests.js';
+import { uuidv7 } from '../../../src/lib/random.js';
+import { addDomain, addOrganization } from '../../support/organizations.js';
 import { samlKeys } from '../../../src/domain/saml-certificates/saml-certificates.js';
 import { saveSamlMetadata } from '../../../src/db/tables/saml_metadata.js';
 import { setupUrl } from '../../../src/domain/users/setup.js';
@@ -242,6 +246,27 @@ describe('work in the background', () => {
     expect((await says('outbox'))[0]).toMatchObject({ fix: null, look: 'npm run -s doctor -- --check webhooks' });
   });
 
+  test('events that wait for their place in the feed', async () => {
+    expect(await says('feed')).toEqual(well('feed'));
+    // Somebody holds what numbering takes.
+    await ctx.db.knex.transaction(async (held) => {
+      await held.raw("select pg_advisory_xact_lock(hashtextextended('event_feed', 0))");
+      await emitRoles(ctx, 1);
+      await sql("update events set position = null, occurred_at = now() - interval '5 minutes' where seq is not null");
+      expect(await says('feed')).toEqual([
+        {
+          level: 'problem',
+          finding: 'The oldest event that waits for its place in the feed has waited for 5 minutes.',
+          fix: 'npm start',
+          look: null,
+          subject: 'events',
+        },
+      ]);
+      await running();
+      expect((await says('feed'))[0]).toMatchObject({ fix: null, look: 'npm run -s doctor -- --check loops' });
+    });
+  });
+
   test('releases that are mixed for long, addresses that differ, and a Node.js that is too old', async () => {
     const versions = (node: string) => says('versions', { node });
     await running({ release: '1.0.0' });
@@ -344,6 +369,46 @@ describe('records', () => {
       'names another',
       'could not be read',
     ]);
+  });
+
+  test('domains and directories of organizations', async () => {
+    const organization = await addOrganization(ctx, { name: 'initech' });
+    await addDomain(ctx, organization, 'initech.example');
+    const { directory } = await transaction(ctx, (tx) => createDirectory(tx, {}, organization));
+    expect(await says('organizations')).toEqual(well('organizations'));
+    await sql(`update organization_domains set missing_since = now() - interval '2 days'`);
+    expect((await says('organizations'))[0]).toMatchObject({
+      level: 'warning',
+      finding: expect.stringMatching(/initech\.example.*missing since/),
+    });
+    await sql(`update organization_domains set status = 'failed', missing_since = null`);
+    expect((await says('organizations'))[0]?.finding).toContain('was missing for two weeks');
+    await sql(`update organization_domains set status = 'pending'`);
+    expect(await says('organizations')).toEqual(well('organizations'));
+
+    const requested = async (response_status: number) => {
+      const now = new Date();
+      const told = {
+        id: uuidv7(now.getTime()),
+        directory_id: directory.id,
+        requested_at: now,
+        method: 'GET',
+        path: '/Users',
+        request_id: 'r',
+      };
+      await insertDirectoryRequest(ctx.scope, { ...told, response_status, error: null });
+    };
+    for (let times = 0; times < 9; times++) await requested(400);
+    expect(await says('organizations')).toEqual(well('organizations'));
+    await requested(409);
+    const subject = `directories/${directory.id}`;
+    expect((await says('organizations'))[0]).toMatchObject({ level: 'warning', subject });
+    await requested(200);
+    expect(await says('organizations')).toEqual(well('organizations'));
+    await sql(`update directories set last_used_at = now() - interval '31 days'`);
+    expect((await says('organizations'))[0]).toMatchObject({ level: 'notice', subject });
+    await sql(`update organizations set status = 'disabled'`);
+    expect(await says('organizations')).toEqual(well('organizations'));
   });
 
   test('connections at whose provider every sign-in has failed since yesterday', async () => {

@@ -31,6 +31,7 @@ type Tenant = {
   role: RoleRow;
   membership_id: string;
   directory_id: string;
+  setup_link_id: string;
 };
 let client: TestClient;
 let own: Tenant;
@@ -56,7 +57,10 @@ async function tenant(name: string): Promise<Tenant> {
   await insert<Record<string, unknown>>(ctx.scope, 'directories', { ...stamps, ...token, id: directory_id });
   const group = { directory_id, display_name: 'Everybody', display_name_key: 'everybody' };
   await insert<Record<string, unknown>>(ctx.scope, 'organization_groups', { ...stamps, ...group, id: uuidv7(now.getTime()) });
-  return { organization, admin, member, connection, role, membership_id: membership.id, directory_id };
+  const setup_link_id = uuidv7(now.getTime());
+  const opened = { sections: ['domains'], token_digest: digest(`link of ${name}`), expires_at: new Date(now.getTime() + 3_600_000) };
+  await insert<Record<string, unknown>>(ctx.scope, 'setup_links', { ...stamps, ...opened, id: setup_link_id });
+  return { organization, admin, member, connection, role, membership_id: membership.id, directory_id, setup_link_id };
 }
 
 async function boundToken(
@@ -107,6 +111,7 @@ const recordOf: Record<string, (whose: Tenant) => string | Promise<string>> = {
   connections: ({ connection }) => connection.id,
   directories: ({ directory_id }) => directory_id,
   organization_groups: async ({ organization }) => firstOf('organization_groups', organization),
+  setup_links: ({ setup_link_id }) => setup_link_id,
   audit_logs: ({ organization }) => firstOf('audit_logs', organization),
 };
 async function invited(organization: OrganizationRow): Promise<string> {

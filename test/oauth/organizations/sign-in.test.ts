@@ -6,6 +6,7 @@ import type { OrganizationRow } from '../../../src/db/tables/organizations.js';
 import type { UserRow } from '../../../src/db/tables/users.js';
 import { startSession } from '../../../src/domain/sessions/sessions.js';
 import { providerProof } from '../../../src/domain/proofs/proofs.js';
+import { flushRequestTraces } from '../../../src/domain/request-traces/request-traces.js';
 import { uuidv7 } from '../../../src/lib/random.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../../support/authorize.js';
 import { Browser, csrfOf, locationParameters, pkcePair } from '../../support/browser.js';
@@ -119,12 +120,6 @@ describe('the parameter organization', () => {
   test('left out leaves out the organization where it is allowed (specification 16.2.1)', async () => {
     expect(await organizationOf(clients.allow, await ask(clients.allow))).toBeNull();
     expect(await organizationOf(clients.deny, await ask(clients.deny))).toBeNull();
-  });
-
-  test('a device flow gives no tokens of a client that requires one (specification 16.2.1)', async () => {
-    const device = await addClient(ctx, { organization_usage: 'require', grant_types: ['urn:ietf:params:oauth:grant-type:device_code'] });
-    const answer = await oauthPost(service.url, '/oauth/device_authorization', device, {});
-    expect(answer).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } });
   });
 });
 
@@ -299,6 +294,20 @@ describe('the sign-in that an organization takes', () => {
     const page = await browser.get(location);
     expect(page.status).toBe(200);
     expect(await page.text()).toContain('/auth/sso/');
+  });
+
+  test('each refusal leaves a trace of its rule (specification 15.10.1)', async () => {
+    const stranger = (await addOrganization(ctx)).name;
+    const rule = async (client: TestClient, extra: Record<string, string>) => {
+      const request_id = (await ask(client, extra)).headers.get('x-request-id');
+      await flushRequestTraces(service.deps);
+      const rows = await table<{ request_id: string; rule: string }>(ctx.scope, 'request_traces').where({ id: request_id } as never);
+      return rows[0]?.rule;
+    };
+    expect(await rule(clients.allow, { organization: stranger })).toBe('not_a_member');
+    expect(await rule(clients.allow, { organization: stranger, prompt: 'none' })).toBe('not_a_member');
+    expect(await rule(clients.allow, { organization: 'choose', prompt: 'none' })).toBe('organization_open');
+    expect(await rule(clients.deny, { organization: acme.name })).toBe('organizations_not_taken');
   });
 
   test('a session of another organization’s connection alone is good for that one alone (specification 16.2.7, attack 43.1317)', async () => {

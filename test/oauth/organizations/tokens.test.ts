@@ -5,6 +5,9 @@ import { deleteMembership, type MembershipRow } from '../../../src/db/tables/org
 import type { OrganizationRow } from '../../../src/db/tables/organizations.js';
 import type { RoleRow } from '../../../src/db/tables/roles.js';
 import type { UserRow } from '../../../src/db/tables/users.js';
+import { transaction } from '../../../src/domain/context.js';
+import { addMember, removeMember, resumeMember, suspendMember } from '../../../src/domain/organizations/memberships.js';
+import { lookUpTokens } from '../../../src/domain/tokens/token-look-up.js';
 import { tokenExchangeGrantType } from '../../../src/lib/grant-types.js';
 import type { Browser } from '../../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../../support/data.js';
@@ -126,6 +129,9 @@ describe('what tokens say', () => {
     };
     const exchanged = await tokenRequest(service.url, client, fields);
     expect(claimsOf(exchanged.body.access_token)).toMatchObject({ ...named(), scope: 'write', permissions: ['write'] });
+    const other = await addOrganization(ctx);
+    expect((await tokenRequest(service.url, client, { ...fields, organization: organization.name })).status).toBe(200);
+    expect((await tokenRequest(service.url, client, { ...fields, organization: other.name })).body.error).toBe('invalid_target');
     await changeRow(ctx, 'organization_memberships', { id: membership.id }, { status: 'suspended' });
     expect((await introspected(exchanged.body.access_token))['active']).toBe(false);
     expect((await tokenRequest(service.url, client, fields)).body.error).toBe('invalid_request');
@@ -156,6 +162,32 @@ describe('refresh', () => {
       [free.refresh_token, 'nobody'],
     ] as const)
       expect(await refreshed(token, { organization: word })).toMatchObject({ status: 400, body: { error: 'invalid_target' } });
+  });
+});
+
+describe('organization at the token endpoint', () => {
+  test('may repeat what a code is for; with any other it is invalid_target, and the code is spent (specification 16.3.4)', async () => {
+    const other = await addOrganization(ctx);
+    const code = (of: Record<string, string>) => authorizeCode(browser, client, { scope, ...of });
+    for (const word of [organization.id, organization.name])
+      expect((await redeem(service.url, client, await code({ organization: word }), { organization: word })).status).toBe(200);
+    for (const [of, word] of [
+      [{ organization: organization.id }, other.name],
+      [{ organization: organization.id }, 'nobody'],
+      [{}, organization.name],
+    ] as const) {
+      const grant = await code(of);
+      expect((await redeem(service.url, client, grant, { organization: word })).body.error).toBe('invalid_target');
+      expect((await redeem(service.url, client, grant)).body.error).toBe('invalid_grant');
+    }
+  });
+
+  test('is no matter of a client’s own token (specification 16.3.4)', async () => {
+    const own = await addClient(ctx, { grant_types: ['client_credentials'] });
+    await addGrant(ctx, own, apis.jwt, ['read']);
+    const fields = { grant_type: 'client_credentials', resource: apis.jwt.identifier };
+    expect((await tokenRequest(service.url, own, fields)).status).toBe(200);
+    expect((await tokenRequest(service.url, own, { ...fields, organization: organization.name })).body.error).toBe('invalid_target');
   });
 });
 
@@ -209,10 +241,44 @@ test('a token whose organization can not be read is none (attack 43.1311)', asyn
   expect(await introspected([header, forged, signature].join('.'))).toEqual({ active: false });
 });
 
-test('a resumed membership is good again (specification 16.3.5)', async () => {
-  const { access_token } = await forOrganization({ resource: apis.jwt.identifier });
-  await changeRow(ctx, 'organization_memberships', { id: membership.id }, { status: 'suspended' });
-  expect((await introspected(access_token))['active']).toBe(false);
-  await changeRow(ctx, 'organization_memberships', { id: membership.id }, { status: 'active' });
-  expect((await introspected(access_token))['active']).toBe(true);
+/** What lets somebody out of the organization, and in again. */
+const returns: readonly [string, () => Promise<MembershipRow>][] = [
+  ['suspended and resumed', () => transaction(ctx, async (tx) => resumeMember(tx, null, await suspendMember(tx, null, membership)))],
+  [
+    'removed and added',
+    () =>
+      transaction(ctx, async (tx) => {
+        await removeMember(tx, null, membership);
+        return addMember(tx, null, { organization, user, source: 'manual' });
+      }),
+  ],
+];
+
+describe.each(returns)('a member who was %s', (_name, leaveAndReturn) => {
+  test('gets no token, refresh token or code of before back, but new ones (specification 16.3.6, attack 43.1460)', async () => {
+    const issued = [
+      await forOrganization({ resource: apis.jwt.identifier }),
+      await forOrganization({ resource: apis.opaque.identifier }),
+      await forOrganization(),
+    ];
+    const elsewhere = await tokens({ resource: apis.jwt.identifier });
+    const code = await authorizeCode(browser, client, { scope, organization: organization.id });
+    service.clock.advance(2000);
+    await leaveAndReturn();
+    const states = await lookUpTokens(ctx, issued.map(({ access_token }) => access_token)); // prettier-ignore
+    expect(states.map((one) => one?.status.member_stands)).toEqual([false, false, false]);
+    for (const { access_token, refresh_token } of issued) {
+      expect(await introspected(access_token)).toEqual({ active: false });
+      expect(await introspected(refresh_token as string)).toEqual({ active: false });
+      expect((await userinfo(access_token)).status).toBe(401);
+      expect(await refreshed(refresh_token)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    }
+    expect(await redeem(service.url, client, code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect((await introspected(elsewhere.access_token))['active']).toBe(true);
+    const again = await forOrganization({ resource: apis.jwt.identifier });
+    expect((await introspected(again.access_token))['active']).toBe(true);
+    const { body } = await refreshed(again.refresh_token);
+    expect(claimsOf(body.access_token)).toMatchObject(named());
+    expect((await userinfo((await forOrganization()).access_token)).status).toBe(200);
+  });
 });

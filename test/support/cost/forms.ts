@@ -9,6 +9,8 @@ import type { Methods } from '../../../src/http/routes.js';
 import { registry } from '../../../src/management/resources/index.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from '../../../src/oauth/router.js';
 import { mailboxRouter } from '../../../src/outbox/mail/mailbox.js';
+import { samlRouter } from '../../../src/saml/router.js';
+import { setupRouter } from '../../../src/setup/router.js';
 import { ssoRouter } from '../../../src/sso/router.js';
 import type { TestService } from '../service.js';
 
@@ -18,7 +20,7 @@ export type Door = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonl
 const withBody = ['POST', 'PUT', 'DELETE'] as const;
 
 /** What app.ts mounts; what isn't walked here has a walk of its own, or nothing to read. */
-const mounted = 'accountRouter addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter scimRouter ssoRouter'; // prettier-ignore
+const mounted = 'accountRouter addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter samlRouter scimRouter setupRouter ssoRouter'; // prettier-ignore
 
 /** Every address of the pages and of OAuth that takes a body, or any of the methods, from the routers themselves; `:names` are still in it. @throws for a router that isn't known */
 export async function doorsOf(service: TestService, wanted: readonly Door['method'][] = withBody): Promise<Door[]> {
@@ -36,30 +38,40 @@ export async function doorsOf(service: TestService, wanted: readonly Door['metho
   addOauthRoutes(list, web);
   addMetadataRoutes(list);
   type Layer = { route?: { path: string; stack: { method?: string }[] } };
-  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), ssoRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
+  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), ssoRouter(web), setupRouter(web), samlRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
   for (const { route } of routers.flatMap(({ stack }) => stack as Layer[]))
     if (route) note(route.path, [...new Set(route.stack.flatMap(({ method }) => method ?? []))]);
   return doors;
 }
+
+/** Addresses that are nothing without their query: what they show is named there. */
+const queries: Readonly<Record<string, string>> = {
+  '/dashboard/mail_templates/draft': '?name=sign_in_code&locale=en',
+  '/dashboard/page_texts/edit': '?group=login&locale=en',
+  '/dashboard/page_texts/draft': '?group=login&locale=en',
+};
 
 /** The addresses of a door with what its names stand for: each action of a resource, each section of the settings. */
 export function addressesOf(path: string, idOf: (collection: string) => string, settings: readonly string[]): string[] {
   const [, collection = ''] = /^\/dashboard\/(\w+)\//.exec(path) ?? [];
   const resource = registry.byPath.get(collection);
   const filled = path
+    .replace('/setup/:token', `/setup/${idOf('setup_links')}`)
+    .replace('/domains/:id/:verb', `/domains/${idOf('organization_domains')}/verify`)
+    .replace('/connection/:verb', '/connection/test')
     .replace('/:id/:verb', `/${idOf('clients')}/verify`)
     .replace(/\/:(?:connection_id|client_id|id)/, (name) => `/${idOf(name === '/:connection_id' ? 'connections' : name === '/:client_id' ? 'clients' : collection)}`); // prettier-ignore
   if (filled.endsWith('/:tab')) return Object.keys(resource?.actions ?? {}).map((verb) => filled.replace(':tab', verb));
   if (filled.endsWith('/:subject'))
     return (presentations.find((one) => one.path === collection)?.subjects ?? []).map(({ name }) => filled.replace(':subject', name));
   if (filled.endsWith('/:section')) return settings.map((section) => filled.replace(':section', section));
-  return [filled];
+  return [`${filled}${queries[filled] ?? ''}`];
 }
 
 /** The page on which the form of an address stands. */
 export function pageOf(address: string): string {
   const [, first, second, third] = address.split('/');
-  if (second === 'settings') return address;
+  if (second === 'settings' || address.includes('?')) return address;
   if (first !== 'dashboard' || (third !== undefined && !presentations.some(({ path }) => path === second))) return address;
   if (third === undefined) return `${address}/new`;
   return address.split('/').length === 4 && third !== 'invite' ? `${address}/edit` : address;

@@ -129,7 +129,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'organization.name': [{ name: 'walked' }],
   'organization.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'organization_domain.domain': [{ domain: 'walked.example.net' }],
+  'setup_link.parts': [{ parts: ['connection', 'directory'] }],
   'custom_domain.domain': [{ domain: 'walked.example.com' }],
+  'client.client_id': [{ client_id: 'walked-client' }],
   'client.client_id_metadata_uri': [
     { client_id_metadata_uri: walkedDocument, name: undefined, application_type: undefined, redirect_uris: undefined },
   ],
@@ -250,6 +252,11 @@ export function creations(type: string, world: World): { attributes: Document; r
         attributes: { domain: 'new.example.net' },
         relationships: { organization: one('organization', `organization ${name}`) },
       }));
+    case 'setup_link':
+      return ['near', 'far'].map((name) => ({
+        attributes: { parts: ['domains'] },
+        relationships: { organization: one('organization', `organization ${name}`) },
+      }));
     case 'directory':
       return ['near', 'far'].map((name) => ({
         attributes: {},
@@ -258,6 +265,7 @@ export function creations(type: string, world: World): { attributes: Document; r
     case 'custom_domain':
       return [{ attributes: { domain: 'new.example.com' } }];
     case 'signing_key':
+    case 'saml_certificate':
       return [{ attributes: {} }];
     case 'logo':
       return [{ attributes: { image: png(8, 8).toString('base64') } }];
@@ -270,6 +278,7 @@ export function creations(type: string, world: World): { attributes: Document; r
 export const preparations: Readonly<Record<string, string>> = {
   'create signing_key.': `delete from signing_keys where status = 'next'`,
   'create signing_key.algorithm': `delete from signing_keys where status = 'next'`,
+  'create saml_certificate.': `delete from saml_certificates where status = 'next'`,
   'create directory.': `delete from directories`,
   'create directory.status': `delete from directories`,
   'revoke_previous_token directory': `update directories set previous_token_digest = token_digest, previous_token_expires_at = now()`,

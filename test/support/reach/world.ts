@@ -355,6 +355,7 @@ async function organizations(maker: Maker): Promise<void> {
     const related = { organization, roles: links('role', role) };
     await make(maker, `invitation of ${name}`, 'organization_invitations', 'organization_invitation', invited, related);
     const directory_id = await make(maker, `directory of ${name}`, 'directories', 'directory', {}, { organization });
+    await make(maker, `set-up link of ${name}`, 'setup_links', 'setup_link', { parts: ['domains'] }, { organization });
     const stamps = { id: uuidv7(ctx.clock.now().getTime()), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
     const called = { display_name: name, display_name_key: name };
     const group = await insertGroup(ctx.scope, { ...stamps, ...called, organization_id: id, directory_id });
@@ -403,6 +404,9 @@ async function surroundings(maker: Maker): Promise<void> {
   await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
   const all = (await api.get('/signing_keys')).body['data'] as Document[];
   for (const one of all) keep(maker, `key ${one['attributes'].status}`, 'signing_key', one['id'] as string);
+  const primary = await make(maker, 'certificate primary', 'saml_certificates', 'saml_certificate', {});
+  await api.patch(`/saml_certificates/${primary}/activate`);
+  await make(maker, 'certificate next', 'saml_certificates', 'saml_certificate', {});
   // Not for development, and closed: what opens either shows. Its passkeys have their domain: whoever enrols the first one fixes it to the issuer's host.
   const settled = { kind: 'production', registration_enabled: false, passkey_rp_id: 'primary.example.com' };
   await ctx.db.knex('environments').where({ id: ctx.environment.id }).update(settled);

@@ -11,6 +11,7 @@ import { terms } from '../../parts/words.js';
 const stepLabels: Readonly<Record<TraceStep['step'], string>> = {
   pushed_authorization_request: 'Pushed authorization request',
   authorize: 'Authorization request',
+  provider: 'Return from a provider',
   consent: 'Consent page',
   device_authorization: 'Device authorization request',
   token: 'Token request',

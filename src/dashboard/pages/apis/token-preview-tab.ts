@@ -18,6 +18,7 @@ type PreviewRequest = {
   readonly user: string;
   readonly resource: string;
   readonly scope: string;
+  readonly organization: string;
   readonly consent: string;
 };
 
@@ -57,7 +58,14 @@ function previewRequestOf({ req }: ViewContext, record: ResourceObject): { reado
   const grant_type = previewable(record).find((one) => one === value('grant_type')) ?? first;
   const scope = query.has('scope') ? value('scope') : isForClientItself(grant_type) ? '' : 'openid profile email';
   return {
-    request: { grant_type, user: value('user'), resource: value('resource'), scope, consent: value('consent') },
+    request: {
+      grant_type,
+      user: value('user'),
+      resource: value('resource'),
+      scope,
+      organization: value('organization'),
+      consent: value('consent'),
+    },
     isSent: query.has('scope'),
   };
 }
@@ -74,11 +82,19 @@ async function question(view: ViewContext, record: ResourceObject, request: Prev
     { name: 'user', label: 'Email address of a user', value: request.user, choices: null, kind: 'search' },
     { name: 'consent', label: terms.consent, value: request.consent, choices: consents, kind: 'select' },
   ];
+  const ofOrganization: FilterField = {
+    name: 'organization',
+    label: 'Name of an organization',
+    value: request.organization,
+    choices: null,
+    kind: 'search',
+  };
   const fields: FilterField[] = [
     { name: 'grant_type', label: terms.grant_type, value: request.grant_type, choices: grantTypes, kind: 'select' },
     ...(types.every(isForClientItself) ? [] : ofPeople),
     { name: 'resource', label: terms.api, value: request.resource, choices: [{ value: '', label: terms.none }, ...apis], kind: 'select' },
     { name: 'scope', label: terms.scopes, value: request.scope, choices: null, kind: 'search' },
+    ...(record.attributes['organization_usage'] === 'deny' ? [] : [ofOrganization]),
   ];
   return { kind: 'filters', action: path(record), fields, hidden: {}, clear: null, button: terms.preview };
 }
@@ -159,7 +175,8 @@ async function inputOf(view: ViewContext, record: ResourceObject, request: Previ
   };
   if (isForClientItself(request.grant_type)) return input;
   const { records } = await listOf(call, 'users', { filters: { email: request.user.toLowerCase() }, size: 1 });
-  return records[0] ? { ...input, user: records[0].id, assume_consent: request.consent === 'given' } : null;
+  const organization = request.organization === '' ? {} : { organization: request.organization };
+  return records[0] ? { ...input, ...organization, user: records[0].id, assume_consent: request.consent === 'given' } : null;
 }
 
 /** What this client would get now, as claims and with the reason for each scope: the answer of the API's `token_preview`. */

@@ -55,6 +55,7 @@ function newClientOf(req: Request): NewClient {
 export function clientCreateLead(req: Request): string {
   const { type, isDevice, isDocument } = newClientOf(req);
   if (isDocument) return '';
+  if (type === 'saml') return 'Step 2 of 3: its name, and the two values that the application shows. Everything else has a default.';
   return type === 'machine' || isDevice
     ? 'Step 2 of 3: its name. Everything else has a default.'
     : 'Step 2 of 3: its name, and where users return to. Everything else has a default.';
@@ -91,6 +92,17 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
   const newClient = newClientOf(req);
   if (newClient.isDocument) return documentFields;
   const { type, isDevice } = newClient;
+  if (type === 'saml')
+    return [
+      { name: 'application_type', label: terms.application_type, kind: 'hidden', initial: type },
+      clientField('name', { optional: false }),
+      clientField('saml_entity_id', { section: undefined, optional: false }),
+      clientField('saml_acs_urls', { section: undefined, optional: false }),
+      ...['description', 'saml_name_id', 'saml_attributes', 'saml_request_certificates', 'organization_usage'].map((name) =>
+        clientField(name, { section: more }),
+      ),
+      clientField('first_party', { section: more, initial: 'on' }),
+    ];
   const people = type !== 'machine';
   return [
     { name: 'application_type', label: terms.application_type, kind: 'hidden', initial: type },

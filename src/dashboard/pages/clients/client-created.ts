@@ -5,6 +5,7 @@ import { may } from '../../parts/records/objects.js';
 import { duration, lines, stack, tags, text, words } from '../../parts/values.js';
 import { clientFieldPath } from './client-fields.js';
 import { grantLabels, kinds, methodLabels } from './client-kinds.js';
+import { isSaml, samlSetUpParts } from './saml-client.js';
 import { terms } from '../../parts/words.js';
 
 export const createdLead = 'Step 3 of 3: copy what the application needs. Its settings are below; you can change them at any time.';
@@ -115,6 +116,7 @@ export async function clientCreatedParts(
   record: ResourceObject,
   once?: Readonly<Record<string, unknown>>,
 ): Promise<readonly Part[]> {
+  if (isSaml(record)) return samlSetUpParts(view, record);
   const secret = once?.['client_secret'];
   return [
     ...(secret === undefined

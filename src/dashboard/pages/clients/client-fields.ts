@@ -1,10 +1,11 @@
-import { brandingSections } from '../branding/branding-fields.js';
+import { clientBranding } from './client-branding.js';
 import { apiIdentifierChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
 import { requirementFields } from '../apis/requirement-fields.js';
 import { claimMappingLine } from '../apis/claim-mapping-lines.js';
-import { recordPath, type FieldSpec, type FormSubject, type SectionSpec, subjectOf } from '../../parts/records/presentation.js';
+import { recordPath, type FieldSpec, type FormSubject, type SectionSpec } from '../../parts/records/presentation.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, methodChoices } from './client-kinds.js';
+import { isNotSaml, isSaml, samlFields, samlSection } from './saml-client.js';
 import { organizationUsageChoices } from './organization-usage.js';
 import { terms } from '../../parts/words.js';
 
@@ -59,6 +60,7 @@ const sectionedFields: readonly FieldSpec[] = [
     section: uriSection,
     attributes: uris,
   },
+  ...samlFields,
   ...requirementFields('a sign-in to it', authenticationSection),
   {
     name: 'profile',
@@ -212,23 +214,18 @@ const sectionedFields: readonly FieldSpec[] = [
   { name: 'tos_uri', label: 'Terms of service URI', kind: 'url', section: consentSection },
 ];
 
-const clientBranding = subjectOf(
-  {
-    name: 'branding',
-    title: terms.branding,
-    text: 'How sign-in pages and emails look for this application. Empty fields use the environment’s branding.',
-  },
-  brandingSections('On its sign-in pages and emails, instead of the environment’s.', 'clients', [
-    { name: 'branding.support_email', label: 'Support email', kind: 'email', attributes: { maxlength: 254 } },
-  ]),
-);
-
 /** A page of the form: the fields of these sections; undefined stands for what comes before any. */
-function clientSubject(name: string, title: string, sections: readonly (SectionSpec | undefined)[]): FormSubject {
+function clientSubject(
+  name: string,
+  title: string,
+  sections: readonly (SectionSpec | undefined)[],
+  when: FormSubject['when'] = () => true,
+): FormSubject {
   const titles = sections.map((section) => section?.title);
   return {
     name,
     title,
+    when,
     sections: sections.filter((section) => section !== undefined),
     fields: sectionedFields.filter(({ section }) => titles.includes(section)),
   };
@@ -236,13 +233,16 @@ function clientSubject(name: string, title: string, sections: readonly (SectionS
 
 /** The pages of a client's form. What rules weigh against each other stands on one. */
 export const clientSubjects: readonly FormSubject[] = [
-  clientSubject('general', 'General', [undefined, { title: uriSection }]),
+  clientSubject('general', 'General', [undefined, { title: uriSection }], isNotSaml),
+  clientSubject('saml', 'General', [undefined, { title: samlSection }], isSaml),
   clientSubject('sign_in', 'Sign-in', [{ title: authenticationSection }, { title: consentSection }]),
-  clientSubject('security', 'Security', [{ title: credentialSection }, { title: requestSection }]),
-  clientSubject('tokens', 'Tokens', [
-    { title: tokenSection },
-    { title: claimSection, text: 'See the result for a real user on the Token preview tab.' },
-  ]),
+  clientSubject('security', 'Security', [{ title: credentialSection }, { title: requestSection }], isNotSaml),
+  clientSubject(
+    'tokens',
+    'Tokens',
+    [{ title: tokenSection }, { title: claimSection, text: 'See the result for a real user on the Token preview tab.' }],
+    isNotSaml,
+  ),
   clientBranding,
 ];
 

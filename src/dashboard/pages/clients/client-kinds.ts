@@ -41,6 +41,12 @@ export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
     furtherGrants: [tokenExchangeGrantType, jwtBearerGrantType],
     methods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
   },
+  saml: {
+    label: 'SAML application',
+    text: 'Signs people in with SAML 2.0: products that you buy, such as a wiki or an expense tool.',
+    grants: [],
+    methods: ['none'],
+  },
 });
 
 /** Where the form of a native application without a browser is: one whose users enter a code elsewhere (RFC 8628). */

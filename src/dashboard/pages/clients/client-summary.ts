@@ -1,6 +1,6 @@
 import type { ClientRow } from '../../../db/tables/clients.js';
 import { openUrl } from '../../../domain/clients/initiation.js';
-import { blankClient } from '../../../domain/clients/registration.js';
+import { blankClient } from '../../../domain/clients/blank-client.js';
 import { withDefaults } from '../../../domain/clients/rules.js';
 import type { Environment } from '../../../domain/environment.js';
 import { named, own } from '../../../lib/named.js';
@@ -8,12 +8,13 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { acrLabel } from '../../parts/forms/choices.js';
 import type { Row, Value } from '../../parts/page-parts.js';
 import { may } from '../../parts/records/objects.js';
-import type { ViewContext } from '../../parts/records/presentation.js';
+import type { RecordSpec, ViewContext } from '../../parts/records/presentation.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, words, yesNo } from '../../parts/values.js';
 import { organizationUsageLabels } from './organization-usage.js';
 import { terms } from '../../parts/words.js';
 import { mappingLine } from './client-fields.js';
 import { kinds, methodLabels, provesBySecret, secretValue } from './client-kinds.js';
+import { isSaml, samlRows } from './saml-client.js';
 import { profileValue } from './client-profile.js';
 import { insteadOfSecret } from './client-proof.js';
 
@@ -38,8 +39,8 @@ const selfRegistrationRows = (a: ResourceObject['attributes'], now: Date) =>
           : [{ label: 'Metadata document invalid since', value: time(a['document_ended_at'], now) }]),
       ];
 
-/** What a sign-in to it has to be, and for how long and how often it gets tokens. */
-const limitRows = (a: ResourceObject['attributes']) => [
+/** What a sign-in to it has to be. */
+const requirementRows = (a: ResourceObject['attributes']) => [
   {
     label: terms.sign_in_for_an_organization,
     attribute: 'organization_usage',
@@ -47,6 +48,11 @@ const limitRows = (a: ResourceObject['attributes']) => [
   },
   { label: terms.required_authentication_context, value: text(acrLabel(a['required_acr'])) },
   { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], terms.the_session) },
+];
+
+/** What a sign-in to it has to be, and for how long and how often it gets tokens. */
+const limitRows = (a: ResourceObject['attributes']) => [
+  ...requirementRows(a),
   { label: terms.id_token_lifetime, value: duration(a['id_token_lifetime'], 'The environment’s') },
   { label: terms.refresh_token_lifetime, value: duration(a['refresh_token_lifetime'], 'The environment’s') },
   {
@@ -98,10 +104,26 @@ export function clientDefaults(record: ResourceObject) {
   };
 }
 
-export const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
+export const signsIn = (record: ResourceObject) =>
+  isSaml(record) || (record.attributes['grant_types'] as string[]).includes('authorization_code');
+
+const samlSummary = ({ attributes: a, id }: ResourceObject, { now }: ViewContext): readonly Row[] => [
+  { label: terms.client_id, value: code(id, true) },
+  { label: terms.application_type, value: text(kinds['saml']?.label) },
+  { label: terms.description, value: text(a['description']) },
+  ...samlRows(a),
+  { label: terms.first_party_skips_consent, value: yesNo(a['first_party']) },
+  ...requirementRows(a),
+  { label: terms.client_uri, value: web(a['client_uri']) },
+  { label: terms.last_used, value: time(a['last_used_at'], now) },
+  { label: terms.created, value: time(a['created_at'], now) },
+];
 
 /** What a client is, row by row. */
-export const clientSummary = (
+export const clientSummary: RecordSpec['summary'] = (record, view, included) =>
+  isSaml(record) ? samlSummary(record, view) : oauthSummary(record, view, included);
+
+const oauthSummary = (
   { attributes: a, id }: ResourceObject,
   { now, req }: ViewContext,
   included: readonly ResourceObject[],

@@ -12,6 +12,7 @@ import { clientCreatedParts, createdLead } from './client-created.js';
 import { clientDefaults, clientSummary, signsIn } from './client-summary.js';
 import { clientFields, clientSubjects } from './client-fields.js';
 import { quickStartTab } from './quick-start/snippets.js';
+import { isNotSaml } from './saml-client.js';
 import { takesWorkloads } from '../../parts/forms/choices.js';
 import { uploadParts } from '../branding/upload-parts.js';
 import { brandingPreview } from '../branding/branding-preview.js';
@@ -125,6 +126,7 @@ export const clientsPresentation: Presentation = {
     },
     revoke_tokens: {
       label: 'Revoke its tokens',
+      when: isNotSaml,
       confirm: [
         'Every access and refresh token issued to this client so far stops working immediately, along with unused codes and the sessions of its devices.',
         'Its credentials and consents stay, so it can get new tokens right away.',
@@ -159,10 +161,10 @@ export const clientsPresentation: Presentation = {
   },
   tabs: [
     { name: 'quick_start', label: terms.quick_start, parts: quickStartTab },
-    { name: 'credentials', label: 'Credentials', parts: credentialsTab },
+    { name: 'credentials', label: 'Credentials', when: isNotSaml, parts: credentialsTab },
     { name: 'token_preview', label: 'Token preview', needs: 'users', when: isPreviewable, parts: tokenPreviewTab },
     { name: 'connections', label: terms.connections, needs: 'connections', when: signsIn, parts: connectionsTab },
-    { name: 'grants', label: 'Grants', needs: 'client_grants', parts: grantsTab },
+    { name: 'grants', label: 'Grants', needs: 'client_grants', when: isNotSaml, parts: grantsTab },
     { name: 'workloads', label: 'Workload identity', needs: 'federated_credentials', when: takesWorkloads, parts: workloadsTab },
     activityTabOf('clients', 'Failed authentications, consents and changes of this client appear here.'),
   ],

@@ -65,7 +65,7 @@ function addressFields(name: StrategyName): FieldSpec[] {
 }
 
 /** Certificates stand one after another, as in a file. */
-const certificateLine: LineSpec = {
+export const certificateLine: LineSpec = {
   split: (text) => text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [text],
   read: (text) => text.replaceAll('\r\n', '\n'),
   show: (value) => String(value),

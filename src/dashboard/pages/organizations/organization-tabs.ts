@@ -10,6 +10,7 @@ import { directoriesPresentation } from './directories.js';
 import { organizationInvitationsPresentation } from './organization-invitations.js';
 import { organizationDomainsPresentation } from './organization-domains.js';
 import { organizationGroupsPresentation } from './organization-groups.js';
+import { setupLinksPresentation } from './setup-links.js';
 import { organizationMembershipsPresentation } from './organization-memberships.js';
 
 const most = 50;
@@ -59,5 +60,6 @@ export const organizationTabs: readonly TabSpec[] = [
   ownTab('connections', terms.connections, connectionsPresentation),
   ownTab('directory', 'Directory', directoriesPresentation),
   ownTab('groups', 'Groups', organizationGroupsPresentation),
+  ownTab('setup', 'Set-up links', setupLinksPresentation),
   activityTabOf('organizations', 'Changes of this organization appear here.'),
 ];

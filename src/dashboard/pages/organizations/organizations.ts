@@ -142,7 +142,7 @@ export const organizationsPresentation: Presentation = {
   tabs: organizationTabs,
   remove: {
     label: 'Delete organization',
-    text: 'Its memberships, invitations, domains, connections and directory are deleted. People keep their accounts. Disable it first while it has active members.',
+    text: 'Its memberships, invitations, domains, connections, directory and set-up links are deleted. People keep their accounts. Disable it first while it has active members.',
     typed: (record) => words(record.attributes['name']),
   },
 };

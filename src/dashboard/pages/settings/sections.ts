@@ -96,6 +96,13 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
       { name: 'refresh_token_lifetime', label: terms.refresh_token_lifetime },
       { name: 'refresh_token_idle_lifetime', label: 'Refresh token idle lifetime' },
     ]),
+    formSection({ title: terms.events }, [
+      {
+        name: 'record_token_issued',
+        label: 'Record token.issued',
+        hint: 'Every access token becomes an event, even if no webhook asks for it.',
+      },
+    ]),
     formSection(
       {
         title: 'Signing algorithms',

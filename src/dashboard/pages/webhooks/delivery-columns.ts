@@ -57,7 +57,7 @@ const classes = [
 
 export const deliveryFilters: readonly FilterSpec[] = [
   { name: 'status', label: terms.status },
-  { name: 'event_type', label: 'Event type' },
+  { name: 'event_type', label: terms.event_type },
   { name: 'response_status', label: 'Last response', choices: async () => classes, kind: 'select' },
   { name: 'since', label: terms.period, kind: 'period', filter: 'created_at', initial: '24h' },
   { name: 'event_id', label: terms.event_id, kind: 'text' },

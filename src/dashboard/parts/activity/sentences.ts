@@ -7,7 +7,7 @@ import { listed } from '../texts.js';
 import type { Tone } from '../tone.js';
 import { inWords } from '../values.js';
 import { terms } from '../words.js';
-import { directorySentences } from './directory-sentences.js';
+import { organizationSentences } from './organization-sentences.js';
 import type { ActivityEntry } from './entry.js';
 import type { Names } from './names.js';
 import { operationWords } from './operations.js';
@@ -231,7 +231,7 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'token.impersonated': [({ by }) => `Token in the name of the person issued${by}`, 'quiet'],
   'client.removed_unused': [withBy('Unused client removed'), 'quiet'],
   'webhook.target_blocked': refused('Delivery not sent'),
-  ...directorySentences,
+  ...organizationSentences,
   'management.denied': (happening) => denied(happening),
 };
 

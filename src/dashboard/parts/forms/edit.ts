@@ -30,8 +30,12 @@ type Editing = {
   readonly subject: FormSubject | undefined;
 };
 
+/** The pages of the record's form. */
+const subjectsOf = ({ subjects }: Presentation, record: ResourceObject) => subjects?.filter(({ when }) => when?.(record) ?? true);
+
 /** The page of a form by subject that the address names; without a name the first. Undefined: the form has one page. @throws {ApiError} 404 */
-function addressedSubject({ params }: Request, { subjects }: Presentation): FormSubject | undefined {
+function addressedSubject({ params }: Request, presentation: Presentation, record: ResourceObject): FormSubject | undefined {
+  const subjects = subjectsOf(presentation, record);
   const name = params['subject'];
   const subject = name === undefined ? subjects?.[0] : subjects?.find((one) => one.name === name);
   if (name !== undefined && !subject) throw notFound();
@@ -61,12 +65,12 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   const resource = resourceOf(req.call, presentation.path);
   if (!presentation.fields || !resource.update) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
-  const subject = addressedSubject(req, presentation);
-  const specs = subject?.fields ?? presentation.fields;
-  const many = specs.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
+  const many = presentation.fields.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
   const include = many.length > 0 ? readableIncludes(req, { ...presentation, recordInclude: many.join(',') }) : undefined;
   const { record, row, included } = await recordOf(req.call, presentation.path, addressedId(req), include);
   if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
+  const subject = addressedSubject(req, presentation, record);
+  const specs = subject?.fields ?? presentation.fields;
   // A relationship that the actor may not read is left alone.
   const all = boundFields(resource, presentation.editFields?.(record) ?? presentation.fields, 'update');
   const fields = (presentation.editFields ? all : boundFields(resource, specs, 'update')).filter(
@@ -75,7 +79,7 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   return { record, row, fields: fields.map((field) => withAllHeld(field, record, included)), all, resource, subject };
 }
 
-const subjectTabs = ({ subjects = [] }: Presentation, path: string, current: FormSubject | undefined) =>
+const subjectTabs = (subjects: readonly FormSubject[], path: string, current: FormSubject | undefined) =>
   subjects.map((one) => ({ label: one.title, path: `${path}/edit/${one.name}`, current: one === current }));
 
 async function renderEdit(
@@ -122,7 +126,7 @@ async function renderEdit(
       document_title: `Edit · ${name}`,
       crumbs,
       lead,
-      tabs: subjectTabs(presentation, path, subject),
+      tabs: subjectTabs(subjectsOf(presentation, record) ?? [], path, subject),
       errors: shown,
       labels: labelsOf(fields),
       parts: [

@@ -28,7 +28,7 @@ export function secretPage(
 ): void {
   const texts = presentation.secrets?.[verb];
   const secretParts = secretsIn({ ...outcome.once, ...outcome.meta }).map(([name, secret]): Part => {
-    const isSecret = /secret|token/.test(name);
+    const isSecret = /secret|token|^url$/.test(name);
     return {
       kind: 'secret',
       id: `secret-${name}`,

@@ -45,6 +45,7 @@ export type TableSpec = {
   readonly shownRows?: ShownRows;
   readonly selection?: Selection | null;
   readonly files?: Presentation['downloads'];
+  readonly live?: string | null;
 };
 
 export function tableOf(view: ViewContext, presentation: Presentation, listing: Listing, spec: TableSpec): TablePart {
@@ -64,6 +65,7 @@ export function tableOf(view: ViewContext, presentation: Presentation, listing: 
       select: spec.selection ? { name: selectedName(record.id), about: presentation.name(record, listing.included) } : null,
     })),
     empty: spec.empty,
+    live: spec.live ?? null,
     selection: spec.selection ?? null,
     files: (spec.files ?? []).map(({ label, path: at, query }) => ({ label, path: address(at, state, query, defaultSort) })),
     shown: shownRows ? shownRowsWords(shownRows, listing.records.length) : null,
@@ -140,6 +142,7 @@ export function listPage(render: Render, presentation: Presentation) {
       ...(shownRows && { shownRows }),
       selection: selectionOf(call, presentation),
       files: presentation.downloads,
+      live: state.after === undefined && state.before === undefined ? (presentation.live?.(listQuery.filters) ?? null) : null,
     };
     const table = tableOf(view, presentation, shown, {
       ...spec,

@@ -72,6 +72,8 @@ export type FormSubject = {
   readonly name: string;
   readonly title: string;
   readonly text?: string;
+  /** Whether the record has it; always, when left out. */
+  readonly when?: (record: ResourceObject) => boolean;
   readonly sections?: readonly SectionSpec[];
   readonly fields: readonly FieldSpec[];
 };
@@ -165,6 +167,8 @@ export type ListSpec = {
   readonly extras?: (view: ViewContext, records: readonly ResourceObject[]) => Promise<ReadonlyMap<string, Value>>;
   /** What can be done with several records at once: verbs of actions and `delete`. */
   readonly selected?: { readonly acts: readonly string[]; readonly link?: SelectedLink };
+  /** The address of a stream of what comes to be its first rows, under the filters of the API. */
+  readonly live?: (filters: Readonly<Record<string, string | undefined>>) => string;
   /** The columns of a file of the list, where they aren't the attributes. */
   readonly exported?: readonly ExportColumn[];
   /** Files of the list under its filters: addresses that take the same query. */

@@ -8,11 +8,13 @@ import { connectionsCheck } from './connections.js';
 import { cookiesCheck } from './cookies.js';
 import { databaseCheck } from './database.js';
 import { diskCheck } from './disk.js';
+import { feedCheck } from './feed.js';
 import { issuerCheck } from './issuer.js';
 import { logStreamsCheck } from './log_streams.js';
 import { loopsCheck } from './loops.js';
 import { mailCheck } from './mail.js';
 import { migrationsCheck } from './migrations.js';
+import { organizationsCheck } from './organizations.js';
 import { outboxCheck } from './outbox.js';
 import { proxyCheck } from './proxy.js';
 import { samlCheck } from './saml.js';
@@ -38,10 +40,12 @@ export const checks = {
   signing_keys: signingKeysCheck,
   mail: mailCheck,
   outbox: outboxCheck,
+  feed: feedCheck,
   loops: loopsCheck,
   webhooks: webhooksCheck,
   connections: connectionsCheck,
   saml: samlCheck,
+  organizations: organizationsCheck,
   log_streams: logStreamsCheck,
   clients: clientsCheck,
   settings: settingsCheck,

@@ -1,3 +1,5 @@
+import { visible } from '../visible.js';
+
 export type ConfigChange = {
   readonly action: 'create' | 'update' | 'delete';
   readonly kind: string;
@@ -18,10 +20,6 @@ export type ConfigChanges = {
 const signs = { create: '+', update: '~', delete: '-' } as const;
 const words = { create: 'create', update: 'change', delete: 'delete' } as const;
 const longest = 200;
-
-/** A text in which nothing moves the cursor, hides or turns what stands around it. */
-export const visible = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
 
 function valueOf(value: unknown): string {
   const text = visible(value === undefined ? 'null' : JSON.stringify(value));

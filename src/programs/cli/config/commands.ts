@@ -4,7 +4,8 @@ import { stringify } from 'yaml';
 import { readDocument } from '../../../management/configuration/read-document.js';
 import { CliError, openApi, type ServiceError } from '../api.js';
 import { present, type Shell } from '../shell.js';
-import { countOf, answerText, visible, type AnswerKind, type ConfigChanges } from './answer.js';
+import { visible } from '../visible.js';
+import { countOf, answerText, type AnswerKind, type ConfigChanges } from './answer.js';
 import { workflowOf } from './github.js';
 import { parseLocated, positionOfPointer, plainOf, type Located } from './located.js';
 import { readPlan, requireSamePlan, writePlan, type PlanFile } from './plan-file.js';
@@ -43,7 +44,7 @@ async function send(shell: Shell, document: Located, path: string, meta: Record<
 
 /** Shows what was answered, as text or as JSON without secrets, and to a workflow. */
 async function tell(shell: Shell, what: AnswerKind, answer: ConfigChanges): Promise<void> {
-  const { json } = shell.options();
+  const json = shell.output() === 'json';
   const secrets = answer.secrets?.map(({ kind, key, attribute }) => ({ kind, key, attribute }));
   shell.print(json ? JSON.stringify({ ...answer, ...(secrets && { secrets }) }, null, 2) : answerText(what, answer));
   await workflowOf(shell.variables, shell.print)?.summary(what, answer);
@@ -62,11 +63,12 @@ function addExport(config: Command, shell: Shell): void {
     .description('print the environment as a document; secrets are references to environment variables')
     .option('-o, --output <file>', 'write it there')
     .action(async ({ output }: { output?: string }) => {
-      const { url, json } = shell.options();
-      const { meta } = await openApi(shell.options())('GET', '/config');
-      const text = json
-        ? JSON.stringify(meta['document'], null, 2)
-        : `# yaml-language-server: $schema=${url}/api/config/schema.json\n${stringify(meta['document'], { lineWidth: 0 })}`;
+      const access = shell.options();
+      const { meta } = await openApi(access)('GET', '/config');
+      const text =
+        shell.output() === 'json'
+          ? JSON.stringify(meta['document'], null, 2)
+          : `# yaml-language-server: $schema=${access.url}/api/config/schema.json\n${stringify(meta['document'], { lineWidth: 0 })}`;
       if (output === undefined) shell.print(text.trimEnd());
       else await writeFile(output, `${text.trimEnd()}\n`);
     });

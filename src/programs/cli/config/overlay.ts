@@ -6,6 +6,7 @@ type Keyed = { readonly key: readonly string[]; readonly inner?: Readonly<Record
 const collections: ReadonlyMap<string, Keyed> = new Map([
   ['api_resources', { key: ['identifier'], inner: { permissions: { key: ['name'] } } }],
   ['roles', { key: ['name'] }],
+  ['organizations', { key: ['name'] }],
   ['connections', { key: ['name'] }],
   ['trusted_issuers', { key: ['issuer'] }],
   ['clients', { key: ['client_id'], inner: { grants: { key: ['api_resource', 'subject_type'] } } }],

@@ -2,6 +2,7 @@ import type { Part } from '../../../parts/page-parts.js';
 import type { ViewContext } from '../../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../../management/documents.js';
 import { addressesPart, clientCreatedParts, isJustCreated } from '../client-created.js';
+import { isSaml, samlSetUpParts } from '../saml-client.js';
 import { guideParts } from './steps.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
@@ -40,6 +41,7 @@ curl ${shell(`${issuer}/oauth/token`)} \\
 
 /** Ready configuration for common libraries, with this client's own values; the secret, which nobody can look up, comes from the environment. */
 export async function quickStartTab(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
+  if (isSaml(record)) return samlSetUpParts(view, record);
   const { issuer, name } = view.req.ctx.environment;
   const a = record.attributes;
   const facts: Facts = {

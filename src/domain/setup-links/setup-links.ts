@@ -1,0 +1,128 @@
+import {
+  findSetupLink,
+  findSetupLinkByDigest,
+  insertSetupLink,
+  updateOpenSetupLink,
+  updateUnopenedSetupLink,
+  type SetupLinkRow,
+  type SetupPart,
+} from '../../db/tables/setup_links.js';
+import { digest, equalDigests } from '../../lib/digest.js';
+import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import type { Actor } from '../actor.js';
+import type { SetupTest } from '../connections/connections.js';
+import type { Context } from '../context.js';
+import { findOrganization, type Organization } from '../organizations/organizations.js';
+import type { Origin } from '../origin.js';
+import { organizationPermissions } from '../reach/management-permissions.js';
+import { invalidTransition } from '../refusal.js';
+
+export type SetupLink = SetupLinkRow;
+export type SetupLinkInput = { readonly parts: SetupPart[]; readonly expires_in?: number };
+
+export const setupLinkStatuses = ['pending', 'started', 'finished', 'expired', 'revoked'] as const;
+export type SetupLinkStatus = (typeof setupLinkStatuses)[number];
+
+/** How long a link is good, in seconds. */
+export const setupLinkLifetime = { usual: 604_800, least: 3_600, most: 2_592_000 } as const;
+
+/** The collection that each part is a matter of. */
+const collectionsOfParts = {
+  domains: 'organization_domains',
+  connection: 'connections',
+  directory: 'directories',
+} as const satisfies Record<SetupPart, string>;
+
+type Times = Pick<SetupLinkRow, 'started_at' | 'finished_at' | 'revoked_at' | 'expires_at'>;
+
+export function setupLinkStatus({ started_at, finished_at, revoked_at, expires_at }: Times, now: Date): SetupLinkStatus {
+  if (revoked_at !== null) return 'revoked';
+  if (finished_at !== null) return 'finished';
+  if (expires_at <= now) return 'expired';
+  return started_at === null ? 'pending' : 'started';
+}
+
+/** Where the link leads, which its maker alone is told. */
+const setupUrl = ({ environment }: Pick<Context, 'environment'>, token: string): string => `${environment.issuer}/setup/${token}`;
+
+export async function createSetupLink(
+  tx: Context,
+  { parts, expires_in = setupLinkLifetime.usual }: SetupLinkInput,
+  { id: organization_id }: Pick<Organization, 'id'>,
+): Promise<{ readonly link: SetupLink; readonly url: string }> {
+  const now = tx.clock.now();
+  const token = randomToken('su_');
+  const stamps = { id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const expires_at = new Date(now.getTime() + expires_in * 1000);
+  const link = await insertSetupLink(tx.scope, { ...stamps, organization_id, sections: parts, token_digest: digest(token), expires_at });
+  return { link, url: setupUrl(tx, token) };
+}
+
+/** Ends the link; what was set up with it stays. @throws {Refusal} 409 for one that is no longer good */
+export async function revokeSetupLink(tx: Context, { id, ...link }: SetupLink): Promise<SetupLink> {
+  const now = tx.clock.now();
+  const status = setupLinkStatus(link, now);
+  const isGood = status === 'pending' || status === 'started';
+  const revoked = isGood ? await updateOpenSetupLink(tx.scope, id, { revoked_at: now, updated_at: now }) : null;
+  if (!revoked) throw invalidTransition(`The link is ${status}.`);
+  return revoked;
+}
+
+/** A link with its organization, and whether the browser is the one that opened it. */
+export type HeldSetupLink = {
+  readonly link: SetupLink;
+  readonly organization: Organization;
+  readonly status: SetupLinkStatus;
+  readonly isOwnBrowser: boolean;
+};
+
+/**
+ * The link that an address names: by its token, or by its id for the browser that opened it, which needs the token no more. Null for any other, and where
+ * the organization is disabled.
+ * @param browser_secret that of the browser's cookie
+ */
+export async function openSetupLink(ctx: Context, name: string, browser_secret: string | null): Promise<HeldSetupLink | null> {
+  const byToken = /^su_[\w-]{43}$/.test(name);
+  if (!byToken && !isUuid(name)) return null;
+  const link = await (byToken ? findSetupLinkByDigest(ctx.scope, digest(name)) : findSetupLink(ctx.scope, name));
+  const organization = link && (await findOrganization(ctx, link.organization_id));
+  if (!link || organization?.status !== 'enabled') return null;
+  const isOwnBrowser = browser_secret !== null && link.browser_digest !== null && equalDigests(link.browser_digest, digest(browser_secret));
+  if (!byToken && !isOwnBrowser) return null;
+  return { link, organization, status: setupLinkStatus(link, ctx.clock.now()), isOwnBrowser };
+}
+
+/** Who acts when the browser of the link does: with the permissions of its parts, and the weight of those who administer the organization. */
+export function setupLinkActor({ id, sections }: SetupLink, organization: Organization, origin: Origin): Actor {
+  const permissions = sections.flatMap((part) => [`${collectionsOfParts[part]}:read`, `${collectionsOfParts[part]}:write`]);
+  return {
+    actor_kind: 'system',
+    actor_id: id,
+    display: `A set-up link of ${organization.display_name}`,
+    permissions: new Set(permissions),
+    reach: new Set(organizationPermissions),
+    organization_id: organization.id,
+    setup_link_id: id,
+    origin,
+  };
+}
+
+/** Gives the link to the browser, or finds nothing where another had it first. */
+export async function startSetupLink(tx: Context, { id }: SetupLink, browser_secret: string): Promise<SetupLink | null> {
+  const now = tx.clock.now();
+  return updateUnopenedSetupLink(tx.scope, id, { browser_digest: digest(browser_secret), started_at: now, updated_at: now });
+}
+
+/** Notes which connection the link has made. */
+export const noteSetupConnection = (tx: Context, { id }: SetupLink, connection_id: string): Promise<SetupLink | null> =>
+  updateOpenSetupLink(tx.scope, id, { connection_id, tested_version: null, updated_at: tx.clock.now() });
+
+/** Notes that somebody was let in by the connection as it is in that version. */
+export const noteSetupTest = (ctx: Context, { link_id, version }: SetupTest): Promise<SetupLink | null> =>
+  updateOpenSetupLink(ctx.scope, link_id, { tested_version: version, updated_at: ctx.clock.now() });
+
+/** Ends the link for good, or finds nothing where it has ended already. */
+export async function finishSetupLink(tx: Context, { id }: SetupLink): Promise<SetupLink | null> {
+  const now = tx.clock.now();
+  return updateOpenSetupLink(tx.scope, id, { finished_at: now, updated_at: now });
+}

@@ -1,0 +1,54 @@
+// Who sees which events of the feed.
+import { beforeAll, expect, test } from 'vitest';
+import { emitRole, follow, now, pageOf, streamOf } from '../../support/event-feed.js';
+import { type Api, manage, startManagedService } from '../../support/management.js';
+import { contextOf, sharedService } from '../../support/shared-service.js';
+
+const service = sharedService(() => startManagedService());
+const ctx = contextOf(service);
+let api: Api;
+beforeAll(async () => {
+  api = await manage(service.url);
+});
+
+test('events:read is needed, for pages, for one event and for streams (attack 48.1448)', async () => {
+  const from = await now(api);
+  await emitRole(ctx, 'one');
+  const { events } = await follow(api, from, 1);
+  const reader = await manage(service.url, 'roles:read');
+  for (const path of ['/events', `/events/${events[0]?.['id']}`]) {
+    const answer = await reader.get(path);
+    expect([answer.status, answer.body['errors'][0].meta.required]).toEqual([403, ['events:read']]);
+  }
+  const stream = await streamOf(reader);
+  await stream.ended;
+  expect(stream.status).toBe(403);
+});
+
+test('events of collections that the caller may not read are left out, and named in the filter refused (attack 48.1449)', async () => {
+  const reader = await manage(service.url, 'events:read clients:read');
+  const from = await now(api);
+  await emitRole(ctx, 'hidden');
+  const { id } = await api.create('clients', 'client', { name: 'Shop', application_type: 'machine' });
+  const hidden = (await follow(api, from, 3)).events[0]?.['id'] as string;
+  const page = await pageOf(reader, from);
+  expect(page['data'].map((one: { attributes: { payload: { data: { id: string } } } }) => one.attributes.payload.data.id)).toEqual([
+    id,
+    id,
+  ]);
+  expect((await reader.get(`/events/${hidden}`)).status).toBe(404);
+  expect((await reader.get(`/events/${hidden}/environment`)).status).not.toBe(200);
+  const listed = await reader.get('/events?sort=-position&page[size]=100');
+  expect(new Set(listed.body['data'].map((one: { attributes: { event_type: string } }) => one.attributes.event_type))).toEqual(
+    new Set(['client.created', 'client.registered']),
+  );
+  for (const query of ['filter[event_type]=client.created,role.created', 'sort=-position&filter[event_type]=role.created']) {
+    const refused = await reader.get(`/events?${query}`);
+    expect([refused.status, refused.body['errors'][0].source]).toEqual([403, { parameter: 'filter[event_type]' }]);
+    expect(refused.body['errors'][0].meta.required).toContain('roles:read');
+  }
+  const stream = await streamOf(reader, `?page[after]=${from}`);
+  await expect.poll(() => stream.events().length).toBe(2);
+  expect(stream.events().map(({ event }) => event)).toEqual(['client.registered', 'client.created']);
+  stream.close();
+});
