@@ -12,7 +12,8 @@ export type Followed = { readonly position: FeedPosition; readonly named: readon
 const list = 'events';
 const order = 'feed';
 
-export const feedCursor = (ctx: Context, position: number): string => encodeCursor(ctx, list, order, { values: [String(position)], id: '' });
+export const feedCursor = (ctx: Context, position: number): string =>
+  encodeCursor(ctx, list, order, { values: [String(position)], id: '' });
 
 /** Where a cursor, `oldest` or `now` stands. @throws {ApiError} 400 */
 export function feedPosition(

@@ -44,18 +44,21 @@ async function preview(client: TestClient, fields: Document, by = api): Promise<
   return answer.status === 200 ? (answer.body['meta'] as Document) : { status: answer.status, error: answer.body['errors'][0] };
 }
 
-test.each(grantTypes)('%s: claims and permissions are those of the membership, or of the environment (specification 15.9.6)', async (grant_type) => {
-  const named = { org_id: acme.id, org_name: acme.name };
-  for (const organization of [acme.id, acme.name]) {
-    const told = await preview(clients.allow, { grant_type, organization });
-    expect(told).toMatchObject({ refusal: null, access_token: { claims: { ...named, permissions: ['read'] } }, id_token: named });
-    expect(told['userinfo'].org_display_name).toBe(acme.display_name);
-  }
-  const free = await preview(clients.allow, { grant_type });
-  expect(free).toMatchObject({ refusal: null, access_token: { claims: { permissions: ['write'] } } });
-  expect(free['access_token'].claims).not.toHaveProperty('org_id');
-  expect((await preview(clients.require, { grant_type }))['access_token'].claims.org_id).toBe(acme.id);
-});
+test.each(grantTypes)(
+  '%s: claims and permissions are those of the membership, or of the environment (specification 15.9.6)',
+  async (grant_type) => {
+    const named = { org_id: acme.id, org_name: acme.name };
+    for (const organization of [acme.id, acme.name]) {
+      const told = await preview(clients.allow, { grant_type, organization });
+      expect(told).toMatchObject({ refusal: null, access_token: { claims: { ...named, permissions: ['read'] } }, id_token: named });
+      expect(told['userinfo'].org_display_name).toBe(acme.display_name);
+    }
+    const free = await preview(clients.allow, { grant_type });
+    expect(free).toMatchObject({ refusal: null, access_token: { claims: { permissions: ['write'] } } });
+    expect(free['access_token'].claims).not.toHaveProperty('org_id');
+    expect((await preview(clients.require, { grant_type }))['access_token'].claims.org_id).toBe(acme.id);
+  },
+);
 
 test.each(grantTypes)('%s: refused, each with its rule', async (grant_type) => {
   const rule = async (client: TestClient, fields: Document) => (await preview(client, { grant_type, ...fields }))['refusal'].rule;

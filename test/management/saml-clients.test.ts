@@ -30,7 +30,7 @@ const refusalsIn = (answer: { status: number; body: Document }) => [
 describe('SAML applications', () => {
   test('have an entity ID and addresses, and nothing of OAuth (specification 16.8.1)', async () => {
     const made = await create(saml());
-    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    expect(made.status).toBe(201);
     expect(made.body['data'].attributes).toMatchObject({
       application_type: 'saml',
       saml_name_id: 'persistent',
@@ -55,7 +55,7 @@ describe('SAML applications', () => {
       required_acr: '2',
       organization_usage: 'require',
     });
-    expect(changed.status, JSON.stringify(changed.body)).toBe(200);
+    expect(changed.status).toBe(200);
     // What is shown can be sent again as it is.
     const { grant_types, redirect_uris, require_pkce } = changed.body['data'].attributes;
     expect((await change(id, { grant_types, redirect_uris, require_pkce })).status).toBe(200);
@@ -82,8 +82,8 @@ describe('SAML applications', () => {
       [{ saml_request_certificates: ['PEM'] }, 'invalid_value', `${at('saml_request_certificates')}/0`],
     ] as const) {
       const answer = await change(id, attributes);
-      expect(refusalsIn(answer)[0], JSON.stringify([attributes, answer.body])).toBe(422);
-      expect(refusalsIn(answer), JSON.stringify(answer.body)).toContainEqual([code, pointer]);
+      expect(refusalsIn(answer)[0]).toBe(422);
+      expect(refusalsIn(answer)).toContainEqual([code, pointer]);
     }
     const created = await create({ name: 'Wiki', application_type: 'saml' });
     expect(refusalsIn(created)).toEqual([422, ['required', 'saml_entity_id'], ['required', 'saml_acs_urls']]);

@@ -3,7 +3,7 @@ import { sign } from 'node:crypto';
 import { SignedXml } from 'xml-crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { table } from '../../src/db/scope.js';
-import { Browser, csrfOf } from '../support/browser.js';
+import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeQuery } from '../support/authorize.js';
 import {
@@ -35,7 +35,7 @@ beforeEach(async () => {
 /** Our own page, which sends nobody anywhere and holds no answer. */
 async function expectPage(response: Response, found: string): Promise<void> {
   const html = await response.text();
-  expect([response.status, response.headers.get('location')], html).toEqual([400, null]);
+  expect([response.status, response.headers.get('location')]).toEqual([400, null]);
   expect(html).toContain(found);
   expect(html).not.toMatch(/SAMLResponse|form-post/);
 }

@@ -112,14 +112,12 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/preferences/api_names', { post: [...choosing, chooseApiNames] });
   route(router, '/dashboard/preferences/list', { post: [...choosing, chooseLayout(presentations)] });
   const upload = uploading(web, maxImageBytes);
-  route(router, '/dashboard/settings/logo', {
-    get: [...reading, logosPage(render, 'environments')],
-    post: [...upload, postLogo(render, 'environments')],
-  });
-  route(router, '/dashboard/clients/:id/logo', {
-    get: [...reading, logosPage(render, 'clients')],
-    post: [...upload, postLogo(render, 'clients')],
-  });
+  for (const [path, owner] of [
+    ['/dashboard/settings/logo', 'environments'],
+    ['/dashboard/clients/:id/logo', 'clients'],
+  ] as const)
+    // prettier-ignore
+    route(router, path, { get: [...reading, logosPage(render, owner)], post: [...upload, postLogo(render, owner)] });
   route(router, '/dashboard/settings/:section', { get: [...reading, settingsPage(render)], post: [...write, saveSettings(render)] });
   route(router, '/dashboard/branding_preview', { get: [...reading, previewBranding(web)] });
   route(router, '/dashboard/self_registered_clients', {

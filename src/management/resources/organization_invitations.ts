@@ -80,7 +80,8 @@ export const organization_invitations = resource<InvitationRow, InvitationInput>
       kind: 'one',
       to: 'client',
       column: 'client_id',
-      description: 'Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token.',
+      description:
+        'Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token.',
       include: true,
       create: 'optional',
     },

@@ -75,7 +75,7 @@ async function waitFor(call: CallApi, id: string): Promise<ApiRecord> {
 /** What was refused, by the lines of the file that was sent. */
 async function errorsOf(call: CallApi, id: string): Promise<string[]> {
   const { data } = await call('GET', `/user_imports/${id}/row_errors?page[size]=${shownErrors}`);
-  return (data as ApiRecord[]).map(({ attributes: a }) => `row ${String(a['line'])}: ${String(a['code'])} ${String(a['pointer'] ?? '')} ${String(a['detail'])}`); // prettier-ignore
+  return (data as ApiRecord[]).map(({ attributes: a }) => `row ${String(a['line'])}: ${String(a['code'])} ${(a['pointer'] as string | null) ?? ''} ${String(a['detail'])}`); // prettier-ignore
 }
 
 function summaryOf({ id, attributes: a }: ApiRecord): string {
@@ -103,7 +103,8 @@ async function run(product: Product, files: readonly string[], given: Given, { o
   const record = await waitFor(call, id);
   const failed = Number(record.attributes['failed_count']) > 0 || record.attributes['status'] === 'failed';
   const errors = failed ? await errorsOf(call, id) : [];
-  if (failed) throw new CliError([...errors, String(record.attributes['error'] ?? ''), summaryOf(record)].filter(Boolean).join('\n'));
+  if (failed)
+    throw new CliError([...errors, (record.attributes['error'] as string | null) ?? '', summaryOf(record)].filter(Boolean).join('\n'));
   show(record, () => summaryOf(record));
 }
 

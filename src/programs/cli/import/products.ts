@@ -50,8 +50,8 @@ function accounts(found: readonly (readonly [provider: unknown, subject: unknown
 function keycloakHash(credentials: unknown): string | undefined {
   const found = list(credentials).find(({ type }) => type === 'password');
   if (!found) return undefined;
-  const secret = JSON.parse(String(found['secretData'] ?? '{}')) as Json;
-  const data = JSON.parse(String(found['credentialData'] ?? '{}')) as Json;
+  const secret = JSON.parse(text(found['secretData']) ?? '{}') as Json;
+  const data = JSON.parse(text(found['credentialData']) ?? '{}') as Json;
   const [salt, value, rounds, algorithm] = [secret['salt'], secret['value'], data['hashIterations'], String(data['algorithm'])];
   if (algorithm === 'argon2') {
     const more = (data['additionalParameters'] ?? {}) as Readonly<Record<string, readonly string[]>>;
@@ -100,7 +100,7 @@ const auth0: Product = {
         status: blockedIf(user['blocked'] === true),
         metadata: filled(metadata),
         password_hash: text(user['passwordHash']) ?? hashes.get(String(user['email']).toLowerCase()),
-        identities: accounts(list(user['identities']).map((one) => [one['connection'] ?? one['provider'], String(one['user_id'] ?? '')]), choices), // prettier-ignore
+        identities: accounts(list(user['identities']).map((one) => [one['connection'] ?? one['provider'], text(one['user_id']) ?? '']), choices), // prettier-ignore
       });
     });
   },
