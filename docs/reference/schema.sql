@@ -1602,7 +1602,7 @@ create table user_import_chunks (
   created_at timestamp with time zone not null,
   constraint user_import_chunks_pkey PRIMARY KEY (environment_id, import_id, seq),
   constraint user_import_chunks_environment_id_import_id_fkey FOREIGN KEY (environment_id, import_id) REFERENCES user_imports(environment_id, id) ON DELETE CASCADE
-) with ();
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX user_import_chunks_created_at ON user_import_chunks USING btree (created_at);
 
 create table user_import_errors (
@@ -1616,7 +1616,7 @@ create table user_import_errors (
   created_at timestamp with time zone not null,
   constraint user_import_errors_pkey PRIMARY KEY (environment_id, id),
   constraint user_import_errors_environment_id_import_id_fkey FOREIGN KEY (environment_id, import_id) REFERENCES user_imports(environment_id, id) ON DELETE CASCADE
-) with ();
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX user_import_errors_created_at ON user_import_errors USING btree (created_at);
 CREATE INDEX user_import_errors_line ON user_import_errors USING btree (environment_id, import_id, line, id);
 

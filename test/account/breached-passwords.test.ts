@@ -290,7 +290,8 @@ test('every chosen password is hashed by `hashNewPassword`: whoever hashes by it
     files.map(async (name) => ((await readFile(join('src', name), 'utf8')).includes('passwords.hash(') ? [name] : [])),
   );
   expect(hashing.flat().sort()).toEqual([
-    // The right password, just proven, at another cost.
+    // The right password, just proven: by the system that the person came from, or at another cost.
+    'domain/credentials/migrated-password.ts',
     'domain/credentials/prove-password.ts',
     'domain/users/new-password.ts',
     // A random one.

@@ -67,7 +67,7 @@ test.each([
       expect([email, await login(email, 'not the password')]).toEqual([email, 401]);
       expect([email, await login(email)]).toEqual([email, status]);
     }
-    expect(await userOf(`ada@${product}.example`)).toMatchObject({ ...(product === 'firebase' ? { nickname: 'Ada Lovelace' } : { first_name: 'Ada', last_name: 'Lovelace' }), last_name: 'Lovelace', status: 'active', email_verified: product !== 'django' }); // prettier-ignore
+    expect(await userOf(`ada@${product}.example`)).toMatchObject({ ...(product === 'firebase' ? { nickname: 'Ada Lovelace' } : { first_name: 'Ada', last_name: 'Lovelace' }), status: 'active', email_verified: product !== 'django' }); // prettier-ignore
     expect(await userOf(`joan@${product}.example`)).toMatchObject({ status: 'blocked' });
     // The next night's run changes nobody.
     expect(await ran([...real, '--upsert'])).toMatch(new RegExp(`^succeeded: 0 created, 0 updated, ${count} unchanged`));

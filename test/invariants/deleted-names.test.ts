@@ -86,6 +86,7 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'session_organizations.client_id': 'goes with the client',
   'sessions.connection_ids': 'how a session began, by ids that never come back',
   'setup_links.connection_id': 'empty without the connection',
+  'user_imports.actor_permissions': 'the most that it acts with, and its maker has to hold it then too',
 };
 
 /** Columns that may hold the name, or the id, of such a record. */

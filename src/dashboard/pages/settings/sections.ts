@@ -9,7 +9,7 @@ import { formSection, subjectOf, type FormSubject } from '../../parts/records/pr
 import { terms } from '../../parts/words.js';
 import { selfRegistrationSections } from '../clients/self-registration-sections.js';
 import { brandingSections } from '../branding/branding-fields.js';
-import { secondFactorSection, signInMethodsSection } from './strong-sign-in-sections.js';
+import { passwordMigrationSection, secondFactorSection, signInMethodsSection } from './strong-sign-in-sections.js';
 
 /** The settings of an environment by subject: a page each, saved by itself. */
 export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
@@ -70,6 +70,7 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
       { name: 'otp_lifetime', label: 'Code lifetime' },
       { name: 'otp_max_attempts', label: 'Maximum attempts per code', hint: '1 to 20.' },
     ]),
+    passwordMigrationSection,
   ]),
   subjectOf({ name: 'security', title: 'Security', text: 'How accounts are protected.' }, [
     formSection({ title: 'Password policy' }, [

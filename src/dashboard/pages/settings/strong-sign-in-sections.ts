@@ -54,6 +54,19 @@ export const signInMethodsSection = formSection({ title: terms.sign_in_methods, 
   },
 ]);
 
+export const passwordMigrationSection = formSection(
+  { title: 'Moving from another system', text: 'For imported people whose password hash the old system doesn’t hand out.' },
+  [
+    {
+      name: 'password_migration_url',
+      label: 'Password check URL',
+      kind: 'url',
+      hint: 'Asked once per person, at the first sign-in. Whoever answers there is told passwords and decides who signs in. Leave empty for none.',
+      attributes: { maxlength: 2048 },
+    },
+  ],
+);
+
 export const secondFactorSection = formSection(
   {
     title: terms.multi_factor_authentication,

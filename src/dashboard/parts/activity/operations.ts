@@ -26,6 +26,8 @@ const verbs = named<Verb>({
   activated: ['{One} activated', 'activate the {one}'],
   applied: ['{One} applied', 'apply a {one}'],
   blocked: ['Blocked', 'block the {one}', 'bad'],
+  cancelled: ['{One} canceled', 'cancel the {one}', 'warning'],
+  data_received: ['{One} received data', 'send data to the {one}'],
   deletion_cancelled: [terms.deletion_of_the_account_canceled, 'cancel the deletion of the account'],
   deactivated: ['{One} deactivated', 'deactivate the {one}', 'warning'],
   exported: ['{One} exported', 'export the {one}'],
