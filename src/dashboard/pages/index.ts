@@ -25,6 +25,8 @@ import { setupLinksPresentation } from './organizations/setup-links.js';
 import { samlCertificatesPresentation } from './settings/saml-certificates.js';
 import { sessionsPresentation } from './users/sessions.js';
 import { consentsPresentation, identitiesPresentation } from './users/user-links.js';
+import { userExportsPresentation } from './moving/user-exports.js';
+import { userImportsPresentation } from './moving/user-imports.js';
 import { usersPresentation } from './users/users.js';
 import { federatedCredentialsPresentation, trustedIssuersPresentation } from './workloads/workloads.js';
 import { webhookDeliveriesPresentation } from './webhooks/webhook-deliveries.js';
@@ -37,6 +39,8 @@ export const presentations: readonly Presentation[] = [
   authenticatorsPresentation,
   identitiesPresentation,
   consentsPresentation,
+  userImportsPresentation,
+  userExportsPresentation,
   organizationsPresentation,
   organizationMembershipsPresentation,
   organizationInvitationsPresentation,

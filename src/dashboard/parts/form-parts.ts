@@ -70,12 +70,13 @@ export type FormPart = {
   readonly draft?: { readonly source: string; readonly action: string } | null;
 };
 
-/** A form with a file input of its own: an image as it is, and what puts another one in its place. */
+/** A form with a file input of its own: an image as it is, and what puts another one in its place; or any file. */
 export type UploadPart = {
   readonly kind: 'upload';
   readonly id: string;
   readonly title: string;
-  readonly ground: 'light' | 'dark';
+  /** What the image stands on; null: the file is no image. */
+  readonly ground: 'light' | 'dark' | null;
   /** Its address; null: there is none. */
   readonly image: string | null;
   readonly text: string | null;

@@ -20,6 +20,7 @@ export const viewTexts = {
   done: 'Done',
   email_address: terms.email_address,
   error: 'Error',
+  file: 'File',
   filter: 'Filter',
   find_anything: 'Find anything',
   find_hint: 'Find people, clients, pages, IDs',

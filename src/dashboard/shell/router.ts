@@ -22,6 +22,9 @@ import { chooseLayout } from '../parts/lists/layout.js';
 import { saveLinked } from '../parts/forms/linked-records.js';
 import { logosPage, postLogo } from '../pages/settings/logo-pages.js';
 import { maxImageBytes } from '../../lib/images/image.js';
+import { maxImportFileBytes, postImportFile } from '../pages/moving/import-file.js';
+import { downloadUserExport } from '../pages/moving/user-exports.js';
+import { userImportsPresentation } from '../pages/moving/user-imports.js';
 import { overviewPage } from '../pages/overview/overview.js';
 import { clientsPresentation } from '../pages/clients/clients.js';
 import { saveQuickStart } from '../pages/clients/quick-start/save.js';
@@ -36,7 +39,7 @@ import { act, actionPage, deletePage, destroy } from '../parts/forms/actions.js'
 import { editPage, postEdit } from '../parts/forms/edit.js';
 import { create, newPage } from '../parts/forms/create.js';
 import type { Render } from '../parts/render.js';
-import { exportList } from '../parts/lists/export.js';
+import { exportList, exportRelated } from '../parts/lists/export.js';
 import { listPage } from '../parts/lists/list.js';
 import { actOnSelected, listAgain } from '../parts/lists/selected.js';
 import { recordPage, tabPage } from '../parts/records/record.js';
@@ -150,6 +153,13 @@ export function dashboardRouter(web: Web): Router {
     post: [...write, endUserSessions],
   });
   route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(render)], post: [...write, markEmailVerified] });
+  route(router, '/dashboard/user_imports/:id/data', {
+    post: [...uploading(web, maxImportFileBytes), postImportFile(render, userImportsPresentation)],
+  });
+  route(router, '/dashboard/user_imports/:id/row_errors/export', {
+    get: [...reading, exportRelated(userImportsPresentation, 'row_errors', 'Failed rows')],
+  });
+  route(router, '/dashboard/user_exports/:id/data', { get: [...reading, downloadUserExport] });
   route(router, '/dashboard/mail_templates/draft', { get: [...reading, builtInDraft], post: [...write, postedDraft] });
   route(router, '/dashboard/mail_templates/:id/rendered', { get: [...reading, renderedMail] });
   route(router, '/dashboard/page_texts/edit', { get: [...reading, pageTextForm(render)], post: [...write, savePageTexts(render)] });

@@ -8,10 +8,12 @@ import { csvRecord } from '../../../lib/csv.js';
 import { deadlineIn } from '../../../lib/deadline.js';
 import { named, own } from '../../../lib/named.js';
 import { recordDenial, recordWrite } from '../../../management/audit.js';
+import type { Call } from '../../../management/call.js';
 import { requirePermissions } from '../../../management/authorize.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { permissionFor, type Resource } from '../../../management/resource.js';
-import { listOf, resourceOf } from '../records/objects.js';
+import { listOf, recordOf, relatedOf, resourceOf, type Listing, type ListQuery } from '../records/objects.js';
+import { addressedId } from '../records/record.js';
 import type { ExportColumn, Presentation } from '../records/presentation.js';
 import { words } from '../values.js';
 import { listState, readFilters } from './filters.js';
@@ -50,11 +52,13 @@ const pageSize = 100;
 const pageMs = 5_000;
 
 /** Yields pages of records; the next page is read when the one before has been sent. */
-async function* pages(req: Request, path: string, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly ResourceObject[]> {
+async function* pages(
+  { call }: Request,
+  read: (call: Call, page: ListQuery) => Promise<Listing>,
+): AsyncGenerator<readonly ResourceObject[]> {
   for (let after: string | undefined; ;) {
-    const { call } = req;
     const ctx = createContext(call.ctx, call.ctx.environment, deadlineIn(pageMs));
-    const { records, next } = await listOf({ ...call, ctx }, path, { filters, size: pageSize, after });
+    const { records, next } = await read({ ...call, ctx }, { size: pageSize, after });
     yield records;
     if (next === null) return;
     after = next;
@@ -67,25 +71,36 @@ const formatNamed = (name: string): Format => {
   return format;
 };
 
+/** What the file is of; `target_id`: the record whose related records it has. */
+type Exported = {
+  readonly resource: Resource;
+  readonly target_id: string | null;
+  readonly title: string;
+  readonly columns: readonly ExportColumn[];
+};
+
+const exportedOf = (req: Request, { path, title, exported }: Presentation): Exported => {
+  const resource = resourceOf(req.call, path);
+  return { resource, target_id: null, title, columns: exported ?? attributeColumns(resource) };
+};
+
 /** What is sent is noted first: who took which records away. */
 async function sendFile(
   req: Request,
   res: Response,
-  presentation: Presentation,
+  { resource, target_id, title, columns }: Exported,
   name: string,
   of: Readonly<Record<string, unknown>>,
   found: AsyncGenerator<readonly ResourceObject[]>,
 ): Promise<void> {
   const { call } = req;
-  const resource = resourceOf(call, presentation.path);
   const format = formatNamed(name);
-  const columns = presentation.exported ?? attributeColumns(resource);
   // The first page comes before anything is sent: a filter that doesn't fit is refused with a page.
   const first = await found.next();
   const noted = Object.entries({ format: name, ...of }).map(([key, value]): [string, [null, unknown]] => [key, [null, value]]);
-  await recordWrite(call, { action: 'exported', resource, target_id: null, changes: Object.fromEntries(noted) });
+  await recordWrite(call, { action: 'exported', resource, target_id, changes: Object.fromEntries(noted) });
   const day = call.ctx.clock.now().toISOString().slice(0, 10);
-  const file = `${presentation.title.toLowerCase().replaceAll(' ', '-')}-${day}.${name}`;
+  const file = `${title.toLowerCase().replaceAll(' ', '-')}-${day}.${name}`;
   res.set({ 'Content-Type': format.type, 'Content-Disposition': `attachment; filename="${file}"` });
   async function* content(): AsyncGenerator<string> {
     yield format.head(columns);
@@ -124,7 +139,23 @@ export function exportList(presentation: Presentation) {
     await denied(req, resource);
     const name = queryOf(req).get('format') ?? '';
     formatNamed(name);
-    await sendFile(req, res, presentation, name, { filters: chosen }, pages(req, presentation.path, filters));
+    const found = pages(req, (of, page) => listOf(of, presentation.path, { ...page, filters }));
+    await sendFile(req, res, exportedOf(req, presentation), name, { filters: chosen }, found);
+  };
+}
+
+/** The same of what a record is linked to: GET /dashboard/{collection}/{id}/{relationship}/export. @throws {ApiError} 404 */
+export function exportRelated({ path }: Presentation, relationship: string, title: string) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { call } = req;
+    const resource = resourceOf(call, path);
+    await denied(req, resource);
+    const name = queryOf(req).get('format') ?? '';
+    formatNamed(name);
+    const { record } = await recordOf(call, path, addressedId(req));
+    const columns = attributeColumns(call.registry.byType.get(resource.relationships[relationship]?.to ?? '') ?? resource);
+    const found = pages(req, (of, page) => relatedOf(of, path, record.id, relationship, page));
+    await sendFile(req, res, { resource, target_id: record.id, title, columns }, name, { relationship }, found);
   };
 }
 
@@ -140,5 +171,5 @@ export async function exportSelected(
   async function* selected(): AsyncGenerator<readonly ResourceObject[]> {
     yield records;
   }
-  await sendFile(req, res, presentation, name, { ids: records.map(({ id }) => id) }, selected());
+  await sendFile(req, res, exportedOf(req, presentation), name, { ids: records.map(({ id }) => id) }, selected());
 }

@@ -1,0 +1,37 @@
+import { queryOf } from '../../../http/request/form.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { relatedOf } from '../../parts/records/objects.js';
+import type { Part } from '../../parts/page-parts.js';
+import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
+import { code, number, text } from '../../parts/values.js';
+
+/** The rows of the file that were not taken, as the page and its files have them. */
+export async function failedRowsTab({ req }: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
+  const path = `${recordPath('user_imports', record.id)}/row_errors`;
+  const query = queryOf(req);
+  const around = { after: query.get('after') ?? undefined, before: query.get('before') ?? undefined };
+  const { records, previous, next } = await relatedOf(req.call, 'user_imports', record.id, 'row_errors', around);
+  return [
+    {
+      kind: 'table',
+      id: 'row-errors',
+      caption: 'Failed rows',
+      heading: false,
+      columns: [{ label: 'Line', numeric: true }, { label: 'Problem' }, { label: 'Attribute' }, { label: 'Code' }],
+      rows: records.map(({ attributes: a }) => ({
+        path: null,
+        cells: [number(a['line']), text(a['detail']), code(a['pointer']), code(a['code'])],
+      })),
+      empty: {
+        title: 'No failed rows',
+        text: 'Each row that isn’t taken is told here with its line. They are kept for 30 days.',
+        button: null,
+      },
+      files:
+        records.length === 0
+          ? []
+          : ['csv', 'json'].map((format) => ({ label: `Export ${format.toUpperCase()}`, path: `${path}/export?format=${format}` })),
+      pager: { previous: previous && `${path}?before=${previous}`, next: next && `${path}?after=${next}` },
+    },
+  ];
+}

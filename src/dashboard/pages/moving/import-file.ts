@@ -1,0 +1,75 @@
+import type { Request, Response } from 'express';
+import type { FilePart } from '../../../domain/moving/user-imports.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { requirePermissions } from '../../../management/authorize.js';
+import { perform } from '../../../management/write-steps.js';
+import { attempt } from '../../parts/forms/create.js';
+import type { Part, UploadPart } from '../../parts/page-parts.js';
+import { may, recordOf, resourceOf } from '../../parts/records/objects.js';
+import { recordPath, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
+import { addressedId, recordFrame } from '../../parts/records/record.js';
+import type { Render } from '../../parts/render.js';
+import { words } from '../../parts/values.js';
+import { viewerOf } from '../../parts/viewer.js';
+
+const mib = 1024 * 1024;
+/** One request has to arrive within seconds: what is longer comes in parts, which a form can't. */
+export const maxImportFileBytes = 8 * mib;
+const limitText = `at most ${maxImportFileBytes / mib} MiB. Compress it, or send larger ones with idp import.`;
+const field = 'import-file';
+
+const uploadPart = ({ id }: ResourceObject, error: string | null): UploadPart => ({
+  kind: 'upload',
+  id: field,
+  title: 'Upload the file',
+  ground: null,
+  image: null,
+  text: 'The import starts when its file is here.',
+  accept: '.ndjson,.jsonl,.json,.gz,application/x-ndjson,application/gzip',
+  hint: `A JSON object per line (NDJSON), plain or gzip; ${limitText} You can drop it here.`,
+  action: `${recordPath('user_imports', id)}/data`,
+  hidden: {},
+  button: 'Upload',
+  isRemovable: false,
+  error,
+});
+
+/** What stands above an import: the form for its file while it waits for that, and that a dry run changed nothing. */
+export async function importFileParts({ req }: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
+  const { status, dry_run, finished_at, actor_display, received_bytes } = record.attributes;
+  if (dry_run === true && finished_at !== null)
+    return [{ kind: 'notice', tone: 'info', text: 'This was a dry run: nothing was changed. The counts say what an import would do.' }];
+  if (status !== 'awaiting_data') return [];
+  const isTheirs = actor_display === viewerOf(req).user_email && may(req.call, 'user_imports', 'write');
+  if (isTheirs && received_bytes === 0) return [uploadPart(record, null)];
+  return [{ kind: 'notice', tone: 'info', text: `Waits for the file, which ${words(actor_display)} sends with the Management API.` }];
+}
+
+/** The file whole, as the API takes parts; gzip by its first bytes (RFC 1952 2.3.1). */
+const partOf = (data: Buffer): FilePart => ({
+  data,
+  start: 0,
+  total: data.length,
+  is_compressed: data[0] === 0x1f && data[1] === 0x8b,
+});
+
+/** POST /dashboard/user_imports/{id}/data: what PUT of the API does with a file of one part. */
+export function postImportFile(render: Render, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { call, upload } = req;
+    requirePermissions(call, 'user_imports:write');
+    const { record } = await recordOf(call, 'user_imports', addressedId(req));
+    const refuse = (error: string, status = 422) => {
+      const { dangers: _dangers, ...frame } = recordFrame({ req, now: call.ctx.clock.now() }, presentation, record, [], null);
+      const page = { ...frame, errors: { [field]: error }, labels: { [field]: 'File' }, parts: [uploadPart(record, error)] };
+      render(req, res, page, status);
+    };
+    if (upload?.isTooLarge) return refuse(`The file is too large: ${limitText}`);
+    if (upload === null || upload.bytes.length === 0) return refuse('Choose a file that isn’t empty.');
+    const resource = resourceOf(call, 'user_imports');
+    const write = { kind: 'act', resource, id: record.id, name: 'data', prepared: partOf(upload.bytes) } as const;
+    const result = await attempt([], { texts: {}, chosen: {} }, () => perform(call, write));
+    if ('errors' in result) return refuse(result.errors['form'] ?? '', result.status);
+    res.redirect(303, `${recordPath('user_imports', record.id)}?done=file_received`);
+  };
+}

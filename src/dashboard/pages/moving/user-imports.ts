@@ -1,0 +1,126 @@
+import { dateTimeWords } from '../../../lib/date-words.js';
+import type { ResourceObject } from '../../../management/documents.js';
+import { downloadsOf } from '../../parts/lists/downloads.js';
+import { recordPath, type Presentation } from '../../parts/records/presentation.js';
+import { code, figure, nothing, number, statusStates, text, time, words, yesNo } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+import { importFileParts } from './import-file.js';
+import { failedRowsTab } from './failed-rows.js';
+
+const importState = statusStates({
+  awaiting_data: ['warning', 'Waits for its file'],
+  queued: ['info', 'Queued'],
+  running: ['info', 'Running'],
+  succeeded: ['good', 'Succeeded'],
+  partial: ['warning', 'Some rows failed'],
+  failed: ['bad', terms.failed],
+  cancelled: ['quiet', 'Canceled'],
+});
+
+const modeChoices = [
+  { value: 'create', label: 'Create only', hint: 'People whose address is taken here fail.' },
+  { value: 'upsert', label: 'Create and update', hint: 'People who are here already get the attributes of their row.' },
+];
+const modeOf = ({ attributes }: ResourceObject) => text(modeChoices.find(({ value }) => value === attributes['mode'])?.label);
+
+const isOver = ({ attributes }: ResourceObject) => attributes['finished_at'] !== null;
+
+const firebase = 'Passwords from Firebase';
+
+/** How much of the file has been worked off; nothing before it is there. */
+function progressOf({ attributes: a }: ResourceObject) {
+  const [received, read, total] = [Number(a['received_bytes']), Number(a['read_bytes']), a['total_bytes']];
+  if (received === 0) return nothing;
+  return text(`${figure(read)} of ${figure(typeof total === 'number' ? total : received)} bytes`);
+}
+
+export const userImportsPresentation: Presentation = {
+  path: 'user_imports',
+  title: 'Imports',
+  under: 'users',
+  one: 'import',
+  lead: 'People from another system, with their passwords, roles and connected accounts.',
+  empty: {
+    title: 'No imports yet',
+    text: 'An import takes a file with a JSON object per line. To convert an export from Auth0, Cognito, Django, Firebase or Keycloak, use idp import.',
+  },
+  columns: [
+    { label: 'Import', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+    { label: 'Mode', value: modeOf },
+    { label: 'Dry run', value: (record) => yesNo(record.attributes['dry_run']) },
+    { label: terms.status, value: importState },
+    { label: 'Rows', numeric: true, value: (record) => number(record.attributes['row_count']) },
+    { label: terms.failed, numeric: true, value: (record) => number(record.attributes['failed_count']) },
+  ],
+  filters: [{ name: 'status', label: terms.status }],
+  downloads: downloadsOf('user_imports', 'csv', 'json'),
+  name: ({ attributes }) => `Import of ${dateTimeWords(words(attributes['created_at']))}`,
+  state: importState,
+  above: importFileParts,
+  summary: (record, { now }) => {
+    const a = record.attributes;
+    return [
+      { label: terms.status, value: importState(record) },
+      ...(a['error'] === null ? [] : [{ label: terms.failure_reason, value: text(a['error']) }]),
+      { label: 'Mode', value: modeOf(record) },
+      { label: 'Dry run', value: yesNo(a['dry_run']) },
+      { label: 'Addresses are proven', value: yesNo(a['addresses_proven']) },
+      { label: 'Send events', value: yesNo(a['emit_events']) },
+      { label: 'Fetched from', value: code(a['source_url']) },
+      { label: 'Worked off', value: progressOf(record) },
+      { label: 'Rows', value: number(a['row_count']) },
+      { label: terms.created, value: number(a['created_count']) },
+      { label: 'Updated', value: number(a['updated_count']) },
+      { label: 'Unchanged', value: number(a['unchanged_count']) },
+      { label: terms.failed, value: number(a['failed_count']) },
+      { label: 'Started by', value: text(a['actor_display']) },
+      { label: 'Started', value: time(a['created_at'], now) },
+      { label: 'Finished', value: time(a['finished_at'], now) },
+      { label: terms.id, value: code(record.id, true) },
+    ];
+  },
+  tabs: [{ name: 'row_errors', label: 'Failed rows', parts: failedRowsTab }],
+  links: (record) => ({
+    links: isOver(record) ? [] : [{ label: 'Refresh', path: recordPath('user_imports', record.id), variant: 'quiet' }],
+    posts: [],
+  }),
+  sections: [{ title: firebase, text: 'For rows whose password_hash is one of Firebase’s.', folded: true }],
+  fields: [
+    { name: 'mode', label: 'Mode', on: 'create', kind: 'radios', initial: 'create', choices: async () => modeChoices },
+    { name: 'dry_run', label: 'Dry run', on: 'create', hint: 'Tells what would become of each row, and changes nothing.' },
+    {
+      name: 'addresses_proven',
+      label: 'Addresses are proven',
+      on: 'create',
+      hint: 'Only if the old system let nobody use an address without proving it: email_verified of the rows counts then.',
+    },
+    { name: 'emit_events', label: 'Send events', on: 'create', hint: 'Webhooks and the events feed are told of each person.' },
+    {
+      name: 'source_url',
+      label: 'Fetch the file from',
+      kind: 'url',
+      on: 'create',
+      hint: 'Leave empty to upload it on the next page.',
+      attributes: { maxlength: 2048 },
+    },
+    { name: 'hash_parameters.signer_key', label: 'Signer key', on: 'create', section: firebase, optional: true },
+    { name: 'hash_parameters.salt_separator', label: 'Salt separator', on: 'create', section: firebase, optional: true },
+  ],
+  create: {
+    label: 'Import users',
+    title: 'Import users',
+    lead: 'The import acts with your permissions, as long as you hold them.',
+    guarded: true,
+    button: 'Continue',
+    complete: ({ hash_parameters, ...rest }) => (Object.keys(hash_parameters ?? {}).length > 0 ? { ...rest, hash_parameters } : rest),
+  },
+  actions: {
+    cancel: {
+      label: 'Cancel import',
+      when: (record) => !isOver(record),
+      confirm: ['The import ends here. People whom it has created or updated stay as they are.'],
+      danger: true,
+      done: 'updated',
+    },
+  },
+};
