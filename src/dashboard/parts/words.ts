@@ -87,6 +87,7 @@ export const terms = {
   expires: 'Expires',
   external_id: 'External ID',
   failed: 'Failed',
+  failed_rows: 'Failed rows',
   failure_reason: 'Failure reason',
   favicon: 'Favicon',
   federated_credentials: 'Federated credentials',

@@ -157,7 +157,7 @@ export function dashboardRouter(web: Web): Router {
     post: [...uploading(web, maxImportFileBytes), postImportFile(render, userImportsPresentation)],
   });
   route(router, '/dashboard/user_imports/:id/row_errors/export', {
-    get: [...reading, exportRelated(userImportsPresentation, 'row_errors', 'Failed rows')],
+    get: [...reading, exportRelated(userImportsPresentation, 'row_errors', terms.failed_rows)],
   });
   route(router, '/dashboard/user_exports/:id/data', { get: [...reading, downloadUserExport] });
   route(router, '/dashboard/mail_templates/draft', { get: [...reading, builtInDraft], post: [...write, postedDraft] });

@@ -1,9 +1,11 @@
 import { queryOf } from '../../../http/request/form.js';
 import type { ResourceObject } from '../../../management/documents.js';
+import { downloadsOf } from '../../parts/lists/downloads.js';
 import { relatedOf } from '../../parts/records/objects.js';
 import type { Part } from '../../parts/page-parts.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import { code, number, text } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
 
 /** The rows of the file that were not taken, as the page and its files have them. */
 export async function failedRowsTab({ req }: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
@@ -11,11 +13,12 @@ export async function failedRowsTab({ req }: ViewContext, record: ResourceObject
   const query = queryOf(req);
   const around = { after: query.get('after') ?? undefined, before: query.get('before') ?? undefined };
   const { records, previous, next } = await relatedOf(req.call, 'user_imports', record.id, 'row_errors', around);
+  const files = downloadsOf(`user_imports/${record.id}/row_errors`, 'csv', 'json');
   return [
     {
       kind: 'table',
       id: 'row-errors',
-      caption: 'Failed rows',
+      caption: terms.failed_rows,
       heading: false,
       columns: [{ label: 'Line', numeric: true }, { label: 'Problem' }, { label: 'Attribute' }, { label: 'Code' }],
       rows: records.map(({ attributes: a }) => ({
@@ -27,10 +30,7 @@ export async function failedRowsTab({ req }: ViewContext, record: ResourceObject
         text: 'Each row that isn’t taken is told here with its line. They are kept for 30 days.',
         button: null,
       },
-      files:
-        records.length === 0
-          ? []
-          : ['csv', 'json'].map((format) => ({ label: `Export ${format.toUpperCase()}`, path: `${path}/export?format=${format}` })),
+      files: records.length === 0 ? [] : files.map(({ label, path: at, query: { format } }) => ({ label, path: `${at}?format=${format}` })),
       pager: { previous: previous && `${path}?before=${previous}`, next: next && `${path}?after=${next}` },
     },
   ];

@@ -79,7 +79,7 @@ export const userImportsPresentation: Presentation = {
       { label: terms.id, value: code(record.id, true) },
     ];
   },
-  tabs: [{ name: 'row_errors', label: 'Failed rows', parts: failedRowsTab }],
+  tabs: [{ name: 'row_errors', label: terms.failed_rows, parts: failedRowsTab }],
   links: (record) => ({
     links: isOver(record) ? [] : [{ label: 'Refresh', path: recordPath('user_imports', record.id), variant: 'quiet' }],
     posts: [],
