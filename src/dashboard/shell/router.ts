@@ -105,6 +105,17 @@ function pageRoutes(router: Router, render: Render): void {
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
 }
 
+/** The files of imports and exports. */
+function movingRoutes(router: Router, render: Render, web: Web): void {
+  route(router, '/dashboard/user_imports/:id/data', {
+    post: [...uploading(web, maxImportFileBytes), postImportFile(render, userImportsPresentation)],
+  });
+  route(router, '/dashboard/user_imports/:id/row_errors/export', {
+    get: [...reading, exportRelated(userImportsPresentation, 'row_errors', terms.failed_rows)],
+  });
+  route(router, '/dashboard/user_exports/:id/data', { get: [...reading, downloadUserExport] });
+}
+
 /** The dashboard: server-rendered administration over the operations of the Management API (specification 9.1). */
 export function dashboardRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
@@ -153,13 +164,7 @@ export function dashboardRouter(web: Web): Router {
     post: [...write, endUserSessions],
   });
   route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(render)], post: [...write, markEmailVerified] });
-  route(router, '/dashboard/user_imports/:id/data', {
-    post: [...uploading(web, maxImportFileBytes), postImportFile(render, userImportsPresentation)],
-  });
-  route(router, '/dashboard/user_imports/:id/row_errors/export', {
-    get: [...reading, exportRelated(userImportsPresentation, 'row_errors', terms.failed_rows)],
-  });
-  route(router, '/dashboard/user_exports/:id/data', { get: [...reading, downloadUserExport] });
+  movingRoutes(router, render, web);
   route(router, '/dashboard/mail_templates/draft', { get: [...reading, builtInDraft], post: [...write, postedDraft] });
   route(router, '/dashboard/mail_templates/:id/rendered', { get: [...reading, renderedMail] });
   route(router, '/dashboard/page_texts/edit', { get: [...reading, pageTextForm(render)], post: [...write, savePageTexts(render)] });
