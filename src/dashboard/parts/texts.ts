@@ -12,7 +12,7 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   blocked: 'Blocked. All sessions have ended.',
   unblocked: 'Unblocked.',
   revoked: 'Revoked.',
-  file_received: 'The file is here. The import starts in a moment.',
+  file_received: 'Uploaded. The import runs in the background.',
   stream_tested: 'A test was sent. “Last attempt” shows the receiver’s response.',
   redelivered: 'Redelivering. The list shows the result.',
   nothing_selected: 'Nothing was selected.',

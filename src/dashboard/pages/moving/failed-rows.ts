@@ -20,7 +20,7 @@ export async function failedRowsTab({ req }: ViewContext, record: ResourceObject
       id: 'row-errors',
       caption: terms.failed_rows,
       heading: false,
-      columns: [{ label: 'Line', numeric: true }, { label: 'Problem' }, { label: 'Attribute' }, { label: 'Code' }],
+      columns: [{ label: 'Line' }, { label: 'Problem' }, { label: 'Attribute' }, { label: 'Code' }],
       rows: records.map(({ attributes: a }) => ({
         path: null,
         cells: [number(a['line']), text(a['detail']), code(a['pointer']), code(a['code'])],

@@ -26,7 +26,7 @@ const uploadPart = ({ id }: ResourceObject, error: string | null): UploadPart =>
   image: null,
   text: 'The import starts when its file is here.',
   accept: '.ndjson,.jsonl,.json,.gz,application/x-ndjson,application/gzip',
-  hint: `A JSON object per line (NDJSON), plain or gzip; ${limitText} You can drop it here.`,
+  hint: `A JSON object per line (NDJSON), plain or gzip, dropped here or chosen; ${limitText}`,
   action: `${recordPath('user_imports', id)}/data`,
   hidden: {},
   button: 'Upload',

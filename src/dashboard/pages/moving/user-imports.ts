@@ -8,7 +8,7 @@ import { importFileParts } from './import-file.js';
 import { failedRowsTab } from './failed-rows.js';
 
 const importState = statusStates({
-  awaiting_data: ['warning', 'Waits for its file'],
+  awaiting_data: ['warning', 'Waiting for the file'],
   queued: ['info', 'Queued'],
   running: ['info', 'Running'],
   succeeded: ['good', 'Succeeded'],
@@ -67,7 +67,7 @@ export const userImportsPresentation: Presentation = {
       { label: 'Addresses are proven', value: yesNo(a['addresses_proven']) },
       { label: 'Send events', value: yesNo(a['emit_events']) },
       { label: 'Fetched from', value: code(a['source_url']) },
-      { label: 'Worked off', value: progressOf(record) },
+      { label: 'Processed', value: progressOf(record) },
       { label: 'Rows', value: number(a['row_count']) },
       { label: terms.created, value: number(a['created_count']) },
       { label: 'Updated', value: number(a['updated_count']) },
@@ -81,7 +81,10 @@ export const userImportsPresentation: Presentation = {
   },
   tabs: [{ name: 'row_errors', label: terms.failed_rows, parts: failedRowsTab }],
   links: (record) => ({
-    links: isOver(record) ? [] : [{ label: 'Refresh', path: recordPath('user_imports', record.id), variant: 'quiet' }],
+    links:
+      isOver(record) || record.attributes['status'] === 'awaiting_data'
+        ? []
+        : [{ label: 'Refresh', path: recordPath('user_imports', record.id), variant: 'quiet' }],
     posts: [],
   }),
   sections: [{ title: firebase, text: 'For rows whose password_hash is one of Firebase’s.', folded: true }],
