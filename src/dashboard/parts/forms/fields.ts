@@ -4,7 +4,7 @@ import type { Resource } from '../../../management/resource.js';
 import { durationUnits, joinDuration, splitDuration } from './durations.js';
 import type { Choice, Field, FieldKind, FieldSection } from '../page-parts.js';
 import type { FieldSpec, ViewContext, Presentation } from '../records/presentation.js';
-import type { LineSpec } from './line-spec.js';
+import type { LineSpec } from '../records/line-spec.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { durationWords } from '../values.js';
 import { named, own } from '../../../lib/named.js';

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { AttentionKind } from '../../../domain/health/attention.js';
 import type { Context } from '../../../domain/context.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import type { LineSpec } from '../forms/line-spec.js';
+import type { LineSpec } from './line-spec.js';
 import type { Listing } from './objects.js';
 import type { Choice, Empty, FieldKind, IconPaths, LinkButton, Part, PostButton, Row, Value } from '../page-parts.js';
 
