@@ -11,7 +11,7 @@ import type { ResourceObject } from '../management/documents.js';
 import { callOf, heldOf, pathOf } from './held.js';
 import { tryWrite, sentDocument, isRefused, ownRecord, type Refused } from './operations.js';
 import type { SetupGuide } from './page-models.js';
-import { protocolOf, providerNamed, providerNames, findProvider, providers, type Protocol } from './providers.js';
+import { setupProtocolOf, providerNamed, providerNames, findProvider, providers, type SetupProtocol } from './providers.js';
 import { stepPage } from './steps.js';
 
 const path = 'connections';
@@ -33,7 +33,7 @@ async function madeBy(req: Request): Promise<ResourceObject | null> {
 
 const optionsOf = ({ attributes }: ResourceObject) => attributes['options'] as Readonly<Record<string, unknown>>;
 
-function guideOf(req: Request, provider: string, protocol: Protocol): SetupGuide | null {
+function guideOf(req: Request, provider: string, protocol: SetupProtocol): SetupGuide | null {
   const found = findProvider(provider);
   if (!found) return null;
   const { link } = heldOf(req);
@@ -46,7 +46,7 @@ function guideOf(req: Request, provider: string, protocol: Protocol): SetupGuide
 
 /** The guide of the connection that is there; else of what was chosen. */
 function chosenGuide(req: Request, made: ResourceObject | null, chosen: { get(name: string): string | undefined }): SetupGuide | null {
-  const protocol = protocolOf(made ? String(made.attributes['strategy']) : (chosen.get('protocol') ?? ''));
+  const protocol = setupProtocolOf(made ? String(made.attributes['strategy']) : (chosen.get('protocol') ?? ''));
   const provider = made ? providerNamed(String(made.attributes['display_name'])) : (chosen.get('provider') ?? '');
   return protocol && guideOf(req, provider, protocol);
 }

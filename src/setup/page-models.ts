@@ -1,6 +1,6 @@
 import type { SetupPart } from '../db/tables/setup_links.js';
 import type { FormPage } from '../http/pages/pages.js';
-import type { ProviderValue, Protocol, scimWords } from './providers.js';
+import type { ProviderValue, SetupProtocol, scimWords } from './providers.js';
 
 export type SetupStep = { readonly part: SetupPart; readonly done: boolean };
 
@@ -31,7 +31,7 @@ export type SetupGuide = {
   provider: string;
   /** Null: a provider that the set-up doesn't know. */
   name: string | null;
-  protocol: Protocol;
+  protocol: SetupProtocol;
   place: string | null;
   values: readonly ProviderValue[];
   fields: Readonly<Record<string, string>>;

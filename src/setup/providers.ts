@@ -1,7 +1,7 @@
 import { named, own } from '../lib/named.js';
 
 export const protocols = ['saml', 'oidc'] as const;
-export type Protocol = (typeof protocols)[number];
+export type SetupProtocol = (typeof protocols)[number];
 
 /** A value for the provider, under the word that its own pages have for it. */
 export type ProviderValue = readonly [label: string, value: string];
@@ -18,7 +18,7 @@ export type ProviderGuide = {
   readonly issuer?: string;
 };
 
-type Provider = { readonly name: string | null } & Readonly<Record<Protocol, ProviderGuide>>;
+type Provider = { readonly name: string | null } & Readonly<Record<SetupProtocol, ProviderGuide>>;
 
 const attributes = (email: string, first: string, last: string): readonly ProviderValue[] => [
   [`email`, email],
@@ -117,7 +117,7 @@ export const providerNames = Object.keys(providers);
 
 export const findProvider = (name: string): Provider | null => own(providers, name) ?? null;
 
-export const protocolOf = (name: string): Protocol | null => protocols.find((one) => one === name) ?? null;
+export const setupProtocolOf = (name: string): SetupProtocol | null => protocols.find((one) => one === name) ?? null;
 
 /** Which of them a connection is for, by the name that the set-up gave it. */
 export const providerNamed = (display_name: string): string =>

@@ -114,7 +114,7 @@ test('a logo is uploaded, replaced and removed, and the sign-in page shows it', 
   await page.goto(`${service.url}/dashboard/settings/branding`);
   await look(page, 'logo-none');
   await page.getByRole('button', { name: 'Upload' }).first().click();
-  await page.locator('#error-summary').waitFor();
+  await page.locator('.field.invalid .error').waitFor();
   await look(page, 'logo-error');
   await page.getByLabel('Image').first().setInputFiles(drawn('light.png', 120));
   await page.getByRole('button', { name: 'Upload' }).first().click();

@@ -151,7 +151,11 @@ describe('in the dashboard', () => {
     const stranger = await signedInWith(service, 'users:read');
     expect((await stranger.get(`/dashboard/page_texts/${id}/rendered`)).status).toBe(403);
     const consent = await created({ key: 'consent.asks', text: 'May {client} do this?' });
-    expect((await browser.made.get(`/dashboard/page_texts/${consent['id']}/rendered`)).status).toBe(404);
+    expect(await (await browser.made.get(`/dashboard/page_texts/${consent['id']}/rendered`)).text()).toContain(
+      'May <strong>Acme Notes</strong> do this?',
+    );
+    const unseen = await created({ key: 'totp.title', text: 'Your codes' });
+    expect((await browser.made.get(`/dashboard/page_texts/${unseen['id']}/rendered`)).status).toBe(404);
   });
 
   test('a page or a key that isn’t there is 404 (attack 39.814)', async () => {

@@ -260,7 +260,7 @@ describe('handing out', () => {
     const administrator = (await api.get('/roles?filter[name]=administrator&include=permissions')).body['included'] as Document[];
     expect(administrator.map((one) => one['attributes'].name)).toContain('credentials:write');
     const described = administrator.find((one) => one['attributes'].name === 'credentials:write')?.['attributes'].description as string;
-    expect(described).toContain('Power over everybody’s APIs');
+    expect(described).toContain('Control over all APIs');
   });
 
   test('what everybody gets by itself counts: new people, and a connection that registers them, trusted or not (attack 22.972)', async () => {

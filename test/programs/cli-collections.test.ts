@@ -199,7 +199,8 @@ describe('completion', () => {
   const complete = (...words: string[]) => withVariables({}, 'complete', '--', ...words).then((text) => text.split('\n'));
 
   test('knows collections, commands, options and values', async () => {
-    expect(await complete('us')).toEqual(['users']);
+    expect(await complete('users')).toEqual(['users']);
+    expect(await complete('us')).toEqual(['user_exports', 'user_imports', 'users']);
     expect(await complete('users', '')).toEqual(expect.arrayContaining(['list', 'create', 'block', 'add_roles']));
     expect(await complete('users', 'create', '--first')).toEqual(['--first-name']);
     expect(await complete('clients', 'create', '--application-type', '')).toEqual(

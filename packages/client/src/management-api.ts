@@ -6320,7 +6320,7 @@ export interface components {
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
             max_authentication_age?: number | null;
-            /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+            /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment; null = none, as for any other application. */
             saml_entity_id?: string | null;
             /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
             saml_acs_urls?: string[];
@@ -6495,7 +6495,7 @@ export interface components {
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
             max_authentication_age?: number | null;
-            /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+            /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment; null = none, as for any other application. */
             saml_entity_id?: string | null;
             /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
             saml_acs_urls?: string[];
@@ -10403,7 +10403,7 @@ export interface components {
                 required_acr?: ("2" | "phr") | null;
                 /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
                 max_authentication_age?: number | null;
-                /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+                /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment; null = none, as for any other application. */
                 saml_entity_id?: string | null;
                 /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
                 saml_acs_urls?: string[];
@@ -10991,7 +10991,7 @@ export interface components {
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
                     max_authentication_age?: number | null;
-                    /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+                    /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment; null = none, as for any other application. */
                     saml_entity_id?: string | null;
                     /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
                     saml_acs_urls?: string[];
@@ -11303,7 +11303,7 @@ export interface components {
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
                     max_authentication_age?: number | null;
-                    /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment. */
+                    /** @description The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment; null = none, as for any other application. */
                     saml_entity_id?: string | null;
                     /** @description Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them. */
                     saml_acs_urls?: string[];

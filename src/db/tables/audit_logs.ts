@@ -50,7 +50,7 @@ type NewAuditLog = Omit<AuditLogRow, 'environment_id' | 'count' | 'security_even
   Partial<Pick<AuditLogRow, 'security_event' | 'event' | 'organization_id'>>;
 
 /** How many entries one statement appends: few sizes, for the database keeps a plan of each. */
-const statementSizes = [64, 16, 4, 1] as const;
+const statementSizes = [64, 16, 4, 2, 1] as const;
 
 /** Appends many entries. */
 export async function insertAuditLogs(scope: Scope, rows: readonly NewAuditLog[]): Promise<void> {

@@ -95,7 +95,7 @@ const protocolAttributes = {
 } as const satisfies Readonly<Record<string, Settable>>;
 
 const entityId =
-  'The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment.';
+  'The entity ID of a SAML application (`application_type` `saml`), as its requests and metadata name it; unique in the environment; null = none, as for any other application.';
 const acsUrls =
   'Where assertions are posted to (AssertionConsumerServiceURL), compared exactly: https, or http on loopback. The first one unless the request names another of them.';
 const nameId =

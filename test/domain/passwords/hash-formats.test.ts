@@ -66,7 +66,7 @@ test('a hash of Firebase names the key of its import, in place of another', () =
   expect(readableHash(named)?.key_id).toBe('01a00000-0000-7000-8000-000000000001');
 });
 
-test('decoys follow the mix of formats, always the same for an address, and never cost more than two of ours (attack 50.1460)', () => {
+test('decoys follow the mix of formats, always the same for an address, and never cost more than two of ours (attack 50.1477)', () => {
   const cheap = formatSamples.find(({ name }) => name === 'Django')!.hash;
   const dear = `$2b$13$${'a'.repeat(53)}`;
   const mix = [

@@ -1,5 +1,5 @@
 import type { ClaimMapping, ClaimTarget } from '../../../db/tables/clients.js';
-import type { LineSpec } from '../../parts/records/presentation.js';
+import type { LineSpec } from '../../parts/records/line-spec.js';
 
 const places = /^[a-z_]+(?:[ ,]+[a-z_]+)*$/;
 

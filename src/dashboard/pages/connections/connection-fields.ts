@@ -1,6 +1,7 @@
 import { strategyOf, type StrategyName } from '../../../domain/connections/strategies.js';
 import { statusField } from '../../parts/forms/choices.js';
-import type { FieldSpec, LineSpec } from '../../parts/records/presentation.js';
+import type { LineSpec } from '../../parts/records/line-spec.js';
+import type { FieldSpec } from '../../parts/records/presentation.js';
 import { terms } from '../../parts/words.js';
 
 export const labels = {

@@ -60,6 +60,6 @@ export const organizationTabs: readonly TabSpec[] = [
   ownTab('connections', terms.connections, connectionsPresentation),
   ownTab('directory', 'Directory', directoriesPresentation),
   ownTab('groups', 'Groups', organizationGroupsPresentation),
-  ownTab('setup', 'Set-up links', setupLinksPresentation),
+  ownTab('setup', setupLinksPresentation.title, setupLinksPresentation),
   activityTabOf('organizations', 'Changes of this organization appear here.'),
 ];

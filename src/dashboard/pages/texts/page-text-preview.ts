@@ -50,8 +50,14 @@ const pages = named<(page: Shown) => void>({
   logged_out: ({ web, res, words: { t }, base, shown }) =>
     web.renderPage(res, 'oauth/logged-out', { ...base(t('logged_out.title')), client, stays: null, next: null }, shown),
   error: ({ web, res, words: { t }, base, shown }) => {
-    const said = { status: 400, code: 'invalid_request', text: t('error.challenge_expired'), next_step: t('error_page.next'), next: null };
-    web.renderPage(res, 'error', { ...base(t('error_page.title')), ...said, details: [] }, shown);
+    const refusal = {
+      status: 400,
+      code: 'invalid_request',
+      text: t('error.challenge_expired'),
+      next_step: t('error_page.next'),
+      next: null,
+    };
+    web.renderPage(res, 'error', { ...base(t('error_page.title')), ...refusal, details: [] }, shown);
   },
 });
 

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { AttentionKind } from '../../../domain/health/attention.js';
 import type { Context } from '../../../domain/context.js';
 import type { ResourceObject } from '../../../management/documents.js';
+import type { LineSpec } from './line-spec.js';
 import type { Listing } from './objects.js';
 import type { Choice, Empty, FieldKind, IconPaths, LinkButton, Part, PostButton, Row, Value } from '../page-parts.js';
 
@@ -32,17 +33,6 @@ export type FilterSpec = {
   readonly lookUp?: (view: ViewContext, value: string) => Promise<readonly Choice[]>;
   /** Filters of the API that a value sets beside its own. */
   readonly implied?: (value: string) => Readonly<Record<string, string>>;
-};
-
-/** How the members of a list that aren't texts are written, one a line. */
-export type LineSpec = {
-  /** Where members are longer than a line: takes the text apart. */
-  split?(text: string): readonly string[];
-  show(member: unknown): string;
-  /** Undefined: the line can't be read. */
-  read(line: string): unknown;
-  /** What to say of such a line. */
-  readonly wrong: string;
 };
 
 /** A field of a form: an attribute of the schema, or a relationship. `a.b` is the member b of the attribute a. */
