@@ -9,3 +9,8 @@ export const insertPasswordHashKey = (scope: Scope, row: Omit<PasswordHashKeyRow
 export async function findPasswordHashKey(scope: Scope, id: string): Promise<PasswordHashKeyRow | null> {
   return (await table<PasswordHashKeyRow>(scope, 'password_hash_keys').where({ id }).first()) ?? null;
 }
+
+/** The newest hundred. */
+export async function listPasswordHashKeys(scope: Scope): Promise<PasswordHashKeyRow[]> {
+  return table<PasswordHashKeyRow>(scope, 'password_hash_keys').orderBy('created_at', 'desc').limit(100);
+}

@@ -40,13 +40,13 @@ export async function createUserImport(tx: Context, actor: Actor, input: UserImp
   const { hash_parameters, source_url = null, ...rest } = input;
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  if (hash_parameters) await saveFirebaseKey(tx, id, hash_parameters);
+  const hash_key_id = hash_parameters ? await saveFirebaseKey(tx, id, hash_parameters) : null;
   if (source_url !== null) await wakeImports(tx.scope);
   return insertUserImport(tx.scope, {
     ...rest,
     id,
     source_url,
-    hash_key_id: hash_parameters ? id : null,
+    hash_key_id,
     status: source_url === null ? 'awaiting_data' : 'queued',
     actor_kind: actor.actor_kind === 'user' ? 'user' : 'client',
     actor_id: actor.actor_id,

@@ -1,4 +1,10 @@
-import { findPasswordHashKey, insertPasswordHashKey } from '../../db/tables/password_hash_keys.js';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  findPasswordHashKey,
+  insertPasswordHashKey,
+  listPasswordHashKeys,
+  type PasswordHashKeyRow,
+} from '../../db/tables/password_hash_keys.js';
 import type { Aad } from '../../lib/seal.js';
 import type { Context } from '../context.js';
 import { Refusal, type Problem } from '../refusal.js';
@@ -6,16 +12,25 @@ import { readHash, type FirebaseKey } from '../passwords/hash-formats.js';
 
 const keyAad = (id: string): Aad => `password_hash_keys/${id}`;
 
-/** Keeps the key that hashes of a Firebase project are checked with, sealed, under an id that they name. */
-export async function saveFirebaseKey(tx: Context, id: string, key: FirebaseKey): Promise<void> {
+const opened = (ctx: Context, { id, key_sealed }: PasswordHashKeyRow): FirebaseKey =>
+  JSON.parse(ctx.crypto.sealer.open(key_sealed, keyAad(id))) as FirebaseKey;
+
+/**
+ * Keeps the key that hashes of a Firebase project are checked with, sealed, and answers the id that they name: that of the same key where it is
+ * here already, so that an import that comes again changes nobody.
+ */
+export async function saveFirebaseKey(tx: Context, id: string, key: FirebaseKey): Promise<string> {
+  const same = (await listPasswordHashKeys(tx.scope)).find((row) => isDeepStrictEqual(opened(tx, row), key));
+  if (same) return same.id;
   const key_sealed = tx.crypto.sealer.seal(JSON.stringify(key), keyAad(id));
   await insertPasswordHashKey(tx.scope, { id, key_sealed, created_at: tx.clock.now() });
+  return id;
 }
 
 /** The key of that id; null when there is none. */
 export async function openFirebaseKey(ctx: Context, id: string): Promise<FirebaseKey | null> {
   const row = await findPasswordHashKey(ctx.scope, id);
-  return row && (JSON.parse(ctx.crypto.sealer.open(row.key_sealed, keyAad(id))) as FirebaseKey);
+  return row && opened(ctx, row);
 }
 
 const texts = {
