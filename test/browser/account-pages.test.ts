@@ -171,7 +171,7 @@ describe.each(languageTags.filter((tag) => tag !== 'en'))('in %s, on a small pho
 /** A script that lists the visible controls below a height; a box within its label is as high as that. */
 function lowControls(height: number): string {
   return `[...document.querySelectorAll('.button, input:not([type=hidden]), textarea')]
-    .filter((element) => element.checkVisibility() && (element.closest('label') ?? element).getBoundingClientRect().height < ${height})
+    .filter((element) => element.checkVisibility() && (/radio|checkbox/.test(element.type) ? element.labels[0] : element).getBoundingClientRect().height < ${height})
     .map((element) => element.outerHTML)`;
 }
 
