@@ -9,7 +9,7 @@ import { startSamlMetadata } from '../jobs/saml-metadata.js';
 import { startUnusedLogos } from '../jobs/unused-logos.js';
 import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startSigningKeyRotation } from '../jobs/key-rotation.js';
-import { startUserImports } from '../management/imports/run.js';
+import { startUserImports } from './user-imports.js';
 import type { Loop } from '../platform/loop.js';
 
 /** Starts what comes by itself, by the clock. */

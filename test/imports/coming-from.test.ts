@@ -40,7 +40,7 @@ const userOf = (email: string) => findUserByEmailKey(ctx.scope, email);
 
 /** Runs a command, whose import this test's service works off meanwhile. */
 async function ran(words: string[]): Promise<string> {
-  const { userImportPass } = await import('../../src/management/imports/run.js');
+  const { userImportPass } = await import('../../src/process/user-imports.js');
   let over = false;
   const done = runCli(service.url, ...words).finally(() => (over = true));
   while (!over) await Promise.race([done.catch(() => undefined), userImportPass(service.deps)]);

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { userImportPass } from '../../src/management/imports/run.js';
+import { userImportPass } from '../../src/process/user-imports.js';
 import { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
 import { imported, ndjson, runImports, sendData } from '../support/imports.js';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { request as send } from 'undici';
-import { userImportPass } from '../../src/management/imports/run.js';
+import { userImportPass } from '../../src/process/user-imports.js';
 import type { Api, ApiAnswer, Document } from './management.js';
 import type { TestService } from './service.js';
 

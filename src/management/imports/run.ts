@@ -1,6 +1,5 @@
-import { findStaleHashMix, renewHashMix } from '../../db/tables/environments.js';
+import { renewHashMix } from '../../db/tables/environments.js';
 import {
-  claimUserImport,
   insertImportErrors,
   removeImportChunks,
   updateLeasedImport,
@@ -13,7 +12,7 @@ import { findEnvironmentById } from '../../domain/environments/environments.js';
 import { noOrigin } from '../../domain/origin.js';
 import { reachElsewhere } from '../../domain/reach/reach-of.js';
 import { uuidv7 } from '../../lib/random.js';
-import { startLoop, type Loop, type PassEnd } from '../../platform/loop.js';
+import type { PassEnd } from '../../platform/loop.js';
 import { permissionsOfClient, permissionsOfUser } from '../authenticate.js';
 import type { Call } from '../call.js';
 import { registry } from '../resources/index.js';
@@ -22,7 +21,6 @@ import { fetchSource, SourceFailure } from './source.js';
 import { linesOf, UnreadableFile, type Line } from './lines.js';
 import { readRow, type ImportRow } from './rows.js';
 
-const pauseMs = 5_000;
 /** For how long nobody else takes an import whose process says nothing more of it. */
 const leaseMs = 60_000;
 /** Lines that are written in one transaction. */
@@ -164,24 +162,10 @@ async function work(run: Run, signal: AbortSignal | undefined): Promise<void> {
   await finish(run, null);
 }
 
-const mixAgeMs = 86_400_000;
-
-/** Counts the password hashes of an environment anew, where that was last done a day ago. */
-async function renewStaleMix(deps: Deps): Promise<PassEnd> {
-  const id = await findStaleHashMix(deps.db.knex, new Date(deps.clock.now().getTime() - mixAgeMs));
-  const environment = id === null ? null : await findEnvironmentById(deps, id);
-  if (!environment) return 'done';
-  await transaction(createContext(deps, environment), (tx) => renewHashMix(tx.scope, tx.clock.now()));
-  return 'more';
-}
-
-/** Works on the import that has waited longest, if there is one. */
-export async function userImportPass(deps: Deps, signal?: AbortSignal): Promise<PassEnd> {
-  const lease_id = uuidv7(deps.clock.now().getTime());
-  const now = deps.clock.now();
-  const job = await claimUserImport(deps.db.knex, { lease_id, now, leased_until: new Date(now.getTime() + leaseMs) });
-  const environment = job && (await findEnvironmentById(deps, job.environment_id));
-  if (!job || !environment) return renewStaleMix(deps);
+/** Works on an import that this process has the lease of. */
+export async function runUserImport(deps: Deps, job: UserImportRow, lease_id: string, signal?: AbortSignal): Promise<PassEnd> {
+  const environment = await findEnvironmentById(deps, job.environment_id);
+  if (!environment) return 'more';
   const run: Run = { ctx: { ...createContext(deps, environment), silent: !job.emit_events }, job, lease_id };
   try {
     await work(run, signal);
@@ -194,6 +178,3 @@ export async function userImportPass(deps: Deps, signal?: AbortSignal): Promise<
   }
   return signal?.aborted ? 'done' : 'more';
 }
-
-export const startUserImports = (deps: Deps): Loop =>
-  startLoop({ name: 'user_imports', pauseMs, logger: deps.logger, pass: (signal) => userImportPass(deps, signal) });
