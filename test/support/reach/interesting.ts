@@ -1,6 +1,7 @@
 import { png } from '../images.js';
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeCBOR } from '@levischuck/tiny-cbor';
+import { samlKeyPair } from '../saml-provider.js';
 import type { Document } from '../management.js';
 import type { World } from './world.js';
 
@@ -45,6 +46,25 @@ const mappings: readonly Document[] = [
 /** The address of a document that describes a client; the walked service is told what stands there. */
 export const walkedDocument = 'https://walked.example/client.json';
 
+const saml = {
+  application_type: 'saml',
+  redirect_uris: undefined,
+  grant_types: undefined,
+  token_endpoint_auth_method: undefined,
+  saml_entity_id: 'https://walked.example/saml',
+  saml_acs_urls: ['https://walked.example/acs'],
+};
+const { certificate: samlCertificate } = await samlKeyPair();
+/** Of a new application, and of the one that there is. */
+const ofSaml = (attributes: Document): Document[] => [{ ...saml, ...attributes }, attributes];
+
+/** The record on which an attribute is walked that others can't have. */
+export const onlyRecords: Readonly<Record<string, string>> = {
+  'client.saml_entity_id': 'client saml',
+  'client.saml_acs_urls': 'client saml',
+  'client.saml_request_certificates': 'client saml',
+};
+
 /**
  * Attributes that go only with others, or whose telling values don't follow from their schema: each entry is the attributes of one request. What
  * isn't named here takes its values from the schema.
@@ -78,6 +98,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'client.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'client.scopes': [{ scopes: ['openid'] }, { scopes: null }],
   'client.initiate_login_uri': [{ initiate_login_uri: 'https://walked.example/start' }, { initiate_login_uri: null }],
+  'client.saml_entity_id': ofSaml({ saml_entity_id: 'https://walked.example/other' }),
+  'client.saml_acs_urls': ofSaml({ saml_acs_urls: ['https://walked.example/other'] }),
+  'client.saml_request_certificates': ofSaml({ saml_request_certificates: [samlCertificate] }),
   'client.claim_mappings': mappings,
   'api_resource.claim_mappings': mappings,
   'authenticator.kind': onBoth({ kind: 'totp' }, passkey()),
@@ -279,6 +302,7 @@ export const preparations: Readonly<Record<string, string>> = {
   'create signing_key.': `delete from signing_keys where status = 'next'`,
   'create signing_key.algorithm': `delete from signing_keys where status = 'next'`,
   'create saml_certificate.': `delete from saml_certificates where status = 'next'`,
+  'cancel_deletion user': `update users set deletion_due_at = now() + interval '1 day'`,
   'create directory.': `delete from directories`,
   'create directory.status': `delete from directories`,
   'revoke_previous_token directory': `update directories set previous_token_digest = token_digest, previous_token_expires_at = now()`,

@@ -16,13 +16,13 @@ export type Model = ReadonlyMap<string, Principal>;
 const harmlessColumns: Readonly<Record<string, string>> = {
   clients: 'description,last_used_at',
   users:
-    'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,metadata,last_login_at,login_count',
+    'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,metadata,last_login_at,login_count,deletion_due_at',
   roles: 'description',
   // Whom a connection may link or register by itself, or sign in without our second step, is its reach.
   connections: 'name,display_name,allow_registration,account_linking,required,trusted,second_factor,generation',
   // What opens registration is weighed with the newcomers.
   environments:
-    'name,branding,support_email,default_locale,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit',
+    'name,branding,support_email,default_locale,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,record_token_issued',
   api_resources: 'documentation_url',
   log_streams: 'name,next_attempt_at,attempt_count,failing_since,last_error,last_response_status,last_sent_at,lease_id,leased_until',
   webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ResourceRegistry, Resource, ToMany } from '../../../src/management/resource.js';
 import type { Document } from '../management.js';
-import { actionInputs, creations, forPeopleAlone, interesting } from './interesting.js';
+import { actionInputs, creations, forPeopleAlone, interesting, onlyRecords } from './interesting.js';
 import { valuesOf } from './values.js';
 import type { World } from './world.js';
 
@@ -77,10 +77,15 @@ function creationSteps(registry: ResourceRegistry, resource: Resource, world: Wo
 
 function attributeSteps(resource: Resource, world: World, random: () => number): Step[] {
   const ids = world.targets.get(resource.type) ?? [];
+  const recordsFor = (name: string) => {
+    const only = onlyRecords[`${resource.type}.${name}`];
+    if (only !== undefined) return [world.id(only)];
+    return resource.reach.attributes[name]?.startsWith('reach') ? ids : nearAndFar(ids, random);
+  };
   return Object.entries(resource.update?.schema.shape ?? {}).flatMap(([name, schema]) =>
     attributeSets(resource, name, schema as z.ZodType).flatMap((attributes) =>
       // What decides how far a record reaches is walked on each: what one reaches by something else must not hide it.
-      (resource.reach.attributes[name]?.startsWith('reach') ? ids : nearAndFar(ids, random)).map((id): Step => {
+      recordsFor(name).map((id): Step => {
         const path = `/${resource.path}/${encodeURIComponent(id)}`;
         const body = { data: { type: resource.type, id, attributes } };
         return { pair: `update ${resource.type}.${name}`, resource, method: 'PATCH', path, body, needs: [writeOf(resource)] };
@@ -111,7 +116,10 @@ function linkSteps(registry: ResourceRegistry, resource: Resource, world: World,
 
 function actionSteps(resource: Resource, id: string): Step[] {
   const path = `/${resource.path}/${encodeURIComponent(id)}`;
-  const verbs = Object.entries(resource.actions ?? {}).filter(([verb]) => !forPeopleAlone.has(`${resource.type}.${verb}`));
+  // What a file brings is judged row by row (specification 18.2.6).
+  const verbs = Object.entries(resource.actions ?? {}).filter(
+    ([verb, { receives }]) => !forPeopleAlone.has(`${resource.type}.${verb}`) && receives === undefined,
+  );
   const actions = verbs.map(([verb, action]): Step => {
     const body = actionInputs[`${resource.type}.${verb}`];
     const needs = [writeOf(resource), ...(action.needs ?? [])];

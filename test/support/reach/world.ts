@@ -104,6 +104,8 @@ async function applications(maker: Maker): Promise<void> {
   await make(maker, 'client job', 'clients', 'client', { name: 'Job', ...keyed });
   await make(maker, 'client far', 'clients', 'client', { name: 'Far', ...keyed });
   const bare = await make(maker, 'client bare', 'clients', 'client', { name: 'Bare', ...machine, jwks: sampleKeys(1) });
+  const saml = { saml_entity_id: 'https://app.example/saml', saml_acs_urls: ['https://app.example/acs'] };
+  await make(maker, 'client saml', 'clients', 'client', { name: 'SAML', application_type: 'saml', ...saml });
   keep(maker, 'client system', 'client', 'management');
   const of = (name: string) => ({ client: link('client', ids.get(name) as string), api_resource: link('api_resource', management) });
   await make(maker, 'grant far', 'client_grants', 'client_grant', { scopes: ['signing_keys:write', 'users:read'] }, of('client far'));
