@@ -39,7 +39,7 @@ async function explain(request_id: string): Promise<Page> {
   await administrator.goto(`${service.url}/dashboard`);
   await administrator.getByRole('link', { name: 'Logs' }).click();
   await administrator.getByRole('link', { name: 'Request traces' }).click();
-  await administrator.getByLabel('Request id').fill(request_id);
+  await administrator.getByRole('searchbox', { name: 'Request ID' }).fill(request_id);
   await administrator.getByRole('button', { name: 'Filter' }).click();
   // It is written within a second or two.
   await reloadUntil(administrator, request_id);
@@ -108,7 +108,7 @@ test('a scope that was left out, and the preview that says the same', async () =
   await page.getByRole('button', { name: 'Preview', exact: true }).click();
   const scopes = page.getByRole('table', { name: 'Scopes' });
   await scopes.waitFor();
-  expect(await scopes.locator('tr', { hasText: 'orders:read' }).textContent()).toContain('The scope is none of OpenID Connect');
+  expect(await scopes.locator('tr', { hasText: 'orders:read' }).textContent()).toContain('The scope isn’t an OpenID Connect scope');
   expect(await page.locator('#claims-userinfo').textContent()).toContain(person.email);
   expect(await axeViolations(page)).toEqual([]);
   await picture(page, 'token-preview');
