@@ -19,11 +19,7 @@ const bounded: Readonly<Record<string, string>> = {
 const made: Readonly<Record<string, readonly string[]>> = {
   'db/lists/conditions.ts': ['three characters', 'one character'],
   'db/migrations/migration-plan.ts': ['a name of ours at the beginning of a line, fed migrations of ours'],
-  'domain/passwords/hash-formats.ts': [
-    'from its beginning on, parts with a sign between that is in none of them',
-    'the same',
-    'the same',
-  ],
+  'domain/passwords/hash-formats.ts': ['from its beginning on, parts with a sign between that is in none of them', 'the same', 'the same'],
   'http/pages/brand-stylesheet.ts': ['parts of fixed length, each behind a word of its own'],
   'lib/email-address.ts': ['parts of at least one character, with a dot between that is in none of them'],
   'lib/plain-words.ts': ['one class, repeated', 'dots from the first of their run on, with a look at what follows'],
