@@ -211,7 +211,7 @@ const closed: Readonly<Record<string, readonly string[]>> = {
     'setup_links',
   ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
-  'there is no connection to test: 404': ['POST /setup/:token/connection/:verb'],
+  'it takes the name of a list, and the fields of its form: 404 without': ['POST /dashboard/preferences/list'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],
 };
 
