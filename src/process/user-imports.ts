@@ -1,13 +1,11 @@
 import { findStaleHashMix, renewHashMix } from '../db/tables/environments.js';
-import { claimUserImport } from '../db/tables/user_imports.js';
+import { claimUserImport, importLeaseMs } from '../db/tables/user_imports.js';
 import { createContext, transaction, type Deps } from '../domain/context.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
 import { uuidv7 } from '../lib/random.js';
 import { startLoop, type Loop, type PassEnd } from '../platform/loop.js';
 
 const pauseMs = 5_000;
-/** For how long nobody else takes an import that a process has just taken. */
-const claimMs = 60_000;
 const mixAgeMs = 86_400_000;
 
 /** Counts the password hashes of an environment anew, where that was last done a day ago. */
@@ -23,7 +21,7 @@ async function renewStaleMix(deps: Deps): Promise<PassEnd> {
 export async function userImportPass(deps: Deps, signal?: AbortSignal): Promise<PassEnd> {
   const now = deps.clock.now();
   const lease_id = uuidv7(now.getTime());
-  const job = await claimUserImport(deps.db.knex, { lease_id, now, leased_until: new Date(now.getTime() + claimMs) });
+  const job = await claimUserImport(deps.db.knex, { lease_id, now, leased_until: new Date(now.getTime() + importLeaseMs) });
   if (!job) return renewStaleMix(deps);
   const { runUserImport } = await import('../management/imports/run.js');
   return runUserImport(deps, job, lease_id, signal);

@@ -1284,7 +1284,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Vouches for a client that came by itself: people are no longer warned, and API resources let it in as any other. */
+        /** Marks a self-registered client as verified: people are no longer warned, and API resources let it in like other clients. */
         patch: operations["verify_client"];
         trace?: never;
     };

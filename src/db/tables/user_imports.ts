@@ -4,6 +4,8 @@ import { runSystem } from '../system.js';
 
 export const importModes = ['create', 'upsert'] as const;
 export const importStatuses = ['awaiting_data', 'queued', 'running', 'succeeded', 'partial', 'failed', 'cancelled'] as const;
+/** Milliseconds for which nobody else takes an import whose process says nothing more of it. */
+export const importLeaseMs = 60_000;
 export type ImportStatus = (typeof importStatuses)[number];
 
 /** How many rows came out in which way. */

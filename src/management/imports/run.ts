@@ -1,5 +1,6 @@
 import { renewHashMix } from '../../db/tables/environments.js';
 import {
+  importLeaseMs,
   insertImportErrors,
   removeImportChunks,
   updateLeasedImport,
@@ -21,8 +22,6 @@ import { fetchSource, SourceFailure } from './source.js';
 import { linesOf, UnreadableFile, type Line } from './lines.js';
 import { readRow, type ImportRow } from './rows.js';
 
-/** For how long nobody else takes an import whose process says nothing more of it. */
-const leaseMs = 60_000;
 /** Lines that are written in one transaction. */
 const batchSize = 500;
 /** Problems that are kept of a row, and of an import. */
@@ -65,7 +64,7 @@ const callOf = (ctx: Context, actor: Actor, { id }: UserImportRow): Call => ({
 /** An import that this process works on. */
 type Run = { readonly ctx: Context; job: UserImportRow; readonly lease_id: string };
 
-const leasedUntil = ({ clock }: Context) => new Date(clock.now().getTime() + leaseMs);
+const leasedUntil = ({ clock }: Context) => new Date(clock.now().getTime() + importLeaseMs);
 
 /** Changes the import while it is this process's. @throws {LeaseLost} */
 async function note({ lease_id, job }: Run, tx: Context, changes: Partial<UserImportRow>): Promise<UserImportRow> {

@@ -170,7 +170,8 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
   actions: {
     verify: {
       method: 'PATCH',
-      description: 'Vouches for a client that came by itself: people are no longer warned, and API resources let it in as any other.',
+      description:
+        'Marks a self-registered client as verified: people are no longer warned, and API resources let it in like other clients.',
       audit: 'verified',
       touch: 'control',
       run: async (tx, _actor, row) => ({ row: await verifyClient(tx, row) }),
