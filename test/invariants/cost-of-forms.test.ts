@@ -211,6 +211,7 @@ const closed: Readonly<Record<string, readonly string[]>> = {
     'setup_links',
   ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
+  'only applications do it: 404': ['POST /dashboard/sessions/:id/touch'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],
 };
 
@@ -267,7 +268,8 @@ async function walkAddress(door: Door, address: string): Promise<void> {
       if (walked.size > 1_000) throw new Error(`${address} reads ever more fields: ${fresh.join(' ').slice(0, 300)}`);
     }
   }
-  if ([...statuses].every((status) => [401, 403, 404, 429].includes(status))) met.closed.add(`${door.method} ${door.path}`);
+  const path = door.path.replace(/:tab$/, address.split('/').at(-1) ?? '');
+  if ([...statuses].every((status) => [401, 403, 404, 429].includes(status))) met.closed.add(`${door.method} ${path}`);
 }
 
 test('no form, JSON step or OAuth request holds the event loop, whatever its shape (attack 18.1040)', async () => {

@@ -106,7 +106,7 @@ export async function changeOrganization(
 export async function removeOrganization(tx: Context, actor: Actor, row: OrganizationRow): Promise<void> {
   const members = row.status === 'enabled' ? await countActiveMembers(tx.scope, row.id) : 0;
   if (members > 0) {
-    const detail = `${members} people are active members. Disable the organization first.`;
+    const detail = `${members === 1 ? '1 person is an active member' : `${members} people are active members`}. Disable the organization first.`;
     throw new Refusal({ status: 409, code: 'not_empty', detail, meta: { member_count: members } });
   }
   await deleteOrganization(tx.scope, row.id);

@@ -39,12 +39,27 @@ function nested(exported: Document, collection: string, inner: string, keys: rea
   );
 }
 
+/** A domain stands in the list of its organization by its name alone. The other organizations are named, or prune would delete them. */
+function domainsOf(exported: Document): Described[] {
+  const organizations = listIn(exported, 'organizations');
+  return organizations.flatMap((one) => {
+    const domains = one['domains'] as string[];
+    const within = (list: readonly string[]) =>
+      version1('organizations', { name: one['name'], domains: list }, ...others(organizations, one, 'name'));
+    return domains.map((domain) => ({
+      saying: () => within(domains),
+      without: within(domains.filter((other) => other !== domain)),
+    }));
+  });
+}
+
 /** What comes with the service: no document may say anything of it. */
 const foreign: Partial<Readonly<Record<KindName, string>>> = { role: 'administrator', client: managementClient.id };
 
 function describedOf({ type, key, resource }: Kind, exported: Document): Described[] {
   if (type === 'environment') return [{ saying: (attributes) => ({ version: 1, environment: attributes }) }];
   if (type === 'permission') return nested(exported, 'api_resources', 'permissions', ['name']);
+  if (type === 'organization_domain') return domainsOf(exported);
   if (type === 'client_grant') return nested(exported, 'clients', 'grants', ['api_resource', 'subject_type']);
   const [name, list] = [key as string, listIn(exported, resource.path)];
   // Texts of pages are known by their language too.
@@ -62,6 +77,12 @@ function newOf(type: KindName, world: World): ((attributes: Document) => Documen
   const { resource } = documentKinds[type];
   if (type === 'permission')
     return [(more) => version1('api_resources', { identifier: 'https://api.example/near', permissions: [{ name: 'new', ...more }] })];
+  if (type === 'organization_domain')
+    return ['near', 'far'].map(
+      (name) =>
+        ({ domain = 'new.example.net' }) =>
+          version1('organizations', { name, domains: [domain] }),
+    );
   if (type === 'client_grant')
     return [
       (more) => version1('clients', { client_id: world.id('client bare'), grants: [{ api_resource: managementName, scopes: [], ...more }] }),
@@ -129,7 +150,9 @@ function setsOf(kind: Kind, schema: Document | undefined): [name: string, sets: 
 }
 
 function stepOf(kind: Kind, what: string, document: Document, more: Document = {}): Step {
-  const around = kind.type === 'permission' ? [documentKinds.api_resource] : kind.type === 'client_grant' ? [documentKinds.client] : [];
+  const owners: Partial<Readonly<Record<KindName, KindName>>> = { permission: 'api_resource', client_grant: 'client', organization_domain: 'organization' }; // prettier-ignore
+  const owner = owners[kind.type];
+  const around = owner === undefined ? [] : [documentKinds[owner]];
   const body = { meta: { document, secrets: shopSecrets, ...more } };
   const proofs = what.endsWith('federated_credentials') ? [...credentialPermissions, writeOf(federated_credentials)] : [];
   const needs = ['environments:read', ...permissionsToReadKinds([kind, ...around]), writeOf(kind.resource), ...proofs];
