@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { holdLock, insert, table, update, type Scope } from '../scope.js';
+import { holdLock, insert, insertMissing, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
 export const importModes = ['create', 'upsert'] as const;
@@ -106,10 +106,18 @@ export async function claimUserImport(
   return rows[0] ?? null;
 }
 
-export async function addImportChunk(scope: Scope, import_id: string, data: Buffer, created_at: Date): Promise<void> {
-  const [row] = await table<ImportChunkRow>(scope, 'user_import_chunks').where({ import_id }).max('seq as seq');
-  const seq = ((row as unknown as { seq: number | null } | undefined)?.seq ?? 0) + 1;
-  await insert<ImportChunkRow>(scope, 'user_import_chunks', { import_id, seq, data, created_at });
+/** Bytes of a chunk: what is read of a file at once. */
+const chunkBytes = 512 * 1024;
+
+export async function addImportData(scope: Scope, import_id: string, data: Buffer, created_at: Date): Promise<void> {
+  const [last] = await table<ImportChunkRow>(scope, 'user_import_chunks').where({ import_id }).max('seq as seq');
+  let seq = (last as unknown as { seq: number | null } | undefined)?.seq ?? 0;
+  for (let from = 0; from < data.length; from += chunkBytes) {
+    seq += 1;
+    await insertMissing<ImportChunkRow>(scope, 'user_import_chunks', [
+      { import_id, seq, data: data.subarray(from, from + chunkBytes), created_at },
+    ]);
+  }
 }
 
 export async function findImportChunk(scope: Scope, import_id: string, seq: number): Promise<Buffer | null> {

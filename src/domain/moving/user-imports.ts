@@ -1,5 +1,5 @@
 import {
-  addImportChunk,
+  addImportData,
   countUnfinishedImports,
   insertUserImport,
   removeImportChunks,
@@ -80,7 +80,7 @@ export async function receiveImportData(tx: Context, row: UserImportRow, part: F
       meta: { received_bytes: row.received_bytes },
     });
   const now = tx.clock.now();
-  await addImportChunk(tx.scope, row.id, data, now);
+  await addImportData(tx.scope, row.id, data, now);
   const isWhole = received_bytes === total;
   if (isWhole) await wakeImports(tx.scope);
   const changes = {
