@@ -76,6 +76,10 @@ export async function countUnfinishedImports(scope: Scope): Promise<number> {
 export const insertUserImport = (scope: Scope, row: Partial<UserImportRow>): Promise<UserImportRow> =>
   insert<UserImportRow>(scope, 'user_imports', row);
 
+export async function findUserImport(scope: Scope, id: string): Promise<UserImportRow | null> {
+  return (await table<UserImportRow>(scope, 'user_imports').where({ id }).first()) ?? null;
+}
+
 export const updateUserImport = (scope: Scope, id: string, changes: Partial<UserImportRow>): Promise<UserImportRow | null> =>
   update<UserImportRow>(scope, 'user_imports', { id }, changes);
 
