@@ -28,6 +28,7 @@ import { requirePrimaryKeys } from '../domain/secret-key/check.js';
 import { createKnex, databaseQueues, poolState } from '../db/connection/knex.js';
 import { migrate } from '../db/migrations/migrate.js';
 import { listen } from '../db/postgres/notifications.js';
+import { Notifier } from '../db/postgres/notifier.js';
 import { createReplica, startReplicaChecks } from '../db/postgres/replica.js';
 import type { Lifecycle } from '../http/health.js';
 import { createServer } from '../http/server.js';
@@ -80,7 +81,8 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   const { mailer = smtpUrl === null ? null : createMailer({ smtpUrl, emailFrom, tracer }) } = overrides;
   // Before the pool: nothing has to be closed when the configuration is refused.
   const { breachedPasswords = createBreachedPasswords(config, { clock, logger, metrics }) } = overrides;
-  const knex = createKnex({ url: storage.url, poolMax, prepared, logger, tracer });
+  const notifier = new Notifier(metrics.notifications);
+  const knex = createKnex({ url: storage.url, poolMax, prepared, logger, tracer, notifier });
   metrics.watchPool(() => poolState(knex));
   return {
     config,
@@ -105,6 +107,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
       securityTrail: createSecurityTrail(),
       requestTraces: createWaitingTraces(logger),
       forwarded: createForwardedNotes(),
+      notifier,
     },
     streams: createEventStreams(),
     net: {
@@ -215,6 +218,7 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
     url: directUrl,
     channels: ['cache', 'outbox'],
     logger,
+    notifier: deps.notes.notifier,
     // `outbox` carries the name of the loop that has something to do.
     onNotification: (channel, payload) => (channel === 'cache' ? cacheSync.notified(payload) : loops[payload]?.wake()),
     onReconnect() {

@@ -7,6 +7,7 @@ import type { PoolState } from '../../platform/metrics/metrics.js';
 import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './deadline-client.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
+import type { Notifier } from '../postgres/notifier.js';
 import { PoolBulkhead } from './pool-bulkhead.js';
 import { SuspectConnections } from './suspect-connections.js';
 import type { NamedQuery } from './statements/named.js';
@@ -124,6 +125,8 @@ type PoolOptions = {
   readonly prepared?: boolean;
   readonly logger?: Logger;
   readonly tracer?: Tracer | null;
+  /** Told what statements ask to be notified of. */
+  readonly notifier?: Notifier;
 };
 
 /**
@@ -134,7 +137,7 @@ type PoolOptions = {
  * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
  * statements and sets no limits of the server at connect, for a transaction pooler (docs/how-to/operations.md).
  */
-export function createKnex({ url, poolMax, unlimited = false, prepared = true, logger, tracer = null }: PoolOptions): Knex {
+export function createKnex({ url, poolMax, unlimited = false, prepared = true, logger, tracer = null, notifier }: PoolOptions): Knex {
   const suspects = new SuspectConnections();
   const bulkhead = new PoolBulkhead<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
@@ -163,6 +166,7 @@ export function createKnex({ url, poolMax, unlimited = false, prepared = true, l
   class PoolConnection extends Base {
     constructor(settings: ConnectionSettings) {
       super({ ...settings, suspects, tracer, ...(!unlimited && { bulkhead }) });
+      notifier?.watch(this);
     }
   }
   dialect.driver = { ...pg, Client: PoolConnection };
@@ -170,7 +174,11 @@ export function createKnex({ url, poolMax, unlimited = false, prepared = true, l
   Object.assign(dialect, { acquireConnection, releaseConnection, validateConnection, ...safeguards });
   if (prepared && !unlimited) {
     // A batcher has a clock of its own for a server that is silent.
-    const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
+    const open = (statement_timeout: number) => {
+      const client = new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
+      notifier?.watch(client);
+      return client;
+    };
     const onChange = (statement: string, isolated: boolean) =>
       logger?.warn(
         { event: isolated ? 'database.statement_isolated' : 'database.statement_rejoined', statement },
