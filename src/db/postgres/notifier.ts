@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { FastCounter } from '../../platform/metrics/fast-metrics.js';
 
@@ -26,8 +27,7 @@ export class Notifier {
   readonly #counted: FastCounter;
   readonly #waiting = new Map<string, Notification>();
   #target: NotificationTarget | null = null;
-  #timer: NodeJS.Timeout | null = null;
-  #sending = false;
+  #working = false;
   #sentAt = Number.NEGATIVE_INFINITY;
 
   /** @param counted by channel, and `sent`, `failed` or `dropped` */
@@ -61,24 +61,24 @@ export class Notifier {
     const key = `${notification.channel} ${notification.payload}`;
     if (this.#waiting.size < most || this.#waiting.has(key)) this.#waiting.set(key, notification);
     else this.#counted.count(notification.channel, 'dropped');
-    this.#schedule();
     this.#target.heard(notification);
+    void this.#work();
   }
 
-  #schedule(): void {
-    if (this.#sending || this.#waiting.size === 0) return;
-    this.#timer ??= setTimeout(() => void this.#send(), Math.max(0, this.#sentAt + pauseMs - performance.now()));
-  }
-
-  async #send(): Promise<void> {
-    const notifications = [...this.#waiting.values()];
-    this.#waiting.clear();
-    this.#timer = null;
-    this.#sentAt = performance.now();
-    this.#sending = true;
-    const result = await (this.#target?.send(notifications) ?? Promise.reject(new Error('closed'))).then(() => 'sent', () => 'failed'); // prettier-ignore
-    for (const { channel } of notifications) this.#counted.count(channel, result);
-    this.#sending = false;
-    this.#schedule();
+  async #work(): Promise<void> {
+    if (this.#working) return;
+    this.#working = true;
+    while (this.#waiting.size > 0) {
+      await delay(Math.max(0, this.#sentAt + pauseMs - performance.now()));
+      const notifications = [...this.#waiting.values()];
+      this.#waiting.clear();
+      this.#sentAt = performance.now();
+      const sent = await (this.#target?.send(notifications) ?? Promise.reject(new Error('nobody is told any more'))).then(
+        () => true,
+        () => false,
+      );
+      for (const { channel } of notifications) this.#counted.count(channel, sent ? 'sent' : 'failed');
+    }
+    this.#working = false;
   }
 }
