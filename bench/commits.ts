@@ -4,7 +4,7 @@ import type { Knex } from 'knex';
 import { pino } from 'pino';
 import { createKnex } from '../src/db/connection/knex.js';
 import { listen } from '../src/db/postgres/notifications.js';
-import { Notifier } from '../src/db/postgres/notifier.js';
+import { Notifier } from '../src/db/connection/notifier.js';
 import { createMetrics } from '../src/platform/metrics/metrics.js';
 import { startPrimaryWithStandby } from '../test/support/standby.js';
 import { median } from './measure.js';

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
-import type { Notifier } from '../db/postgres/notifier.js';
+import type { Notifier } from '../db/connection/notifier.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/connection/failures.js';
 import { createScope, type Scope } from '../db/scope.js';

@@ -29,7 +29,7 @@ import { requirePrimaryKeys } from '../domain/secret-key/check.js';
 import { createKnex, databaseQueues, poolState } from '../db/connection/knex.js';
 import { migrate } from '../db/migrations/migrate.js';
 import { listen } from '../db/postgres/notifications.js';
-import { Notifier } from '../db/postgres/notifier.js';
+import { Notifier } from '../db/connection/notifier.js';
 import { createReplica, startReplicaChecks } from '../db/postgres/replica.js';
 import type { Lifecycle } from '../http/health.js';
 import { createServer } from '../http/server.js';

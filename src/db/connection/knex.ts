@@ -7,7 +7,7 @@ import type { PoolState } from '../../platform/metrics/metrics.js';
 import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './deadline-client.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
-import type { Notifier } from '../postgres/notifier.js';
+import type { Notifier } from './notifier.js';
 import { PoolBulkhead } from './pool-bulkhead.js';
 import { SuspectConnections } from './suspect-connections.js';
 import type { NamedQuery } from './statements/named.js';
@@ -25,7 +25,7 @@ const limits = {
 const oid = { int8: 20, date: 1082 } as const;
 
 /** int8 as a number (counts and sizes here stay far below 2^53) and date as its text: a calendar day has no time zone. */
-const types = {
+export const types = {
   getTypeParser(type: number, format?: 'text' | 'binary'): unknown {
     if (type === oid.int8 && format !== 'binary') return Number;
     if (type === oid.date && format !== 'binary') return String;
@@ -34,7 +34,7 @@ const types = {
 };
 
 /** Server settings of the connections for short statements. A prepared statement keeps its plan: one made while a table is small would go on reading the whole table when it has grown, so plans use indexes from the start. */
-const byKey = { options: '-c enable_seqscan=off -c jit=off' };
+export const plansByKey = { options: '-c enable_seqscan=off -c jit=off' };
 
 /** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
 const batcherOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
@@ -175,7 +175,7 @@ export function createKnex({ url, poolMax, unlimited = false, prepared = true, l
   if (prepared && !unlimited) {
     // A batcher has a clock of its own for a server that is silent.
     const open = (statement_timeout: number) => {
-      const client = new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
+      const client = new pg.Client({ ...connection, ...plansByKey, statement_timeout } as pg.ClientConfig);
       notifier?.watch(client);
       return client;
     };
@@ -212,24 +212,6 @@ function endStatement(knex: Knex, stuck: DeadlineClient): void {
   if (!batcher) return stuck.hangUp();
   const query = { name: 'pool.cancel', text: cancelStuck, values: [processID] };
   batcher.query(query, { key: null, deadline: noDeadline }).catch(() => stuck.hangUp());
-}
-
-/** How long a replica may take to let us in or to answer; after that the primary is asked. */
-const replicaTimeoutMs = 500;
-
-/** A connection to a read replica, not yet open, that many look-ups share at once: pipelined. */
-export function openReplicaConnection(url: string): pg.Client {
-  return new DeadlineClient({
-    connectionString: url,
-    application_name: 'identity-provider',
-    connectionTimeoutMillis: replicaTimeoutMs,
-    statementLimitMs: replicaTimeoutMs,
-    statement_timeout: replicaTimeoutMs,
-    keepAlive: true,
-    types,
-    pipeline: true,
-    ...byKey,
-  } as ConnectionSettings);
 }
 
 /** The connections beside the pool that run short statements outside of transactions: look-ups and writes. */

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Notification, Notifier } from './notifier.js';
+import type { Notification, Notifier } from '../connection/notifier.js';
 import type { Logger } from '../../platform/log/logger.js';
 
 /** A connection that listens to PostgreSQL channels and reconnects by itself. */
@@ -48,6 +48,11 @@ function startHeartbeat(client: pg.Client, onLost: (dead: pg.Client) => void): N
     client.query('select 1').catch(() => onLost(client));
   }, heartbeatMs);
   return heartbeat.unref();
+}
+
+async function send(client: pg.Client, notifications: readonly Notification[]): Promise<void> {
+  const text = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
+  await client.query(text, [notifications.map(({ channel }) => channel), notifications.map(({ payload }) => payload)]);
 }
 
 function discard(dead: pg.Client): void {
@@ -102,11 +107,7 @@ export function listen(options: Listening): Notifications {
 
   notifier.connect({
     heard: ({ channel, payload }) => onNotification(channel, payload),
-    async send(notifications: readonly Notification[]) {
-      if (!client) throw new Error('there is no connection for notifications');
-      const text = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
-      await client.query(text, [notifications.map(({ channel }) => channel), notifications.map(({ payload }) => payload)]);
-    },
+    send: (notifications) => (client ? send(client, notifications) : Promise.reject(new Error('there is no connection for notifications'))),
   });
   void connect();
   return {

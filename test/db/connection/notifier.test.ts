@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createKnex } from '../../../src/db/connection/knex.js';
-import { Notifier, type Notification } from '../../../src/db/postgres/notifier.js';
+import { Notifier, type Notification } from '../../../src/db/connection/notifier.js';
 import { createMetrics } from '../../../src/platform/metrics/metrics.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 

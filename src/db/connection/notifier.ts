@@ -42,16 +42,16 @@ export class Notifier {
 
   /** Collects what the session's statements ask for, until the server says that no transaction is open any more. */
   watch(client: pg.Client): void {
-    let asked: Notification[] = [];
+    let pending: Notification[] = [];
     client.on('notice', ({ code, message = '' }) => {
       const space = message.indexOf(' ');
-      if (code === sqlstate) asked.push({ channel: message.slice(0, space), payload: message.slice(space + 1) });
+      if (code === sqlstate) pending.push({ channel: message.slice(0, space), payload: message.slice(space + 1) });
     });
     const { connection } = client as unknown as { readonly connection: EventEmitter };
     connection.on('readyForQuery', ({ status }: { readonly status: string }) => {
-      if (status !== 'I' || asked.length === 0) return;
-      const committed = asked;
-      asked = [];
+      if (status !== 'I' || pending.length === 0) return;
+      const committed = pending;
+      pending = [];
       for (const one of committed) this.#tell(one);
     });
   }
