@@ -9,6 +9,7 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
+import { listDefaultRolesOfOrganization } from '../../db/tables/organization_default_roles.js';
 import { listRolesOfInvitation } from '../../db/tables/organization_invitation_roles.js';
 import type { InvitationRow } from '../../db/tables/organization_invitations.js';
 import type { MembershipRow } from '../../db/tables/organization_memberships.js';
@@ -62,9 +63,11 @@ export const reachOfSetupLink = async (tx: Tx, { organization_id }: { readonly o
 export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>
   new Set(await listReachOfMember(tx.scope, row.organization_id, row.user_id));
 
-/** An invitation: the roles that whoever accepts gets; none are named where the organization's default roles are meant, which its administrators answer for. */
-export const reachOfInvitation = async (tx: Tx, { id }: Pick<InvitationRow, 'id'>): Promise<Reach> =>
-  reachOfRoles(tx, await listRolesOfInvitation(tx.scope, id));
+/** An invitation: the roles that whoever accepts gets; the organization's default roles where it names none. */
+export async function reachOfInvitation(tx: Tx, { id, organization_id }: Pick<InvitationRow, 'id' | 'organization_id'>): Promise<Reach> {
+  const roles = await listRolesOfInvitation(tx.scope, id);
+  return reachOfRoles(tx, roles.length > 0 ? roles : await listDefaultRolesOfOrganization(tx.scope, organization_id));
+}
 
 type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>;
 
@@ -145,10 +148,12 @@ export async function reachOfConnection(
   tx: Tx,
   connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted' | 'second_factor' | 'organization_id'>,
 ): Promise<Reach> {
-  // It speaks for the verified domains of its organization alone, and a session by it is good for that organization (specification 16.4).
-  if (connection.organization_id !== null) return reachOfOrganization(tx, connection.organization_id);
-  if (connection.account_linking === 'verified_email' || connection.second_factor !== 'own') return fullReach;
+  const { organization_id } = connection;
+  const isOpen = connection.account_linking === 'verified_email' || connection.second_factor !== 'own';
+  if (organization_id === null && isOpen) return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
+  // It speaks for the verified domains of its organization alone (specification 16.4), but who came to it by themselves may administer the environment.
+  if (organization_id !== null) return union(linked, await reachOfOrganization(tx, organization_id));
   const newcomers = connection.allow_registration ? await listReachOfDefaultRoles(tx.scope) : [];
   return union(linked, connection.trusted ? newcomers : newcomers.filter(isElsewhere));
 }
