@@ -199,7 +199,9 @@ export function permissionsToReadEvent(event_type: string): readonly string[] {
   // A token is nobody's collection, nor is a sign-in: their events tell who signed in where.
   if (subject === 'token') return ['sessions:read', 'clients:read'];
   if (subject === 'login') return ['users:read', 'security_events:read'];
-  const collection = subject === 'password' ? 'users' : subject === 'directory' ? 'directories' : `${subject}s`;
+  // Whom a directory tells of is told with the address.
+  if (subject === 'directory') return ['directories:read', 'users:read'];
+  const collection = subject === 'password' ? 'users' : `${subject}s`;
   if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToReadEvent('*');
   return [collection, ...namedIn(event_type)].map((name) => `${name}:read`);
 }
