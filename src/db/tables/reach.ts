@@ -34,8 +34,23 @@ export async function listReachOfDefaultRoles(scope: Scope): Promise<string[]> {
   );
 }
 
-/** Permissions that the user's roles hold; the same for a blocked user, who may be unblocked. */
+/** Permissions that the user's roles hold, those as a member of organizations too; the same for a blocked user, who may be unblocked. */
 export async function listReachOfUser(scope: Scope, user_id: string): Promise<string[]> {
+  const id = [scope.environment_id, user_id];
+  return names(
+    scope,
+    `select distinct ${named} from (
+       select environment_id, role_id from user_roles where environment_id = ? and user_id = ?
+       union select m.environment_id, r.role_id from organization_memberships m, member_roles(m.environment_id, m.organization_id, m.user_id) r
+         where m.environment_id = ? and m.user_id = ?
+     ) held join role_permissions rp on rp.environment_id = held.environment_id and rp.role_id = held.role_id ${ofRoles}
+     where rp.environment_id = ?`,
+    [...id, ...id, scope.environment_id],
+  );
+}
+
+/** Those that the user's roles hold in the environment alone. */
+export async function listReachInEnvironment(scope: Scope, user_id: string): Promise<string[]> {
   return names(
     scope,
     `select distinct ${named} from user_roles ur

@@ -20,6 +20,7 @@ import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { findApiResource } from '../../db/tables/api_resources.js';
 import {
   listGrantedElsewhere,
+  listReachInEnvironment,
   listReachOfApiResource,
   listReachOfClientGrants,
   listReachOfConsents,
@@ -41,8 +42,12 @@ import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from '.
 
 type Tx = Pick<Context, 'scope'>;
 
-/** A person: the permissions of the roles held. */
+/** A person: the permissions of the roles held, in the environment and as a member of organizations. */
 export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
+
+/** Whether a person holds permissions of the Management API in the environment itself. */
+export const administersEnvironment = async (tx: Tx, user_id: string): Promise<boolean> =>
+  !(await listReachInEnvironment(tx.scope, user_id)).every(isElsewhere);
 
 /** A record of a user (session, identity, consent): the user's reach. */
 export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
@@ -184,7 +189,7 @@ export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRo
 /** What the actor holds at other APIs than the Management API, for a write: nothing is looked up where nothing counts, or everything does. */
 export async function reachElsewhere(tx: Tx, { actor_kind, actor_id, acts_in_full, permissions }: Actor): Promise<Reach> {
   if (!acts_in_full || actor_id === null || permissions.has(credentialsWrite)) return noReach;
-  const held = actor_kind === 'user' ? await listReachOfUser(tx.scope, actor_id) : await listGrantedElsewhere(tx.scope, actor_id);
+  const held = actor_kind === 'user' ? await listReachInEnvironment(tx.scope, actor_id) : await listGrantedElsewhere(tx.scope, actor_id);
   return new Set(held.filter(isElsewhere));
 }
 

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { table } from '../../../src/db/scope.js';
 import type { ConnectionRow } from '../../../src/db/tables/connections.js';
 import type { RoleRow } from '../../../src/db/tables/roles.js';
+import type { UserRow } from '../../../src/db/tables/users.js';
 import { apiResourceOf } from '../../../src/domain/clients/clients.js';
 import { transaction } from '../../../src/domain/context.js';
 import { linkIdentity } from '../../../src/domain/connections/identities.js';
@@ -10,7 +11,7 @@ import { organizationPermissions } from '../../../src/domain/reach/management-pe
 import { permit } from '../../support/administrators.js';
 import { Browser } from '../../support/browser.js';
 import { addClient, addGrant, addUser } from '../../support/data.js';
-import { Api, startManagedService } from '../../support/management.js';
+import { Api, manage, startManagedService } from '../../support/management.js';
 import { allowCode, redeem } from '../../support/oauth.js';
 import { addDomain, addMembership, addOrganization } from '../../support/organizations.js';
 import { entityId, samlKeyPair, type SamlKeyPair } from '../../support/saml-provider.js';
@@ -23,6 +24,7 @@ const ctx = contextOf(service);
 let keys: SamlKeyPair[];
 let api: Api;
 let connection: ConnectionRow;
+let admin: UserRow;
 
 /** An organization's connection, and the token of its administrator. */
 beforeAll(async () => {
@@ -33,7 +35,7 @@ beforeAll(async () => {
   const organization = await addOrganization(ctx);
   await addDomain(ctx, organization, 'operator.example');
   const [role] = await table<RoleRow>(ctx.scope, 'roles').where({ name: 'organization_admin' } as never);
-  const admin = await addUser(ctx);
+  admin = await addUser(ctx);
   await addMembership(ctx, organization, admin, { roles: [role as RoleRow] });
   connection = await addSamlConnection(ctx, keys[0] as SamlKeyPair, {}, { organization_id: organization.id, domains: [] });
   const scope = organizationPermissions.join(' ');
@@ -71,4 +73,18 @@ test('an organization’s connection is not its administrators’ to change once
   }
   expect(await dashboardBy(another)).not.toBe(200);
   expect(await dashboardBy(own)).toBe(200);
+});
+
+test('somebody who may write users is not an organization’s administrator by one’s password, address or session (attack 43.1496)', async () => {
+  const narrow = await manage(service.url, 'users:write authenticators:write sessions:write');
+  const set = (attributes: Record<string, unknown>) =>
+    narrow.patch(`/users/${admin.id}`, { data: { type: 'user', id: admin.id, attributes } });
+  for (const attributes of [{ password: 'a password of mine, long enough' }, { email: 'mine@evil.example' }, { external_id: 'mine' }]) {
+    const { status, body } = await set(attributes);
+    expect([status, body['errors']?.[0].code]).toEqual([403, 'scope_escalation']);
+    expect(body['errors']?.[0].meta.required).toContain('connections:write');
+  }
+  expect((await narrow.patch(`/users/${admin.id}/block`)).status).toBe(403);
+  expect((await narrow.delete(`/users/${admin.id}`)).status).toBe(403);
+  expect((await set({ nickname: 'Boss' })).status).toBe(200);
 });
