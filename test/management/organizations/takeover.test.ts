@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { table } from '../../../src/db/scope.js';
 import type { ConnectionRow } from '../../../src/db/tables/connections.js';
 import type { RoleRow } from '../../../src/db/tables/roles.js';
-import type { UserRow } from '../../../src/db/tables/users.js';
+import { findUser, type UserRow } from '../../../src/db/tables/users.js';
 import { apiResourceOf } from '../../../src/domain/clients/clients.js';
 import { transaction } from '../../../src/domain/context.js';
 import { linkIdentity } from '../../../src/domain/connections/identities.js';
@@ -50,6 +50,11 @@ const certified = (key: SamlKeyPair | undefined) => ({
   options: { idp_entity_id: entityId, idp_sso_url: 'https://provider.example/sso', idp_certificates: [key?.certificate ?? ''] },
 });
 
+const linkAt = (to: ConnectionRow, user: UserRow, subject: string) =>
+  transaction(ctx, (tx) =>
+    linkIdentity(tx, user.id, { connection_id: to.id, generation: to.generation, subject, email: user.email, claims: {} }),
+  );
+
 /** Signs in as the operator by a response that the key signs; answers where the dashboard then leads. */
 async function dashboardBy(key: SamlKeyPair): Promise<number> {
   const browser = new Browser(service.url);
@@ -64,9 +69,7 @@ test('an organization’s connection is not its administrators’ to change once
   expect((await change(certified(own))).status).toBe(200);
   const operator = await addUser(ctx, { email: 'operator@operator.example' });
   await permit(ctx, operator.id, 'clients:read');
-  const { id: connection_id, generation } = connection;
-  const account = { connection_id, generation, subject: 'ada', email: operator.email, claims: {} };
-  await transaction(ctx, (tx) => linkIdentity(tx, operator.id, account));
+  await linkAt(connection, operator, 'ada');
   for (const attributes of [certified(another), { second_factor: 'provider' }, { status: 'disabled' }]) {
     const { status, body } = await change(attributes);
     expect([status, body['errors']?.[0].code, body['errors']?.[0].meta]).toEqual([403, 'scope_escalation', { required: ['clients:read'] }]);
@@ -87,4 +90,24 @@ test('somebody who may write users is not an organization’s administrator by o
   expect((await narrow.patch(`/users/${admin.id}/block`)).status).toBe(403);
   expect((await narrow.delete(`/users/${admin.id}`)).status).toBe(403);
   expect((await set({ nickname: 'Boss' })).status).toBe(200);
+});
+
+test('an organization’s provider says who its own people are, and nobody else’s (attack 43.1497)', async () => {
+  const [key] = keys as [SamlKeyPair];
+  const { organization_id } = connection;
+  const synced = await addSamlConnection(ctx, key, {}, { organization_id, domains: [], profile_sync: 'on_login' });
+  const people = {
+    own: await addUser(ctx, { email: 'own@operator.example' }),
+    guest: await addUser(ctx, { email: 'guest@other.example' }),
+  };
+  for (const [name_id, user] of Object.entries(people)) {
+    await linkAt(synced, user, name_id);
+    const browser = new Browser(service.url);
+    const { request, told } = await beginAt(ctx, browser, synced);
+    const attributes = { email: user.email, given_name: 'Renamed', family_name: 'There' };
+    const response = await answer(browser, synced, signedAssertion({ ...told, name_id, attributes }, key), request.relay_state);
+    expect(response.status).toBe(303);
+  }
+  expect((await findUser(ctx.scope, people.own.id))?.first_name).toBe('Renamed');
+  expect((await findUser(ctx.scope, people.guest.id))?.first_name).toBe('Ada');
 });
