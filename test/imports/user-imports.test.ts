@@ -4,7 +4,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { userImportPass } from '../../src/process/user-imports.js';
 import { Browser } from '../support/browser.js';
-import { addUser } from '../support/data.js';
+import { apiResourceOf } from '../../src/domain/clients/clients.js';
+import { permit } from '../support/administrators.js';
+import { addGrant, addUser } from '../support/data.js';
 import { imported, ndjson, runImports, sendData } from '../support/imports.js';
 import { Api, manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { firebaseKey, formatSamples } from '../support/password-hashes.js';
@@ -65,6 +67,23 @@ describe('rows', () => {
     expect((await userOf(blocked))?.status).toBe('blocked');
     const taken = await imported(service, api, [{ email: email(), identities: [{ connection: 'google', subject: 's-1' }] }]);
     expect(taken).toMatchObject({ status: 'failed', errors: [[1, 'already_exists', '/identities/0/subject']] });
+  });
+
+  test('that name one account at a connection twice are one refused and one taken (attack 50.1491)', async () => {
+    await api.create('connections', 'connection', {
+      name: 'twice', display_name: 'T', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp3.example',
+    }); // prettier-ignore
+    const at = (subject: string) => ({ connection: 'twice', subject });
+    const [one, other] = [(await addUser(ctx)).email, (await addUser(ctx)).email];
+    const job = await imported(service, api, [
+      { email: email(), identities: [at('new'), at('new')] },
+      { email: email(), identities: [at('new')] },
+      { email: one, identities: [at('known')] },
+      { email: one, identities: [at('known'), at('second')] },
+      { email: other, identities: [at('known')] },
+    ], { mode: 'upsert' }); // prettier-ignore
+    expect(job).toMatchObject({ status: 'partial', created_count: 1, updated_count: 2 });
+    expect(job['errors']).toEqual([2, 5].map((line) => [line, 'already_exists', '/identities/0/subject']));
   });
 
   test('each leaves an entry in the audit log; events are stored only if asked for (specification 18.2.6)', async () => {
@@ -322,6 +341,22 @@ describe('who', () => {
     const address = email();
     await sendData(api, id, ndjson([{ email: address }]));
     await ctx.db.knex('user_imports').where({ id }).update({ actor_id: 'gone' });
+    await runImports(service);
+    expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'failed', created_count: 0 });
+    expect(await userOf(address)).toBeNull();
+  });
+
+  test.each(['clients', 'users'] as const)('of %s was disabled or blocked meanwhile imports nobody (attack 50.1469)', async (kind) => {
+    const { id } = await begun();
+    const address = email();
+    await sendData(api, id, ndjson([{ email: address }]));
+    const user = await addUser(ctx, { status: 'blocked' });
+    await permit(ctx, user.id, 'users:write', 'user_imports:write');
+    const client = await api.create('clients', 'client', { name: 'Importer', application_type: 'machine', status: 'disabled' });
+    const scopes = ['users:write', 'user_imports:write'];
+    await addGrant(ctx, client as never, (await apiResourceOf(ctx, ctx.environment.management_audience))!, scopes, 'client');
+    const maker = kind === 'users' ? { actor_kind: 'user', actor_id: user.id } : { actor_id: client['id'] as string };
+    await ctx.db.knex('user_imports').where({ id }).update(maker);
     await runImports(service);
     expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'failed', created_count: 0 });
     expect(await userOf(address)).toBeNull();
