@@ -6333,7 +6333,7 @@ export interface components {
             saml_attributes?: {
                 [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
             };
-            /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+            /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
             saml_request_certificates?: string[];
             /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
             saml_idp_initiated?: boolean;
@@ -6508,7 +6508,7 @@ export interface components {
             saml_attributes?: {
                 [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
             };
-            /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+            /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
             saml_request_certificates?: string[];
             /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
             saml_idp_initiated?: boolean;
@@ -10416,7 +10416,7 @@ export interface components {
                 saml_attributes?: {
                     [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
                 };
-                /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
                 saml_request_certificates?: string[];
                 /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
                 saml_idp_initiated?: boolean;
@@ -11004,7 +11004,7 @@ export interface components {
                     saml_attributes?: {
                         [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
                     };
-                    /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                    /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
                     saml_request_certificates?: string[];
                     /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
                     saml_idp_initiated?: boolean;
@@ -11316,7 +11316,7 @@ export interface components {
                     saml_attributes?: {
                         [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
                     };
-                    /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                    /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
                     saml_request_certificates?: string[];
                     /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
                     saml_idp_initiated?: boolean;
