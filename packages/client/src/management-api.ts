@@ -6945,7 +6945,7 @@ export interface components {
              * @enum {string}
              */
             profile_sync?: "never" | "on_create" | "on_login";
-            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. */
+            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there. */
             domains?: string[];
             /** @description Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission. */
             required?: boolean;
@@ -7012,7 +7012,7 @@ export interface components {
              * @enum {string}
              */
             profile_sync?: "never" | "on_create" | "on_login";
-            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. */
+            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there. */
             domains?: string[];
             /** @description Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission. */
             required?: boolean;
@@ -10204,7 +10204,7 @@ export interface components {
                  * @enum {string}
                  */
                 profile_sync?: "never" | "on_create" | "on_login";
-                /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. */
+                /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there. */
                 domains?: string[];
                 /** @description Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission. */
                 required?: boolean;
