@@ -28,8 +28,8 @@ async function connected(domain: string) {
   const domains = `${link.inside}/domains`;
   await browser.submit(domains, { domain });
   const [claim] = await ofOrganization('organization_domains', link);
-  const [{ name, value }] = claim?.['attributes'].verification_records;
-  records.set(name, [value]);
+  const record = claim?.['attributes'].verification_records[0];
+  records.set(record.name, [record.value]);
   await browser.submit(domains, {}, `${domains}/${claim?.['id']}/verify`);
   const at = `${link.inside}/connection`;
   const made = await browser.submit(
