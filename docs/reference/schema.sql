@@ -1621,6 +1621,14 @@ create table user_import_errors (
 CREATE INDEX user_import_errors_created_at ON user_import_errors USING btree (created_at);
 CREATE INDEX user_import_errors_line ON user_import_errors USING btree (environment_id, import_id, line, id);
 
+create table user_import_keys (
+  environment_id uuid not null,
+  import_id uuid not null,
+  key text not null,
+  constraint user_import_keys_pkey PRIMARY KEY (environment_id, import_id, key),
+  constraint user_import_keys_environment_id_import_id_fkey FOREIGN KEY (environment_id, import_id) REFERENCES user_imports(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+
 create table user_imports (
   environment_id uuid not null,
   id uuid not null,

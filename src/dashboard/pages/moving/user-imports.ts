@@ -1,13 +1,14 @@
 import { dateTimeWords } from '../../../lib/date-words.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { downloadsOf } from '../../parts/lists/downloads.js';
+import type { Value } from '../../parts/page-parts.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
-import { code, figure, nothing, number, statusStates, text, time, words, yesNo } from '../../parts/values.js';
+import { code, figure, nothing, number, state, statusStates, text, time, words, yesNo } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { importFileParts } from './import-file.js';
 import { failedRowsTab } from './failed-rows.js';
 
-const importState = statusStates({
+const statusOf = statusStates({
   awaiting_data: ['warning', 'Waiting for the file'],
   queued: ['info', 'Queued'],
   running: ['info', 'Running'],
@@ -16,6 +17,12 @@ const importState = statusStates({
   failed: ['bad', terms.failed],
   cancelled: ['quiet', 'Canceled'],
 });
+
+/** A file that is here, or a part of it, and has still to be started. */
+const importState = (record: ResourceObject): Value =>
+  record.attributes['status'] === 'awaiting_data' && record.attributes['received_bytes'] !== 0
+    ? state('warning', 'Not started')
+    : statusOf(record);
 
 const modeChoices = [
   { value: 'create', label: 'Create only', hint: 'People whose address is taken here fail.' },
@@ -27,11 +34,10 @@ const isOver = ({ attributes }: ResourceObject) => attributes['finished_at'] !==
 
 const firebase = 'Passwords from Firebase';
 
-/** How much of the file has been worked off; nothing before it is there. */
-function progressOf({ attributes: a }: ResourceObject) {
-  const [received, read, total] = [Number(a['received_bytes']), Number(a['read_bytes']), a['total_bytes']];
-  if (received === 0) return nothing;
-  return text(`${figure(read)} of ${figure(typeof total === 'number' ? total : received)} bytes`);
+/** How much of the file has been worked off; nothing before it is there, or where its end came without that. */
+function progressOf({ attributes: a }: ResourceObject): Value {
+  const [read, total] = [Number(a['read_bytes']), Number(a['total_bytes'])];
+  return total === 0 ? nothing : { kind: 'progress', value: read, max: total, text: `${figure(read)} of ${figure(total)} bytes` };
 }
 
 export const userImportsPresentation: Presentation = {
