@@ -69,23 +69,6 @@ describe('rows', () => {
     expect(taken).toMatchObject({ status: 'failed', errors: [[1, 'already_exists', '/identities/0/subject']] });
   });
 
-  test('that name one account at a connection twice are one refused and one taken (attack 50.1491)', async () => {
-    await api.create('connections', 'connection', {
-      name: 'twice', display_name: 'T', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp3.example',
-    }); // prettier-ignore
-    const at = (subject: string) => ({ connection: 'twice', subject });
-    const [one, other] = [(await addUser(ctx)).email, (await addUser(ctx)).email];
-    const job = await imported(service, api, [
-      { email: email(), identities: [at('new'), at('new')] },
-      { email: email(), identities: [at('new')] },
-      { email: one, identities: [at('known')] },
-      { email: one, identities: [at('known'), at('second')] },
-      { email: other, identities: [at('known')] },
-    ], { mode: 'upsert' }); // prettier-ignore
-    expect(job).toMatchObject({ status: 'partial', created_count: 1, updated_count: 2 });
-    expect(job['errors']).toEqual([2, 5].map((line) => [line, 'already_exists', '/identities/0/subject']));
-  });
-
   test('each leaves an entry in the audit log; events are stored only if asked for (specification 18.2.6)', async () => {
     const [quiet, loud] = [email(), email()];
     await api.create('webhooks', 'webhook', { name: 'Listener', url: 'http://127.0.0.1:49151/', events: ['user.created'] });
