@@ -116,7 +116,7 @@ test.each([
     expect(rowOf(html, 'Status')).toBe('Not started');
     expect(page).toContain('Attributes of the first 3 rows');
     expect(page).toMatch(/\bfirst_name First name x{80}…/);
-    expect(page).toContain('email_verified Ignored: the import doesn’t say that addresses are proven true');
+    expect(page).toContain('email_verified Ignored: “Addresses are verified” isn’t selected true');
     expect(page).toContain('frist_name Unknown: its rows fail. Did you mean first_name?');
     expect(page).toContain('shoe Unknown: its rows fail. 43');
     expect(page).toContain('password_hash Password hash bcrypt');

@@ -4,7 +4,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { userImportPass } from '../../src/process/user-imports.js';
 import { Browser } from '../support/browser.js';
-import { addUser } from '../support/data.js';
+import { apiResourceOf } from '../../src/domain/clients/clients.js';
+import { permit } from '../support/administrators.js';
+import { addGrant, addUser } from '../support/data.js';
 import { imported, ndjson, runImports, sendData } from '../support/imports.js';
 import { Api, manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { firebaseKey, formatSamples } from '../support/password-hashes.js';
@@ -366,6 +368,22 @@ describe('who', () => {
     const address = email();
     await sendData(api, id, ndjson([{ email: address }]));
     await ctx.db.knex('user_imports').where({ id }).update({ actor_id: 'gone' });
+    await runImports(service);
+    expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'failed', created_count: 0 });
+    expect(await userOf(address)).toBeNull();
+  });
+
+  test.each(['clients', 'users'] as const)('of %s was disabled or blocked meanwhile imports nobody (attack 50.1469)', async (kind) => {
+    const { id } = await begun();
+    const address = email();
+    await sendData(api, id, ndjson([{ email: address }]));
+    const user = await addUser(ctx, { status: 'blocked' });
+    await permit(ctx, user.id, 'users:write', 'user_imports:write');
+    const client = await api.create('clients', 'client', { name: 'Importer', application_type: 'machine', status: 'disabled' });
+    const scopes = ['users:write', 'user_imports:write'];
+    await addGrant(ctx, client as never, (await apiResourceOf(ctx, ctx.environment.management_audience))!, scopes, 'client');
+    const maker = kind === 'users' ? { actor_kind: 'user', actor_id: user.id } : { actor_id: client['id'] as string };
+    await ctx.db.knex('user_imports').where({ id }).update(maker);
     await runImports(service);
     expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'failed', created_count: 0 });
     expect(await userOf(address)).toBeNull();

@@ -85,7 +85,7 @@ export const updateUserImport = (scope: Scope, id: string, changes: Partial<User
 
 /** Tells the processes that an import waits, once the transaction is committed. */
 export async function wakeImports(scope: Scope): Promise<void> {
-  await scope.knex.raw(`select pg_notify('outbox', 'user_imports')`);
+  await scope.knex.raw(`select notify_after_commit('outbox', 'user_imports')`);
 }
 
 /** Changes an import whose lease is still the one of `lease_id`, and returns it as it is then; null when it was lost, or the import cancelled. */

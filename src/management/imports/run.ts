@@ -7,7 +7,9 @@ import {
   type ImportCounts,
   type UserImportRow,
 } from '../../db/tables/user_imports.js';
+import { findUser } from '../../db/tables/users.js';
 import type { Actor } from '../../domain/actor.js';
+import { enabledClient } from '../../domain/clients/clients.js';
 import { createContext, savepoint, transaction, type Context, type Deps } from '../../domain/context.js';
 import { findEnvironmentById } from '../../domain/environments/environments.js';
 import { noOrigin } from '../../domain/origin.js';
@@ -38,14 +40,17 @@ class Tried extends Error {
   }
 }
 
-const none = new Set<string>();
+/** What the maker holds by now: somebody who is blocked, or a client that is disabled, nothing. */
+async function heldBy(ctx: Context, { actor_kind, actor_id }: UserImportRow): Promise<readonly string[]> {
+  if (actor_id === null) return [];
+  if (actor_kind === 'user') return (await findUser(ctx.scope, actor_id))?.status === 'active' ? permissionsOfUser(ctx, actor_id) : [];
+  return (await enabledClient(ctx, actor_id)) ? permissionsOfClient(ctx, actor_id) : [];
+}
 
 /** Who the import acts as, with what they may do now of what they might when they made it; null: not even import users any more. */
 async function actorOf(ctx: Context, row: UserImportRow): Promise<Actor | null> {
   const { actor_kind, actor_id, actor_display: display, acts_in_full } = row;
-  const held = new Set(
-    actor_id === null ? none : await (actor_kind === 'user' ? permissionsOfUser(ctx, actor_id) : permissionsOfClient(ctx, actor_id)),
-  );
+  const held = new Set(await heldBy(ctx, row));
   const permissions = new Set(row.actor_permissions.filter((name) => held.has(name)));
   if (!permissions.has('users:write') || !permissions.has('user_imports:write')) return null;
   // The class of sign-in that the environment demands of whoever writes was asked for when the import was made.

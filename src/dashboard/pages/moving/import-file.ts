@@ -26,7 +26,7 @@ const uploadPart = ({ id }: ResourceObject, error: string | null): UploadPart =>
   title: 'Upload the file',
   ground: null,
   image: null,
-  text: 'You see what becomes of it before the import starts.',
+  text: 'You see a preview before the import starts.',
   accept: '.ndjson,.jsonl,.json,.gz,application/x-ndjson,application/gzip',
   hint: `A JSON object per line (NDJSON), plain or gzip, dropped here or chosen; ${limitText}`,
   action: `${recordPath('user_imports', id)}/data`,
@@ -44,7 +44,7 @@ const isTheirs = (call: Request['call'], { actor_kind, actor_id }: UserImportRow
 export async function importFileParts({ req: { call } }: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { status, dry_run, finished_at, actor_display } = record.attributes;
   if (dry_run === true && finished_at !== null)
-    return [{ kind: 'notice', tone: 'info', text: 'This was a dry run: nothing was changed. The counts say what an import would do.' }];
+    return [{ kind: 'notice', tone: 'info', text: 'This was a dry run: nothing was changed. The counts show what an import would do.' }];
   if (status !== 'awaiting_data') return [];
   const row = await findUserImport(call.ctx.scope, record.id);
   if (row && isTheirs(call, row))

@@ -15,7 +15,7 @@ const short = (value: unknown): string => {
 
 function becomesOf({ name, becomes, nearest }: ImportPreview['attributes'][number]): Value {
   if (becomes === 'known') return state('good', inWords(name));
-  if (becomes === 'ignored') return state('quiet', 'Ignored: the import doesn’t say that addresses are proven');
+  if (becomes === 'ignored') return state('quiet', 'Ignored: “Addresses are verified” isn’t selected');
   return state('bad', `Unknown: its rows fail.${nearest === null ? '' : ` Did you mean ${nearest}?`}`);
 }
 
