@@ -1,4 +1,5 @@
 import { numberEvents } from '../db/tables/events.js';
+import { queueEventEntries } from '../db/tables/log_streams.js';
 import type { Deps } from '../domain/context.js';
 import type { Round } from '../domain/notes/event-streams.js';
 import { startLoop, type Loop } from '../platform/loop.js';
@@ -13,7 +14,11 @@ const atOnce = 10;
 
 /** Gives events their places in the feed, one process at a time. @returns how many got theirs */
 export async function numberEventsOnce({ db, metrics }: Pick<Deps, 'db' | 'metrics'>): Promise<number> {
-  const { numbered, unnumbered } = await numberEvents(db.knex, batch);
+  const { numbered, unnumbered } = await db.knex.transaction(async (tx) => {
+    const counts = await numberEvents(tx, batch);
+    if (counts.numbered > 0) await queueEventEntries(tx, counts.numbered);
+    return counts;
+  });
   metrics.eventsUnnumbered.set(unnumbered);
   return numbered;
 }

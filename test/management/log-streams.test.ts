@@ -51,7 +51,7 @@ describe('a log stream', () => {
     ['http on the public internet', { url: 'ftp://siem.example/' }, 'url_scheme'],
     ['a user name in the URL', { url: 'https://a:b@siem.example/' }, 'url_userinfo'],
     ['an unknown format', { format: 'cef' }, 'invalid_value'],
-    ['an unknown source', { sources: ['events'] }, 'invalid_value'],
+    ['an unknown source', { sources: ['tokens'] }, 'invalid_value'],
     ['no source', { sources: [] }, null],
     ['a source twice', { sources: ['audit_logs', 'audit_logs'] }, 'duplicate_value'],
     ['a line break in the header', { authorization: 'Bearer a\r\nX-Other: b' }, null],
@@ -80,6 +80,17 @@ describe('a log stream', () => {
     const without = await only('log_streams:write');
     expect((await without.post('/log_streams', { data: { type: 'log_stream', attributes: attributes() } })).status).toBe(403);
     expect((await (await only('webhooks:read')).get('/log_streams')).status).toBe(403);
+  });
+
+  test('of events takes what reading each type of them takes (attack 51.1451)', async () => {
+    const events = { data: { type: 'log_stream', attributes: attributes({ sources: ['events'] }) } };
+    const some = await only('log_streams:read log_streams:write events:read users:read roles:read');
+    const refused = await some.post('/log_streams', events);
+    expect([refused.status, refused.body['errors'][0].code]).toEqual([403, 'scope_escalation']);
+    const required = refused.body['errors'][0].meta.required as string[];
+    expect(required).toEqual(expect.arrayContaining(['sessions:read', 'clients:read', 'security_events:read', 'permissions:read']));
+    const all = await only(['log_streams:read log_streams:write events:read users:read roles:read', ...required].join(' '));
+    expect((await all.post('/log_streams', events)).status).toBe(201);
   });
 
   test('pointed at another receiver tells it no authorization that nobody said again (attack 35.796)', async () => {

@@ -7840,8 +7840,8 @@ export interface components {
              * @enum {string}
              */
             format: "native" | "ecs" | "ocsf";
-            /** @description What is sent: `security_events`, and `audit_logs` for the operations that are none. */
-            sources: ("security_events" | "audit_logs")[];
+            /** @description What is sent: `security_events`, `audit_logs` for the operations that are none, and `events`: those of the feed. */
+            sources: ("security_events" | "audit_logs" | "events")[];
             /**
              * @description `paused`: by somebody, or after 72 hours of failures; what there is to send waits, and is sent when it is enabled again.
              * @enum {string}
@@ -7872,8 +7872,8 @@ export interface components {
              * @enum {string}
              */
             format?: "native" | "ecs" | "ocsf";
-            /** @description What is sent: `security_events`, and `audit_logs` for the operations that are none. */
-            sources?: ("security_events" | "audit_logs")[];
+            /** @description What is sent: `security_events`, `audit_logs` for the operations that are none, and `events`: those of the feed. */
+            sources?: ("security_events" | "audit_logs" | "events")[];
             /**
              * @description `paused`: by somebody, or after 72 hours of failures; what there is to send waits, and is sent when it is enabled again.
              * @enum {string}
@@ -14971,8 +14971,8 @@ export interface components {
                  * @enum {string}
                  */
                 format?: "native" | "ecs" | "ocsf";
-                /** @description What is sent: `security_events`, and `audit_logs` for the operations that are none. */
-                sources?: ("security_events" | "audit_logs")[];
+                /** @description What is sent: `security_events`, `audit_logs` for the operations that are none, and `events`: those of the feed. */
+                sources?: ("security_events" | "audit_logs" | "events")[];
                 /**
                  * @description `paused`: by somebody, or after 72 hours of failures; what there is to send waits, and is sent when it is enabled again.
                  * @enum {string}
@@ -15062,8 +15062,8 @@ export interface components {
                      * @enum {string}
                      */
                     format?: "native" | "ecs" | "ocsf";
-                    /** @description What is sent: `security_events`, and `audit_logs` for the operations that are none. */
-                    sources?: ("security_events" | "audit_logs")[];
+                    /** @description What is sent: `security_events`, `audit_logs` for the operations that are none, and `events`: those of the feed. */
+                    sources?: ("security_events" | "audit_logs" | "events")[];
                     /**
                      * @description `paused`: by somebody, or after 72 hours of failures; what there is to send waits, and is sent when it is enabled again.
                      * @enum {string}
@@ -15180,8 +15180,8 @@ export interface components {
                      * @enum {string}
                      */
                     format?: "native" | "ecs" | "ocsf";
-                    /** @description What is sent: `security_events`, and `audit_logs` for the operations that are none. */
-                    sources?: ("security_events" | "audit_logs")[];
+                    /** @description What is sent: `security_events`, `audit_logs` for the operations that are none, and `events`: those of the feed. */
+                    sources?: ("security_events" | "audit_logs" | "events")[];
                     /**
                      * @description `paused`: by somebody, or after 72 hours of failures; what there is to send waits, and is sent when it is enabled again.
                      * @enum {string}

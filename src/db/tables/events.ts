@@ -40,6 +40,12 @@ export async function storeEvents(scope: Scope, events: readonly PendingEvent[])
 /** Stores what the transaction has collected. */
 export const storePendingEvents = (scope: Scope): Promise<void> => storeEvents(scope, scope.events?.splice(0) ?? []);
 
+export async function listEventsById(knex: Knex, environment_id: string, ids: readonly string[]): Promise<EventRow[]> {
+  if (ids.length === 0) return [];
+  const text = 'select * from events where environment_id = $1 and id = any ($2::uuid[])';
+  return runSystem<EventRow>(knex, { name: 'events.by_id', text }, [environment_id, ids]);
+}
+
 /** The events that have their place in the feed. */
 export const numberedEvents = (scope: Scope): Knex.QueryBuilder =>
   table<EventRow>(scope, 'events').whereNotNull('events.position') as unknown as Knex.QueryBuilder;

@@ -3,9 +3,11 @@ import { queueRows, type DueDestination, type HeldRow } from '../queue-rows.js';
 import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
-/** What a stream can send: security events, and the operations of the audit log that are none. */
-export const logStreamSources = ['security_events', 'audit_logs'] as const;
+/** What a stream can send: security events, the operations of the audit log that are none, and the events of the feed. */
+export const logStreamSources = ['security_events', 'audit_logs', 'events'] as const;
 export type LogStreamSource = (typeof logStreamSources)[number];
+/** The sources whose records are rows of the audit log. */
+export type AuditSource = Exclude<LogStreamSource, 'events'>;
 
 /** How a record is written: as this service has it, in the Elastic Common Schema, or in the Open Cybersecurity Schema Framework. */
 export const logStreamFormats = ['native', 'ecs', 'ocsf'] as const;
@@ -104,6 +106,16 @@ export function findDueLogStreams(knex: Knex, limit: number): Promise<DueDestina
       where e.environment_id = s.environment_id and e.log_stream_id = s.id and e.due_at <= now())
     order by s.next_attempt_at limit $1`;
   return runSystem<DueDestination>(knex, { name: 'log_streams.due_with_entries', text }, [limit]);
+}
+
+/** Queues the events that got the last `numbered` positions, within the transaction that gave them, for the streams that send events. */
+export async function queueEventEntries(knex: Knex, numbered: number): Promise<void> {
+  const text = `insert into log_stream_entries (environment_id, log_stream_id, source, record_id, due_at)
+    select s.environment_id, s.id, 'events', e.id, now() from event_feed f cross join log_streams s
+      join events e on e.environment_id = s.environment_id and e.position > f.position - $1::integer and e.position <= f.position
+    where 'events' = any (s.sources) order by e.position
+    on conflict (environment_id, log_stream_id, record_id) do nothing`;
+  await runSystem(knex, { name: 'log_streams.queue_events', text }, [numbered]);
 }
 
 export type LogStreamEntry = { readonly seq: string; readonly source: LogStreamSource; readonly record_id: string };

@@ -1,5 +1,6 @@
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';
-import type { LogStreamSource } from '../../db/tables/log_streams.js';
+import type { EventRow } from '../../db/tables/events.js';
+import type { AuditSource } from '../../db/tables/log_streams.js';
 import { eventClasses, type ForeignNames } from '../../lib/event-classes.js';
 import { isSecurityEvent, securityEvents } from '../../lib/security-events.js';
 import { securityEventOf } from '../audit/security-event-record.js';
@@ -36,7 +37,7 @@ const shared = ({ environment_id, occurred_at, request_id, ip_address, user_agen
 });
 
 /** The record in the Elastic Common Schema 8; what that has no name for is under `idp`. */
-export function ecsRecord(source: LogStreamSource, row: AuditLogRow): Record<string, unknown> {
+export function ecsRecord(source: AuditSource, row: AuditLogRow): Record<string, unknown> {
   const { common, event, idp } = shared(row);
   const dataset = `idp.${source}`;
   const actor_id = row.actor_kind === 'user' ? row.actor_id : null;
@@ -62,5 +63,24 @@ export function ecsRecord(source: LogStreamSource, row: AuditLogRow): Record<str
     event: { id, kind: 'event', action, ...operation, dataset, severity: 1, ...event },
     ...usersOf(actor_id, target_type === 'user' ? target_id : null),
     idp: { ...idp, actor, ...details },
+  };
+}
+
+/** An event of the feed in the Elastic Common Schema 8; its payload is text, lest an index refuse a line for its mapping. */
+export function ecsEvent({ environment_id, id, event_type, occurred_at, body }: EventRow): Record<string, unknown> {
+  return {
+    '@timestamp': occurred_at.toISOString(),
+    ecs: { version },
+    message: event_type,
+    event: {
+      id,
+      kind: 'event',
+      action: event_type,
+      category: ['iam'],
+      type: ['info'],
+      dataset: 'idp.events',
+      provider: 'identity-provider',
+    },
+    idp: { environment_id, payload: body },
   };
 }

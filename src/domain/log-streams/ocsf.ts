@@ -1,5 +1,6 @@
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';
-import type { LogStreamSource } from '../../db/tables/log_streams.js';
+import type { EventRow } from '../../db/tables/events.js';
+import type { AuditSource } from '../../db/tables/log_streams.js';
 import { eventClasses, type ForeignNames } from '../../lib/event-classes.js';
 import { isSecurityEvent, securityEvents } from '../../lib/security-events.js';
 import { securityEventOf } from '../audit/security-event-record.js';
@@ -53,7 +54,7 @@ function ofClass(class_uid: number, event: string, row: AuditLogRow): Record<str
 }
 
 /** The record in the Open Cybersecurity Schema Framework 1; what that has no name for is under `unmapped`. */
-export function ocsfRecord(source: LogStreamSource, row: AuditLogRow): Record<string, unknown> {
+export function ocsfRecord(source: AuditSource, row: AuditLogRow): Record<string, unknown> {
   const securityEvent = source === 'security_events' ? securityEventOf(row) : null;
   const event = securityEvent?.event ?? row.action;
   const verb = row.action.slice(row.action.indexOf('.') + 1);
@@ -85,5 +86,24 @@ export function ocsfRecord(source: LogStreamSource, row: AuditLogRow): Record<st
       target,
       ...(securityEvent ? { detail: securityEvent.detail } : { changes }),
     },
+  };
+}
+
+/** An event of the feed as API Activity (6003) in the Open Cybersecurity Schema Framework 1: what has happened, whoever did it. */
+export function ocsfEvent({ environment_id, id, event_type, occurred_at, body }: EventRow): Record<string, unknown> {
+  const activity_id = activities.get(event_type.slice(event_type.indexOf('.') + 1)) ?? 99;
+  return {
+    category_uid: 6,
+    class_uid: 6003,
+    activity_id,
+    type_uid: 600_300 + activity_id,
+    severity_id: severities.info,
+    time: occurred_at.getTime(),
+    message: event_type,
+    status_id: 1,
+    metadata: { version: '1.3.0', product, uid: id, event_code: event_type },
+    actor: { app_name: product.name },
+    api: { operation: event_type },
+    unmapped: { source: 'events', environment_id, payload: JSON.parse(body) as unknown },
   };
 }

@@ -217,7 +217,8 @@ export function reachOfWebhook(webhook: Pick<WebhookRow, 'events' | 'past_events
 }
 
 /** A log stream: the read permissions of what it is sent. What waits of a source that it loses is dropped. */
-export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Reach => new Set(sources.map((source) => `${source}:read`));
+export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Reach =>
+  new Set(sources.flatMap((source) => [`${source}:read`, ...(source === 'events' ? feedEventTypes.flatMap(permissionsToReadEvent) : [])]));
 
 /** A delivery: the read permissions of what its payload tells. */
 export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach =>

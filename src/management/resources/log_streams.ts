@@ -22,7 +22,7 @@ import { changed } from '../resource.js';
 const status = z.enum(['enabled', 'paused']);
 const format = z.enum(logStreamFormats);
 const sources = uniqueTexts(z.enum(logStreamSources), logStreamSources.length).min(1).meta({
-  description: 'What is sent: `security_events`, and `audit_logs` for the operations that are none.',
+  description: 'What is sent: `security_events`, `audit_logs` for the operations that are none, and `events`: those of the feed.',
 }) as unknown as z.ZodType<LogStreamInput['sources']>;
 const once = z.object({ signing_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
 const url = z

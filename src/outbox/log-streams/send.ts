@@ -1,7 +1,8 @@
 import type { Deps } from '../../domain/context.js';
 import { postLines, type Posted } from '../../domain/log-streams/post.js';
-import { lineOf } from '../../domain/log-streams/records.js';
+import { eventLineOf, lineOf } from '../../domain/log-streams/records.js';
 import { listAuditLogsById } from '../../db/tables/audit_logs.js';
+import { listEventsById } from '../../db/tables/events.js';
 import { listDueEntries, type LogStreamRow } from '../../db/tables/log_streams.js';
 import { backoffMs, retryAfterMs } from '../../lib/backoff.js';
 import type { AttemptOutcome } from '../queue/queue.js';
@@ -24,16 +25,19 @@ export type Sending = AttemptOutcome & {
 
 type Batch = { readonly lines: string[]; readonly seqs: string[]; readonly more: boolean };
 
-/** The first that waits, as much as fits into one POST. What the audit log no longer has is passed over. */
+/** The first that waits, as much as fits into one POST. What is no longer there is passed over. */
 async function batchOf({ db: { knex } }: Pick<Deps, 'db'>, stream: LogStreamRow): Promise<Batch> {
   const entries = await listDueEntries(knex, stream, maxRecords);
-  const rows = await listAuditLogsById(knex, stream.environment_id, entries.map(({ record_id }) => record_id)); // prettier-ignore
+  const idsOf = (isEvent: boolean) => entries.filter(({ source }) => (source === 'events') === isEvent).map(({ record_id }) => record_id);
+  const rows = await listAuditLogsById(knex, stream.environment_id, idsOf(false));
+  const events = await listEventsById(knex, stream.environment_id, idsOf(true));
   const byId = new Map(rows.map((row) => [row.id, row]));
+  const eventsById = new Map(events.map((event) => [event.id, event]));
   const batch: Batch = { lines: [], seqs: [], more: entries.length === maxRecords };
   let bytes = 0;
   for (const { seq, source, record_id } of entries) {
-    const row = byId.get(record_id);
-    const line = row && lineOf(stream.format, source, row);
+    const [row, event] = [byId.get(record_id), eventsById.get(record_id)];
+    const line = source === 'events' ? event && eventLineOf(stream.format, event) : row && lineOf(stream.format, source, row);
     bytes += line === undefined ? 0 : Buffer.byteLength(line) + 1;
     if (bytes > maxBytes) return { ...batch, more: true };
     batch.seqs.push(seq);

@@ -7,6 +7,8 @@ import { sendLogStreams } from '../../../src/outbox/log-streams/loop.js';
 import { sendBatch } from '../../../src/outbox/log-streams/send.js';
 import type { LogStreamRow } from '../../../src/db/tables/log_streams.js';
 import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';
+import { numberEventsOnce } from '../../../src/jobs/event-feed.js';
+import { emitRole } from '../../support/event-feed.js';
 import { addEnvironment } from '../../support/data.js';
 import { startReceiver, type ReceivedPost, type Receiver } from '../../support/receiver.js';
 import { startTestService, type TestService } from '../../support/service.js';
@@ -86,6 +88,25 @@ describe('a receiver', () => {
     await arrived(made, 1);
     expect(targetsIn(postsTo(made))).toEqual(['mine']);
     await ctx.db.knex('environments').where({ id: other.environment.id }).delete();
+  });
+
+  test.each(['native', 'ecs', 'ocsf'] as const)('gets the events of the feed in its order, as %s', async (format) => {
+    await emitRole(ctx, 'before');
+    await numberEventsOnce(service.deps);
+    const made = await stream({ sources: ['events'], format });
+    await record('no event of the feed');
+    for (let index = 0; index < 5; index++) await emitRole(ctx, `role ${index}`);
+    await numberEventsOnce(service.deps);
+    type EventLine = { payload?: unknown; idp?: { payload: string }; unmapped?: { payload: unknown } };
+    const lines = () => linesIn(postsTo(made)) as unknown as EventLine[];
+    await receiver.until(() => lines().length >= 5, 30_000);
+    const payloads = lines().map(
+      ({ payload, idp, unmapped }) => payload ?? unmapped?.payload ?? (JSON.parse(idp?.payload ?? '') as unknown),
+    );
+    expect(payloads).toMatchObject([0, 1, 2, 3, 4].map((index) => ({ event: 'role.created', data: { name: `role ${index}` } })));
+    const known = { native: { source: 'events', event_type: 'role.created' }, ecs: { event: { action: 'role.created' } }, ocsf: { class_uid: 6003, activity_id: 1 } }; // prettier-ignore
+    expect(lines()[0]).toMatchObject(known[format]);
+    expect(await ctx.db.knex('log_stream_entries').where({ log_stream_id: made.stream.id, source: 'audit_logs' })).toEqual([]);
   });
 
   test('that is away misses nothing: the same lines again, in order, nothing later before (attack 35.726)', async () => {

@@ -172,7 +172,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'user_import.source_url': [{ source_url: 'https://walked.example/users.ndjson' }],
   'environment.password_migration_url': [{ password_migration_url: 'https://walked.example/check' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
-  'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
+  'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }, { sources: ['events'] }],
   'page_text.key': [{ key: 'forgot.title' }],
   'page_text.text': [{ text: 'Walked' }],
   'logo.image': [{ image: png(4, 4).toString('base64') }],

@@ -10,6 +10,7 @@ import { secretLead, secretRow, secretTexts } from './signing-secret.js';
 const sourceNames: ReadonlyMap<string, string> = new Map([
   ['security_events', terms.security_events],
   ['audit_logs', terms.audit_log],
+  ['events', terms.events],
 ]);
 const formats = [
   { value: 'native', label: 'Native', hint: 'As the Management API shows it.' },
