@@ -63,7 +63,7 @@ const allowed = `coalesce((select array_agg(distinct r.key || '#' || s) from con
       where a.environment_id = k.environment_id and a.identifier = r.key and a.user_access = 'open' and not a.is_system)), '{}')`;
 
 /** What the people may do who are linked to a connection `c`. */
-const linked = `coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
+const linked = `coalesce((select array_agg(n) from identities i join person_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
     where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')`;
 
 const sql = `
@@ -78,6 +78,13 @@ with everything as (
   left join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
   group by r.environment_id, r.id
 ), user_reach as (
+  select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
+  from users u
+  left join user_roles ur on ur.environment_id = u.environment_id and ur.user_id = u.id
+  left join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
+  left join lateral unnest(rr.names) n on true
+  group by u.environment_id, u.id
+), person_reach as (
   select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
   from users u
   left join lateral (
@@ -142,7 +149,7 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
   (select array_agg((to_jsonb(a) - '{name,version,updated_at}'::text[])::text order by a.id) from authenticators a
     where a.environment_id = u.environment_id and a.user_id = u.id),
   (select array_agg(d.id order by d.id) from devices d where d.environment_id = u.environment_id and d.user_id = u.id))
-from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
+from users u join person_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
 -- What an API gives, and is told of people by its access tokens.
 select 'api ' || a.environment_id || ' ' || a.id, ${told('a')} || coalesce((select array_agg(${named}) from permissions p
