@@ -19,7 +19,7 @@ import {
   sendRequest,
   takenBy,
 } from '../support/saml-application.js';
-import { samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
+import { ecKeyPair, samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
@@ -135,6 +135,21 @@ describe('where requests have to be signed', () => {
     const sha1 = 'http://www.w3.org/2000/09/xmldsig#rsa-sha1';
     await expectPage(await browser.get(`/saml/sso?${signedQuery(key, { SAMLRequest: deflated(xml()) }, sha1, 'sha1')}`), 'SHA-256');
     await expectPage(await postRequest(browser, signedXml(xml(), key, '_r1', '/*', sha1)), 'SignatureMethod');
+  });
+
+  test('a key for ECDSA signs by methods of ECDSA alone (attack 44.1388)', async () => {
+    const pair = await ecKeyPair('P-384');
+    const own = await addSamlClient(ctx, { saml_request_certificates: [pair.certificate] });
+    const request = { SAMLRequest: deflated(requestXml(own, { attributes: here() })) };
+    const signedAs = (method: string, dsaEncoding: 'der' | 'ieee-p1363') => {
+      const query = new URLSearchParams({ ...request, SigAlg: `http://www.w3.org/2001/04/xmldsig-more#${method}` }).toString();
+      const Signature = sign('sha384', Buffer.from(query), { key: pair.privateKey, dsaEncoding }).toString('base64');
+      return browser.get(`/saml/sso?${query}&${new URLSearchParams({ Signature }).toString()}`);
+    };
+    expect((await postedBy(await signedAs('ecdsa-sha384', 'ieee-p1363'))).action).toBe(acsUrl);
+    await expectPage(await signedAs('ecdsa-sha384', 'der'), 'registered certificates');
+    await expectPage(await signedAs('rsa-sha384', 'der'), 'registered certificates');
+    await expectPage(await signedAs('ecdsa-sha1', 'ieee-p1363'), 'SHA-256');
   });
 
   test('what was signed is what counts: changed, added, wrapped or moved it is refused (attack 47.1397)', async () => {

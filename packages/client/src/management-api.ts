@@ -392,7 +392,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Takes the file (`application/x-ndjson`, plain or gzip), whole or in parts of at most 16 MiB with `Content-Range`; the next part begins at `received_bytes`. With the last part the import waits for its turn. */
+        /** Takes the file (`application/x-ndjson`, plain or gzip), whole or in parts of at most 8 MiB with `Content-Range`; the next part begins at `received_bytes`. With the last part the import waits for its turn. */
         put: operations["data_user_import"];
         post?: never;
         delete?: never;
@@ -6333,7 +6333,7 @@ export interface components {
             saml_attributes?: {
                 [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
             };
-            /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+            /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
             saml_request_certificates?: string[];
             /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
             saml_idp_initiated?: boolean;
@@ -6508,7 +6508,7 @@ export interface components {
             saml_attributes?: {
                 [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
             };
-            /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+            /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
             saml_request_certificates?: string[];
             /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
             saml_idp_initiated?: boolean;
@@ -6945,7 +6945,7 @@ export interface components {
              * @enum {string}
              */
             profile_sync?: "never" | "on_create" | "on_login";
-            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. */
+            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there. */
             domains?: string[];
             /** @description Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission. */
             required?: boolean;
@@ -7012,7 +7012,7 @@ export interface components {
              * @enum {string}
              */
             profile_sync?: "never" | "on_create" | "on_login";
-            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. */
+            /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there. */
             domains?: string[];
             /** @description Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission. */
             required?: boolean;
@@ -10204,7 +10204,7 @@ export interface components {
                  * @enum {string}
                  */
                 profile_sync?: "never" | "on_create" | "on_login";
-                /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. */
+                /** @description The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there. */
                 domains?: string[];
                 /** @description Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission. */
                 required?: boolean;
@@ -10416,7 +10416,7 @@ export interface components {
                 saml_attributes?: {
                     [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
                 };
-                /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
                 saml_request_certificates?: string[];
                 /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
                 saml_idp_initiated?: boolean;
@@ -11004,7 +11004,7 @@ export interface components {
                     saml_attributes?: {
                         [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
                     };
-                    /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                    /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
                     saml_request_certificates?: string[];
                     /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
                     saml_idp_initiated?: boolean;
@@ -11316,7 +11316,7 @@ export interface components {
                     saml_attributes?: {
                         [key: string]: "name" | "given_name" | "family_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "updated_at" | "email" | "email_verified" | "phone_number" | "phone_number_verified" | "roles" | "org_id" | "org_name" | "org_display_name";
                     };
-                    /** @description X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused. */
+                    /** @description X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused. */
                     saml_request_certificates?: string[];
                     /** @description Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for. */
                     saml_idp_initiated?: boolean;

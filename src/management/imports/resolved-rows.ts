@@ -8,8 +8,8 @@ import type { ImportRow, RowProblem } from './rows.js';
 type NamedRecords = {
   readonly roles: ReadonlyMap<string, RoleRow>;
   readonly connections: ReadonlyMap<string, ConnectionRow>;
-  /** Accounts at connections that are somebody's already, by the user's id, and those that earlier rows of the batch name, by the address there. */
-  readonly taken: Map<string, string>;
+  /** Accounts at connections that are somebody's already. */
+  readonly taken: ReadonlyMap<string, string>;
 };
 
 /** A row with the records that it names. */
@@ -36,10 +36,7 @@ export async function recordsNamedIn({ ctx: { scope } }: Call, rows: readonly Im
   };
 }
 
-/**
- * The records that a row names, or what is wrong with the names; its accounts are nobody else's from then on.
- * @param user_id whose the accounts may be already
- */
+/** The records that a row names, or what is wrong with the names. `user_id`: whose the accounts may be already. */
 export function resolveRow(
   row: ImportRow,
   { roles, connections, taken }: NamedRecords,
@@ -56,12 +53,9 @@ export function resolveRow(
     if (!connection) problems.push(rowProblem('related_not_found', `/identities/${at}/connection`, 'There is no connection of this name.'));
     if (!connection) return [];
     const owner = taken.get(accountKey(connection.id, subject));
-    if (owner !== undefined && owner !== user_id && owner !== row.email_key)
+    if (owner !== undefined && owner !== user_id)
       problems.push(rowProblem('already_exists', `/identities/${at}/subject`, 'This account at the connection is somebody else’s.'));
     return owner === undefined ? [{ connection, subject }] : [];
   });
-  if (problems.length > 0) return problems;
-  const own = new Map(accounts.map((one) => [accountKey(one.connection.id, one.subject), one]));
-  for (const key of own.keys()) taken.set(key, row.email_key);
-  return { ...row, granted, accounts: [...own.values()] };
+  return problems.length > 0 ? problems : { ...row, granted, accounts };
 }

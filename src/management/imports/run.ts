@@ -2,7 +2,7 @@ import { renewHashMix } from '../../db/tables/environments.js';
 import {
   importLeaseMs,
   insertImportErrors,
-  removeImportChunks,
+  removeImportData,
   updateLeasedImport,
   type ImportCounts,
   type UserImportRow,
@@ -22,6 +22,7 @@ import { registry } from '../resources/index.js';
 import { writeBatch, type RowErrors } from './batch.js';
 import { fetchSource, SourceFailure } from './source.js';
 import { linesOf, UnreadableFile, type Line } from './lines.js';
+import { keepRowKeys } from './row-keys.js';
 import { readRow, type ImportRow } from './rows.js';
 
 /** Lines that are written in one transaction. */
@@ -117,6 +118,8 @@ async function workOff(run: Run, lines: readonly Line[], read_bytes: number): Pr
     const unreadable = read.flatMap(({ line, row }) => (row !== null && !('line' in row) ? [{ line, problems: row }] : []));
     const result = await written(callOf(tx, { ...actor, elsewhere }, job), job, rows);
     const errors = [...unreadable, ...result.errors];
+    const refused = new Set(result.errors.map(({ line }) => line));
+    await keepRowKeys(tx.scope, job, rows.filter(({ line }) => !refused.has(line))); // prettier-ignore
     await keepErrors(tx, job, errors);
     const sum = (name: keyof ImportCounts, more: number) => ({ [name]: job[name] + more });
     return note(run, tx, {
@@ -138,7 +141,7 @@ async function finish(run: Run, error: string | null): Promise<void> {
   const status = error !== null || (row_count > 0 && failed_count === row_count) ? 'failed' : failed_count > 0 ? 'partial' : 'succeeded';
   await transaction(ctx, async (tx) => {
     run.job = await note(run, tx, { status, error, finished_at: tx.clock.now() });
-    await removeImportChunks(tx.scope, run.job.id);
+    await removeImportData(tx.scope, run.job.id);
   });
   if (!dry_run) await transaction(ctx, (tx) => renewHashMix(tx.scope, tx.clock.now()));
 }

@@ -11,7 +11,7 @@ import { strategyNames } from '../../domain/connections/strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl, samlEntityId } from '../../domain/connections/connections.js';
 import { reachOfConnection, removedWithConnection } from '../../domain/reach/reach-of.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
-import { connectionSecondFactors, type ConnectionRow } from '../../db/tables/connections.js';
+import { connectionSecondFactors, listDomainsOfConnections, type ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 
@@ -25,7 +25,7 @@ const requiredHere = z.boolean().meta({
 });
 const domainsHere = uniqueTexts(z.string().min(1).max(253), 200).meta({
   description:
-    'The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied.',
+    'The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there.',
 });
 const trusted = z.boolean().meta({
   description:
@@ -67,6 +67,12 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     metadata_url: z.string().nullable().meta({ description: 'Of `saml`: our metadata, whose address is our entity ID. Else null.' }),
     ...stamps,
   }),
+  completed: async ({ scope }, rows) => {
+    const ids = rows.filter(({ organization_id }) => organization_id !== null).map(({ id }) => id);
+    const found = ids.length === 0 ? [] : await listDomainsOfConnections(scope, ids);
+    const domains = new Map(found.map((one) => [one.id, one.domains]));
+    return rows.map((row) => ({ ...row, domains: domains.get(row.id) ?? row.domains }));
+  },
   computed: {
     has_client_secret: (row) => row.provider_client_secret_sealed !== null,
     callback_url: (row, ctx) => callbackUrl(ctx.environment, row),
