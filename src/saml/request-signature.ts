@@ -14,7 +14,8 @@ const wrong = () => new SamlRefusal('signature', 'the signature is not one of th
  * @throws {SamlRefusal} `signature_missing`, `signature_algorithm`, `signature`
  */
 export function requireSignedQuery(query: string, texts: readonly string[]): void {
-  const written = (name: string) => query.split('&').find((pair) => pair.startsWith(`${name}=`));
+  // By its name as it is read: one that is written otherwise (`Relay%53tate`) counts too.
+  const written = (name: string) => query.split('&').find((pair) => new URLSearchParams(pair).has(name));
   const valueOf = (pair: string) => new URLSearchParams(pair).values().next().value ?? '';
   const [signature, algorithm] = [written('Signature'), written('SigAlg')];
   if (signature === undefined || algorithm === undefined) throw missing();

@@ -67,7 +67,7 @@ test('a sign-in for an organization, its pages and its mails, looks like the org
   const ctx = await service.context();
   const acme = await addOrganization(ctx, {
     display_name: 'Acme Corporation',
-    branding: { logo_url: 'https://acme.example/logo.png', primary_color: '#0b6b3a', font: 'serif' },
+    branding: { name: null, logo_url: 'https://acme.example/logo.png', primary_color: '#0b6b3a', font: 'serif' },
   });
   const allowing = await addClient(ctx, { redirect_uris: [redirect_uri], branding, organization_usage: 'allow' });
   const browser = new Browser(service.url);

@@ -157,6 +157,9 @@ describe('where requests have to be signed', () => {
     expect((await browser.get(`/saml/sso?${query}`)).status).toBe(200);
     await expectPage(await browser.get(`/saml/sso?${query.replace('RelayState=a', 'RelayState=b')}`), 'registered certificates');
     await expectPage(await browser.get(`/saml/sso?${query.replace('RelayState=a&', '')}`), 'registered certificates');
+    const without = signedQuery(key, { SAMLRequest: deflated(xml()) });
+    for (const added of ['RelayState=b', 'Relay%53tate=b'])
+      await expectPage(await browser.get(`/saml/sso?${without}&${added}`), 'registered certificates');
     const signed = signedXml(xml(), key);
     await expectPage(await postRequest(browser, signed.replace('Version=', 'ForceAuthn="true" Version=')), 'registered certificates');
     const inner = signed.slice(signed.indexOf('<samlp:'));

@@ -392,7 +392,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Takes the file (`application/x-ndjson`, plain or gzip), whole or in parts of at most 16 MiB with `Content-Range`; the next part begins at `received_bytes`. With the last part the import waits for its turn. */
+        /** Takes the file (`application/x-ndjson`, plain or gzip), whole or in parts of at most 8 MiB with `Content-Range`; the next part begins at `received_bytes`. With the last part the import waits for its turn. */
         put: operations["data_user_import"];
         post?: never;
         delete?: never;

@@ -28,7 +28,7 @@ export type ApiResourceRow = {
   /** Whether a person's token holds the scopes that were asked for, or those of them that the person's roles hold. */
   user_scopes: (typeof userScopes)[number];
   claim_mappings: ClaimMapping[];
-  /** Whether people's tokens for it reach clients that nobody vouches for; never for the Management API. */
+  /** Whether people's tokens for it reach unverified clients; never for the Management API. */
   allow_unverified_clients: boolean;
   /** Scopes that are granted where none of the resource's was asked for. */
   default_scopes: string[];

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { checkUrl } from '../../platform/fetch/guard.js';
 import { SamlRefusal } from './saml-refusal.js';
 import { childrenOf, elementsOf, isElement, readXml, xmlNamespaces, type XmlElement } from './xml.js';
 
@@ -70,6 +71,9 @@ export function readMetadata(xml: string): IdentityProvider {
   const services = childrenOf(descriptor, 'metadata', 'SingleSignOnService');
   const sso_url = services.find(({ attributes }) => attributes.get('Binding') === redirectBinding)?.attributes.get('Location');
   if (!sso_url) throw new SamlRefusal('structure', 'the metadata has no SingleSignOnService for HTTP-Redirect');
+  // People's browsers go there, into a company's own network too.
+  if (checkUrl(sso_url, { allowPrivateNetwork: true }) !== null)
+    throw new SamlRefusal('structure', 'the Location of SingleSignOnService is no address for browsers');
   const certificates = certificatesIn(descriptor);
   if (certificates.length === 0) throw new SamlRefusal('structure', `the metadata has no certificate with ${countingKeys}`);
   return { entity_id, sso_url, certificates: certificates.slice(0, maxCertificates) };

@@ -116,7 +116,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     required: ['everything', requiredHere],
     trusted: ['reach', trusted],
     // Whose word stands for a second step reaches whoever comes through it.
-    second_factor: ['reach', secondFactor],
+    second_factor: ['control', secondFactor],
     trusted_acr_values: ['control', trustedAcrs],
   },
   relationships: {
