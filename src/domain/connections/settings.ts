@@ -1,11 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import {
-  deleteConnection,
-  insertConnection,
-  listDomainsOfConnections,
-  updateConnection,
-  type ConnectionRow,
-} from '../../db/tables/connections.js';
+import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../../db/tables/connections.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { findSamlMetadata } from '../../db/tables/saml_metadata.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -15,6 +8,7 @@ import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { optionProblems } from './options.js';
+import { organizationProblems } from './organization-problems.js';
 import { domainsAfter, refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
 import { domainOfEmail, providerSecretAad } from './connections.js';
 import { acceptSamlMetadata } from './saml-provider.js';
@@ -97,19 +91,6 @@ const clientIdProblems = ({ strategy, provider_client_id }: ConnectionRow): Prob
       : [];
   return provider_client_id ? [] : [refused('provider_client_id', 'required', `The strategy ${strategy} needs provider_client_id.`)];
 };
-
-/** What the organization decides for its connections (specification 16.4.2); its domains may be sent back as they are shown. */
-const organizationProblems = (input: ConnectionInput, shown: readonly string[] = []): Problem[] =>
-  (['domains', 'required'] as const)
-    .filter((name) => name !== 'domains' || !isDeepStrictEqual(input.domains, shown))
-    .filter((name) => input[name] !== undefined && input[name] !== false && !(Array.isArray(input[name]) && input[name].length === 0))
-    .map((name) =>
-      refused(
-        [name],
-        'invalid_value',
-        name === 'domains' ? 'Its domains are those of its organization: verify them there.' : 'Set require_sso of its organization.',
-      ),
-    );
 
 /** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
@@ -197,7 +178,7 @@ export async function createConnection(
   const id = actor.setup_link_id ?? uuidv7(now.getTime());
   const owned = organization ? ({ organization_id: organization.id, account_linking: 'verified_email' } as const) : {};
   const columns = { ...owned, ...columnsOf(tx, id, input) };
-  refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? organizationProblems(input) : [])]);
+  refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? await organizationProblems(tx, input, null) : [])]);
   const after = { ...blank, ...columns } as ConnectionState;
   const trusted = trustAfter(actor, null, after, input.trusted);
   refuseConnectionReach(actor, null, { ...after, trusted });
@@ -221,8 +202,7 @@ export async function changeConnection(
   const { organization_id } = connection;
   const { domains: sent, ...others } = input;
   const isOwn = organization_id === null;
-  const [shown] = !isOwn && sent ? await listDomainsOfConnections(tx.scope, [connection.id]) : [];
-  refuseIfAny([...connectionInputProblems(tx, input, connection), ...(isOwn ? [] : organizationProblems(input, shown?.domains))]);
+  refuseIfAny([...connectionInputProblems(tx, input, connection), ...(isOwn ? [] : await organizationProblems(tx, input, connection))]);
   const columns = columnsOf(tx, connection.id, isOwn ? input : others);
   const merged = { ...connection, ...columns };
   const after = { ...merged, domains: domainsAfter(actor, connection, merged, isOwn ? sent : undefined) };

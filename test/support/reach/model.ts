@@ -193,6 +193,13 @@ select 'member ' || m.environment_id || ' ' || m.organization_id || ' ' || m.use
     join role_reach rr on rr.environment_id = m.environment_id and rr.id = g.role_id, unnest(rr.names) n), '{}'), jsonb_build_array(m.status)
 from organization_memberships m
 union all
+-- Whoever has a link that works does what the organization's administrators may, and so comes to what counts there.
+select 'setup-link ' || s.environment_id || ' ' || s.id,
+  case when s.finished_at is not null or s.revoked_at is not null then '{}' else r.names || coalesce((select rr.names from roles a
+    join role_reach rr on rr.environment_id = a.environment_id and rr.id = a.id
+    where a.environment_id = s.environment_id and a.name = 'organization_admin'), '{}') end, jsonb_build_array(s.organization_id, s.sections, s.expires_at)
+from setup_links s join organization_reach r on r.environment_id = s.environment_id and r.id = s.organization_id
+union all
 select 'issuer ' || e.id, x.names, (select jsonb_agg(jsonb_build_array(d.domain, d.is_primary, d.accepts_passkeys, d.issuer_until) order by d.domain)
     from custom_domains d where d.environment_id = e.id and d.status = 'verified')
 from environments e, everything x
