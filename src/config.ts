@@ -71,6 +71,7 @@ const variables = z.object({
   RATE_LIMIT_TOKEN: rateLimit('10/60'),
   RATE_LIMIT_API: rateLimit('100/60'),
   RATE_LIMIT_SCIM: rateLimit('1500/60'),
+  RATE_LIMIT_ASSERTIONS: rateLimit('60/60'),
   RATE_LIMIT_STORE: z.enum(['postgres', 'redis', 'memory']).default('postgres'),
   REDIS_URL: z
     .string()
@@ -205,6 +206,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       token: v.RATE_LIMIT_TOKEN,
       api: v.RATE_LIMIT_API,
       scim: v.RATE_LIMIT_SCIM,
+      assertions: v.RATE_LIMIT_ASSERTIONS,
       store: v.RATE_LIMIT_STORE,
       redisUrl: v.REDIS_URL ?? null,
     },

@@ -34,7 +34,7 @@ const domainFloors: readonly (readonly string[])[] = [
   'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
   `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes reach
    request-traces roles saml-certificates secret-key sessions setup-links signing-keys tokens users webhooks workloads`,
-  'configuration credentials directories registration sign-ins',
+  'assertions configuration credentials directories registration sign-ins',
 ].map((names) => names.split(/\s+/));
 
 /** Modules with a state of their own, each for a reason. What one service has and another hasn't is in `Deps`, or in the object that needs it. */

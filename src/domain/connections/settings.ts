@@ -8,8 +8,8 @@ import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { optionProblems } from './options.js';
-import { domainsAfter, refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
-import { domainOfEmail, providerSecretAad } from './connections.js';
+import { domainsAfter, refuseConnectionReach, trustAfter, type AssertionAttribute, type ConnectionState } from './reach.js';
+import { assertionIssuerOf, domainOfEmail, providerSecretAad } from './connections.js';
 import { acceptSamlMetadata } from './saml-provider.js';
 import { leadsSecretElsewhere } from './secret-receivers.js';
 import type { Context } from '../context.js';
@@ -24,7 +24,7 @@ export type ConnectionInput = Partial<
     ConnectionRow,
     | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
     | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
-    | 'second_factor' | 'trusted_acr_values'
+    | 'second_factor' | 'trusted_acr_values' | AssertionAttribute
   >
 > & { provider_client_secret?: string | null }; // prettier-ignore
 
@@ -50,7 +50,7 @@ const urlTexts: Record<UrlProblem, string> = {
 };
 
 function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
-  return (['issuer', ...endpointFields] as const).flatMap((field) => {
+  return (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri'] as const).flatMap((field) => {
     const url = row[field];
     const problem = url === null ? null : checkUrl(url, policy);
     return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
@@ -81,6 +81,15 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
   row.required && row.domains.length === 0
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
+
+/** Whose assertions they are has to be known; a provider of OpenID Connect signs them as its ID tokens. */
+function assertionProblems(row: ConnectionRow): Problem[] {
+  if (row.assertions === 'off') return [];
+  const isSaml = row.strategy === 'saml';
+  const missing = isSaml && row.assertion_issuer === null ? ['assertion_issuer'] : [];
+  const unknown = !isSaml && assertionIssuerOf(row) === null ? ['issuer'] : [];
+  return [...missing, ...unknown].map((name) => refused(name, 'required', 'Assertions are taken of a known issuer alone.'));
+}
 
 /** What the provider calls us; SAML has an entity ID instead. */
 const clientIdProblems = ({ strategy, provider_client_id }: ConnectionRow): Problem[] => {
@@ -120,6 +129,7 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
     ...clientIdProblems(row),
     ...listProblems(row),
     ...requiredProblems(row),
+    ...assertionProblems(row),
   ];
 }
 
@@ -144,6 +154,12 @@ const blank = {
   second_factor: 'own',
   trusted_acr_values: [],
   organization_id: null,
+  assertions: 'off',
+  assertion_issuer: null,
+  assertion_jwks_uri: null,
+  assertion_tenant: null,
+  assertion_reuse: 'once',
+  assertion_clients: 'authenticated',
 } as const;
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {

@@ -11,6 +11,7 @@ import { organizationSentences } from './organization-sentences.js';
 import type { ActivityEntry } from './entry.js';
 import type { Names } from './names.js';
 import { operationWords } from './operations.js';
+import { assertionReasons } from './assertion-reasons.js';
 import { samlReasons } from './saml-reasons.js';
 
 /** What happened, how much it matters, and what to do about it. */
@@ -102,6 +103,7 @@ const reasons: Readonly<Record<SecurityEventReason, Template>> = {
   ],
   sso_provider_error: ['The provider did not answer as expected', 'bad', 'Test the connection: it says what the provider answered.'],
   ...samlReasons,
+  ...assertionReasons,
   registration_disabled: [
     'Refused: new accounts are not allowed',
     'warning',
@@ -229,6 +231,10 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'authorization_code.reused': ['Authorization code used twice: its tokens were revoked', 'bad', stolen],
   'refresh_token.reused': ['Refresh token used twice: all tokens of the sign-in were revoked', 'bad', stolen],
   'token.impersonated': [({ by }) => `Token in the name of the person issued${by}`, 'quiet'],
+  'assertion.issued': [({ by }) => `Identity assertion for a server outside issued${by}`, 'quiet'],
+  'assertion.redeemed': [({ by }) => `Identity assertion redeemed${by}`, 'quiet'],
+  'assertion.refused': refused('Identity assertion refused'),
+  'assertion.replayed': ['Identity assertion used twice', 'bad', stolen],
   'client.removed_unused': [withBy('Unused client removed'), 'quiet'],
   'webhook.target_blocked': refused('Delivery not sent'),
   ...organizationSentences,
