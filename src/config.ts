@@ -147,6 +147,18 @@ function collectorOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEAD
   return url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
 }
 
+const rateLimitsOf = (v: z.output<typeof variables>) => ({
+  enabled: v.RATE_LIMITS,
+  login: v.RATE_LIMIT_LOGIN,
+  register: v.RATE_LIMIT_REGISTER,
+  token: v.RATE_LIMIT_TOKEN,
+  api: v.RATE_LIMIT_API,
+  scim: v.RATE_LIMIT_SCIM,
+  assertions: v.RATE_LIMIT_ASSERTIONS,
+  store: v.RATE_LIMIT_STORE,
+  redisUrl: v.REDIS_URL ?? null,
+});
+
 /** For how many days what has happened is kept. */
 const daysOf = ({ EVENT_DAYS, SECURITY_EVENT_DAYS }: z.output<typeof variables>) => ({
   eventDays: EVENT_DAYS,
@@ -199,17 +211,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** Who may read captured mail: `local` this machine, `on` any caller, `off` nobody. `on` needs a loopback BASE_URL. */
     devMailbox: v.DEV_MAILBOX,
     trustProxy: v.TRUST_PROXY,
-    rateLimits: {
-      enabled: v.RATE_LIMITS,
-      login: v.RATE_LIMIT_LOGIN,
-      register: v.RATE_LIMIT_REGISTER,
-      token: v.RATE_LIMIT_TOKEN,
-      api: v.RATE_LIMIT_API,
-      scim: v.RATE_LIMIT_SCIM,
-      assertions: v.RATE_LIMIT_ASSERTIONS,
-      store: v.RATE_LIMIT_STORE,
-      redisUrl: v.REDIS_URL ?? null,
-    },
+    rateLimits: rateLimitsOf(v),
     webConcurrency: v.WEB_CONCURRENCY,
     /** Milliseconds for which a stopping process still answers requests while /readyz says 503, so that its load balancer takes it out. */
     shutdownDelayMs: v.SHUTDOWN_DELAY_MS,

@@ -111,6 +111,9 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   client_tokens: ['access_tokens'],
   // What an exchanged token leaves behind, whatever that is, is one statement.
   exchanged_tokens: ['access_tokens', 'audit_logs'],
+  // The same of an identity assertion: issued, the refresh token behind it is used; redeemed, it is spent.
+  issued_assertions: ['refresh_tokens', 'audit_logs'],
+  redeemed_assertions: ['access_tokens', 'audit_logs'],
   // A try is counted together with the passcode that it was made at.
   passcodes: ['passcode_budgets'],
   // A code is spent and what is left of its set counted down together.

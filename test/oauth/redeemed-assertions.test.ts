@@ -46,10 +46,10 @@ test('an assertion of the issuer gives the token of the person whose account it 
 const other = 'https://other.example';
 const wrong: [string, () => Record<string, unknown>, Record<string, unknown>?][] = [
   ['another audience', () => ({ aud: other })],
-  ['two audiences (attack 52.1483)', () => ({ aud: [world.b.environment.issuer, other] })],
-  ['an audience that is a prefix (attack 52.1483)', () => ({ aud: world.b.environment.issuer.slice(0, -1) })],
-  ['an audience with a slash (attack 52.1483)', () => ({ aud: `${world.b.environment.issuer}/` })],
-  ['another client (attack 52.1481)', () => ({ client_id: world.app.id })],
+  ['two audiences (attack 52.1552)', () => ({ aud: [world.b.environment.issuer, other] })],
+  ['an audience that is a prefix (attack 52.1552)', () => ({ aud: world.b.environment.issuer.slice(0, -1) })],
+  ['an audience with a slash (attack 52.1552)', () => ({ aud: `${world.b.environment.issuer}/` })],
+  ['another client (attack 52.1551)', () => ({ client_id: world.app.id })],
   ['no client', () => ({ client_id: undefined })],
   ['a tenant that nobody named', () => ({ tenant: 'theirs' })],
   ['another tenant here', () => ({ aud_tenant: 'elsewhere' })],
@@ -60,14 +60,14 @@ const wrong: [string, () => Record<string, unknown>, Record<string, unknown>?][]
   ['more than ten minutes', () => ({ iat: now(), exp: now() + 700 })],
   ['a time to come', () => ({ iat: now() + 300, exp: now() + 500 })],
   ['a confirmation of another kind', () => ({ cnf: { jwk: {} } })],
-  ['a key without its proof (attack 52.1487)', () => ({ cnf: { jkt: 'a'.repeat(43) } })],
+  ['a key without its proof (attack 52.1556)', () => ({ cnf: { jkt: 'a'.repeat(43) } })],
   ['a scope that is none of ours', () => ({ scope: 'read fly' })],
-  ['a resource that is none of ours (attack 52.1490)', () => ({ resource: other })],
+  ['a resource that is none of ours (attack 52.1558)', () => ({ resource: other })],
   ['a resource that is no text', () => ({ resource: 7 })],
   ['somebody unknown', () => ({ sub: 'stranger' })],
   ['nobody', () => ({ sub: undefined })],
   ['another issuer', () => ({ iss: other })],
-  ['our own issuer (attack 52.1482)', () => ({ iss: world.b.environment.issuer })],
+  ['our own issuer (attack 52.1552)', () => ({ iss: world.b.environment.issuer })],
   ['an extension', () => ({}), { crit: ['b64'], b64: true }],
 ];
 
@@ -86,7 +86,7 @@ test('a refusal leaves a trace at the connection, and nobody is told where to si
 });
 
 describe('signatures', () => {
-  test('keys that the assertion brings along, none, and a symmetric one are refused (attack 52.1485)', async () => {
+  test('keys that the assertion brings along, none, and a symmetric one are refused (attack 52.1554)', async () => {
     const own = await createClientKey('ES256', world.issuer.key.jwk.kid as string);
     const byOwn = await scripted(world, {}, { jwk: own.jwk, jku: `${world.issuer.url}/evil` }, own);
     const claims = claimsOf(byOwn);
@@ -96,7 +96,7 @@ describe('signatures', () => {
       expect((await bring(service, world, assertion)).status).toBe(400);
   });
 
-  test('one of another type is none, and an assertion is no token of another kind (attack 52.1484)', async () => {
+  test('one of another type is none, and an assertion is no token of another kind (attack 52.1553)', async () => {
     for (const typ of ['JWT', 'at+jwt', undefined]) {
       const answer = await bring(service, world, await scripted(world, {}, { typ }), { resource: apiIdentifier });
       expect(refusal(answer)).toEqual([400, 'invalid_grant']);
@@ -118,14 +118,14 @@ describe('signatures', () => {
 });
 
 describe('an assertion is good once', () => {
-  test('a second time it is invalid_grant, with a trace (attack 52.1486)', async () => {
+  test('a second time it is invalid_grant, with a trace (attack 52.1555)', async () => {
     const assertion = await scripted(world);
     expect((await bring(service, world, assertion)).status).toBe(200);
     expect(refusal(await bring(service, world, assertion))).toEqual([400, 'invalid_grant']);
     expect(await lastRow(service, 'assertion.replayed')).toMatchObject({ target_id: world.theirs.id, actor_id: world.client.id });
   });
 
-  test('at two replicas at the same moment one of them succeeds (attack 52.1486)', async () => {
+  test('at two replicas at the same moment one of them succeeds (attack 52.1555)', async () => {
     const { databaseUrl: url, secretKey } = service;
     const replica = await startTestService({ BASE_URL: service.url }, { database: { url, secretKey }, clock: service.clock });
     const at = [service.url, `http://127.0.0.1:${replica.config.port}`];
@@ -165,7 +165,7 @@ describe('keys', () => {
     }
   });
 
-  test('a proof is good once, and spends no assertion the second time (attack 52.1487)', async () => {
+  test('a proof is good once, and spends no assertion the second time (attack 52.1556)', async () => {
     const dpop = await proofFor(await createProofKey());
     expect((await bring(service, world, await scripted(world), {}, { dpop })).status).toBe(200);
     const assertion = await scripted(world);
@@ -205,7 +205,7 @@ describe('what the token is for', () => {
     expect(refusal(await bring(service, world, await scripted(world), { resource: other }))).toEqual([400, 'invalid_target']);
   });
 
-  test('never the Management API, an API that takes none, or one whose grant does not say so (attack 52.1490)', async () => {
+  test('never the Management API, an API that takes none, or one whose grant does not say so (attack 52.1558)', async () => {
     const { management_audience } = world.b.environment;
     expect(refusal(await redeem({ resource: management_audience, scope: 'users:read' }))).toEqual([400, 'invalid_target']);
     const off = await addResource(world.b, { identifier: 'https://off.example' });
@@ -296,7 +296,7 @@ describe('who it is', () => {
     expect(await world.b.db.knex('users').where({ email: `new@${domain}` })).toEqual([]);
   });
 
-  test('an address of the verified domain makes the person or links them with a mail, one beyond it nobody (attack 52.1488)', async () => {
+  test('an address of the verified domain makes the person or links them with a mail, one beyond it nobody (attack 52.1557)', async () => {
     const made = await atOrganization({ sub: 'made', email: 'made@branch.example' });
     expect(claimsOf(made.body.access_token)).toMatchObject({ org_id: world.organization.id });
     const known = await addUser(world.b, { email: 'known@branch.example' });
@@ -307,7 +307,7 @@ describe('who it is', () => {
     expect(refusal(await atOrganization({ sub: 'beyond', email: beyond.email, email_verified: true }))).toEqual([400, 'invalid_grant']);
   });
 
-  test('an administrator is never linked, and a suspended or removed member stays out (attack 52.1488)', async () => {
+  test('an administrator is never linked, and a suspended or removed member stays out (attack 52.1557)', async () => {
     const admin = await addUser(world.b, { email: 'admin@branch.example' });
     const { id } = (await world.b.db.knex('roles').where({ environment_id: world.b.environment.id, name: 'administrator' }).first()) as {
       id: string;
@@ -319,7 +319,7 @@ describe('who it is', () => {
     expect(refusal(await atOrganization({ sub: 'suspended', email: suspended.email }))).toEqual([400, 'invalid_grant']);
   });
 
-  test('of SAML it is the NameID in sub_id, of which every member fits; its issuer is no trust (attack 52.1489)', async () => {
+  test('of SAML it is the NameID in sub_id, of which every member fits; its issuer is no trust (attack 52.1557)', async () => {
     const provider = 'https://idp.corp.example/saml';
     const saml = await addConnection(world.b, {
       strategy: 'saml', issuer: null, provider_client_id: '', assertions: 'on', assertion_issuer: world.issuer.url,
@@ -384,6 +384,20 @@ describe('the token ends', () => {
     await addIdentity(world.b, world.theirs, world.person, 'remote');
     await changed(world.b, 'api_resources', { id: world.api.id }, { token_format: 'jwt' });
   });
+});
+
+test('what is withdrawn while an assertion is being redeemed gives nothing (attack 52.1560)', async () => {
+  const { theirs } = world;
+  const assertion = await scripted(world);
+  const withdrawing = await world.b.db.knex.transaction();
+  await withdrawing('connections').where({ id: theirs.id }).update({ status: 'disabled' });
+  const redeemed = bring(service, world, assertion);
+  const waits = 'select count(*)::integer as count from pg_locks where not granted';
+  await expect.poll(async () => (await world.b.db.knex.raw<{ rows: { count: number }[] }>(waits)).rows[0]?.count).toBeGreaterThan(0);
+  await withdrawing.commit();
+  expect(refusal(await redeemed)).toEqual([400, 'invalid_grant']);
+  await changed(world.b, 'connections', { id: theirs.id }, { status: 'enabled' });
+  expect((await bring(service, world, assertion)).status).toBe(200);
 });
 
 test('identity assertions count by their client, issued or redeemed', async () => {

@@ -39,7 +39,8 @@ const storeText = (once: boolean) => `
     where environment_id = $1 and digest = $3::bytea and $4::timestamptz is not null ${once ? 'and exists (select 1 from proof)' : ''}
   ), audit as (
     insert into audit_logs (${auditColumnsSql})
-    select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, $2::jsonb) ${once ? 'where exists (select 1 from proof)' : ''}
+    select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, $2::jsonb) entry
+    where entry.environment_id = $1 ${once ? 'and exists (select 1 from proof)' : ''}
     returning 1)
   select count(*) > 0 as stored from audit`;
 

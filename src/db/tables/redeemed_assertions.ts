@@ -33,7 +33,7 @@ export async function findAssertedIdentity(
 }
 
 /** What redeeming an assertion stores. */
-export type Redemption = {
+export type AssertionRedemption = {
   readonly connection_id: string;
   readonly generation: number;
   readonly identity_id: string;
@@ -68,7 +68,7 @@ export type Redemption = {
 };
 
 /** What was issued; or why nothing was: what it rests on ended meanwhile, nothing of the scope is left, the assertion is spent. */
-export type Redeemed = { readonly grant_id: string; readonly scope: string; readonly held: readonly string[] };
+export type RedeemedAssertion = { readonly grant_id: string; readonly scope: string; readonly held: readonly string[] };
 export type RedemptionProblem = 'ended' | 'no scope' | 'replayed' | 'used proof';
 
 const redeemText = (once: boolean) => `
@@ -102,7 +102,8 @@ const redeemText = (once: boolean) => `
     from spent, given where $10::bytea is not null
   ), audit as (
     insert into audit_logs (${auditColumnsSql})
-    select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, $26::jsonb) where exists (select 1 from spent)
+    select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, $26::jsonb) entry
+    where entry.environment_id = $1 and exists (select 1 from spent)
   )
   select exists (select 1 from stands) as stands, (select grant_id from spent) as grant_id, names as held, array_to_string(words, ' ') as scope,
     case when exists (select 1 from spent) and cardinality($23::uuid[]) > 0 then
@@ -120,7 +121,7 @@ type RedeemedRow = { stands: boolean; grant_id: string | null; held: string[] | 
  * Spends an assertion and stores the token that it gives, in one statement, while the connection and the link of the account are held as they are: of two
  * redemptions at once, at whichever process, one succeeds, and whatever ends what the token rests on comes before it or finds it.
  */
-export async function redeemAssertion(scope: Scope, r: Redemption): Promise<Redeemed | RedemptionProblem> {
+export async function redeemAssertion(scope: Scope, r: AssertionRedemption): Promise<RedeemedAssertion | RedemptionProblem> {
   const [row] = await run<RedeemedRow>(scope, r.proof ? redeemOnce : redeem, [
     r.connection_id, r.generation, r.identity_id, r.digest, r.expires_at, r.again, r.grant_id, r.jti, r.token_digest, r.client_id, r.jkt, r.user_id,
     r.organization_id, r.audience, r.scopes, r.held_only, r.issued_at, r.lifetime, r.acr, r.amr, r.auth_time, r.subscribers, r.event_id, r.grant_type,

@@ -8,7 +8,7 @@ import { joinBySignIn } from '../organizations/just-in-time.js';
 import { findOrganization } from '../organizations/organizations.js';
 import { requiresOtherConnection, type Profile } from '../sign-ins/provider-decision.js';
 import { findPerson, settleAccount } from '../sign-ins/provider-account.js';
-import { subjectOf } from './assertion-issuer.js';
+import { assertedSubjectOf } from './assertion-issuer.js';
 import type { ReadAssertion } from './read-assertion.js';
 
 /** The person that an assertion is of, by the account at the connection. */
@@ -56,7 +56,7 @@ export async function assertedPerson(
   { connection, claims }: ReadAssertion,
   bringing: Bringing,
 ): Promise<AssertedPerson | null> {
-  const subject = await subjectOf(ctx, connection, claims);
+  const subject = await assertedSubjectOf(ctx, connection, claims);
   if (subject === null) return null;
   let identity = await find(ctx, connection, subject);
   if (!identity && (await firstSeen(ctx, connection, profileOf(claims, subject), bringing)))

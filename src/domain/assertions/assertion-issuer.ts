@@ -41,7 +41,7 @@ async function nameIdOf(ctx: Context, connection: Connection, sub_id: JsonObject
 }
 
 /** The subject at the connection: `sub`, or of a SAML provider the NameID in `sub_id`; null when neither names anybody. */
-export async function subjectOf(ctx: Context, connection: Connection, { sub, sub_id }: JsonObject): Promise<string | null> {
+export async function assertedSubjectOf(ctx: Context, connection: Connection, { sub, sub_id }: JsonObject): Promise<string | null> {
   const isSaml = connection.strategy === 'saml' && sub_id !== undefined;
   if (isSaml && (typeof sub_id !== 'object' || sub_id === null || Array.isArray(sub_id))) return null;
   const subject = isSaml ? await nameIdOf(ctx, connection, sub_id as JsonObject) : sub;

@@ -17,7 +17,7 @@ export const identityDeciding = [
 ] as const satisfies readonly (keyof ConnectionRow)[];
 
 /** What decides whose identity assertions a connection takes, and from whom. */
-export const assertionAttributes = [
+const assertionAttributes = [
   'assertions',
   'assertion_issuer',
   'assertion_jwks_uri',

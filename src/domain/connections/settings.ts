@@ -7,9 +7,11 @@ import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
+import { assertionProblems } from './assertion-problems.js';
+import { organizationProblems } from './organization-problems.js';
 import { optionProblems } from './options.js';
 import { domainsAfter, refuseConnectionReach, trustAfter, type AssertionAttribute, type ConnectionState } from './reach.js';
-import { assertionIssuerOf, domainOfEmail, providerSecretAad } from './connections.js';
+import { domainOfEmail, providerSecretAad } from './connections.js';
 import { acceptSamlMetadata } from './saml-provider.js';
 import { leadsSecretElsewhere } from './secret-receivers.js';
 import type { Context } from '../context.js';
@@ -82,15 +84,6 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
 
-/** Whose assertions they are has to be known; a provider of OpenID Connect signs them as its ID tokens. */
-function assertionProblems(row: ConnectionRow): Problem[] {
-  if (row.assertions === 'off') return [];
-  const isSaml = row.strategy === 'saml';
-  const missing = isSaml && row.assertion_issuer === null ? ['assertion_issuer'] : [];
-  const unknown = !isSaml && assertionIssuerOf(row) === null ? ['issuer'] : [];
-  return [...missing, ...unknown].map((name) => refused(name, 'required', 'Assertions are taken of a known issuer alone.'));
-}
-
 /** What the provider calls us; SAML has an entity ID instead. */
 const clientIdProblems = ({ strategy, provider_client_id }: ConnectionRow): Problem[] => {
   if (strategy === 'saml')
@@ -99,18 +92,6 @@ const clientIdProblems = ({ strategy, provider_client_id }: ConnectionRow): Prob
       : [];
   return provider_client_id ? [] : [refused('provider_client_id', 'required', `The strategy ${strategy} needs provider_client_id.`)];
 };
-
-/** What the organization decides for its connections (specification 16.4.2). */
-const organizationProblems = (input: ConnectionInput): Problem[] =>
-  (['domains', 'required'] as const)
-    .filter((name) => input[name] !== undefined && input[name] !== false && !(Array.isArray(input[name]) && input[name].length === 0))
-    .map((name) =>
-      refused(
-        [name],
-        'invalid_value',
-        name === 'domains' ? 'Its domains are those of its organization: verify them there.' : 'Set require_sso of its organization.',
-      ),
-    );
 
 /** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {

@@ -10,7 +10,7 @@ import { parseScope } from '../../lib/scope-set.js';
 import { requireSameOrganization } from './same-organization.js';
 
 /** What the client asks for, within the assertion. */
-export type Asked = {
+export type RequestedTarget = {
   readonly resource: string | undefined;
   readonly scope: string | undefined;
   readonly organization: string | undefined;
@@ -69,14 +69,14 @@ export async function assertedTarget(
   ctx: Context,
   client: Client,
   claims: JsonObject,
-  asked: Asked,
+  { resource: named, scope, organization }: RequestedTarget,
   proof: DpopProof | null,
 ): Promise<AssertedTarget> {
-  await requireSameOrganization(ctx, null, asked.organization);
-  const resource = await namedResource(ctx, identifierOf(claims['resource'], asked.resource));
+  await requireSameOrganization(ctx, null, organization);
+  const resource = await namedResource(ctx, identifierOf(claims['resource'], named));
   if (!resource) throw refused('resource of the assertion is none of ours');
   const askable = await askableOf(ctx, client, resource);
   if (proof === null && resource.dpop_bound_access_tokens)
     throw refused('tokens of the resource are bound to a key: a DPoP proof is needed');
-  return { resource, askable, scopes: scopesOf(resource, askable, claims['scope'], asked.scope) };
+  return { resource, askable, scopes: scopesOf(resource, askable, claims['scope'], scope) };
 }

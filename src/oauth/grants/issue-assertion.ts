@@ -34,7 +34,7 @@ type Sent = {
   readonly scope: string | undefined;
   readonly organization: string | undefined;
 };
-type Asking = { readonly origin: () => Origin; readonly proof: DpopProof | null };
+type AssertionRequest = { readonly origin: () => Origin; readonly proof: DpopProof | null };
 
 const noTarget = () =>
   OAuthError.invalid_target('audience and resource name no server outside that the client may get assertions for').by('no_outbound_grant');
@@ -135,7 +135,12 @@ async function store(ctx: Context, { client, target, subject, scope, proof }: As
  * An Identity Assertion JWT Authorization Grant for the client, by which a server outside gives it a token of a person
  * (draft-ietf-oauth-identity-assertion-authz-grant 4.3). One statement looks up what the client brings, one leaves the trace.
  */
-export async function issueAssertion(ctx: Context, client: Client, sent: Sent, { origin, proof }: Asking): Promise<GrantedTokens> {
+export async function issueAssertion(
+  ctx: Context,
+  client: Client,
+  sent: Sent,
+  { origin, proof }: AssertionRequest,
+): Promise<GrantedTokens> {
   if (sent.actor_token !== undefined || sent.actor_token_type !== undefined)
     throw OAuthError.invalid_request('actor_token: an identity assertion is of one person alone');
   if (sent.audience === undefined) throw OAuthError.invalid_request('audience is required');

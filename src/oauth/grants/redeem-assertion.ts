@@ -1,5 +1,5 @@
 import { findUserClaims } from '../../db/tables/user_claims.js';
-import { redeemAssertion, type Redeemed, type RedemptionProblem } from '../../db/tables/redeemed_assertions.js';
+import { redeemAssertion, type RedeemedAssertion, type RedemptionProblem } from '../../db/tables/redeemed_assertions.js';
 import { assertedContext } from '../../domain/assertions/asserted-sign-in.js';
 import { assertedPerson, type AssertedPerson } from '../../domain/assertions/asserted-person.js';
 import { readAssertion, type ReadAssertion } from '../../domain/assertions/read-assertion.js';
@@ -20,11 +20,11 @@ import { digest } from '../../lib/digest.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
 import type { SecurityEventReason } from '../../lib/security-event.js';
 import { uuidv7 } from '../../lib/random.js';
-import { assertedTarget, type AssertedTarget, type Asked } from './asserted-target.js';
+import { assertedTarget, type AssertedTarget, type RequestedTarget } from './asserted-target.js';
 import type { GrantedTokens } from './grant.js';
 
 type Bringing = { readonly origin: () => Origin; readonly proof: DpopProof | null; readonly grant_type: string };
-type Sent = Asked & { readonly assertion: string };
+type Sent = RequestedTarget & { readonly assertion: string };
 
 const parties = (client: Client, connection: Connection | null, origin: Origin) => ({
   actor: { actor_kind: 'client' as const, actor_id: client.id, display: client.name },
@@ -141,7 +141,7 @@ async function sign(
   ctx: Context,
   judged: Judged,
   seed: ReturnType<typeof seedAccessToken>,
-  { grant_id, scope, held }: Redeemed,
+  { grant_id, scope, held }: RedeemedAssertion,
   proof: DpopProof | null,
 ) {
   const { client, read, target, person, signIn, issued_at } = judged;

@@ -1,10 +1,17 @@
-/** Why an identity assertion was refused, as the sentence of the whole. */
-export const assertionReasons = {
+/** Why a client was refused, or what it brought, as the sentence of the whole. */
+export const clientReasons = {
+  not_proven: [
+    'Wrong client credentials',
+    'warning',
+    'Compare the secret or key of the application with the one here; rotate it if it was lost.',
+  ],
+  unknown_client: ['Unknown client ID', 'warning', 'Compare the client ID of the application with the one here.'],
+  no_credentials: ['No client credentials sent', 'warning', 'Have the application send its client ID, and its secret or key.'],
   assertion_invalid: ['Identity assertion not acceptable', 'bad', 'Compare keys and issuer of the connection with those of the provider.'],
   assertion_expired: [
     'Identity assertion too old, or good for too long',
     'warning',
-    'Compare the clocks of the provider and of this service.',
+    'Compare the provider’s clock with the one here.',
   ],
   assertion_issuer: ['Identity assertion of an unknown issuer', 'warning', 'Let exactly one connection of this issuer take assertions.'],
   assertion_not_for_us: ['Identity assertion meant for another server or tenant', 'bad', 'Compare audience and tenant at the provider.'],
