@@ -37,7 +37,7 @@ const slow = [
   'test/linear-patterns.test.ts',
   'test/dashboard/hostile-text.test.ts',
   'test/invariants/{canaries,cost-of-addresses,cost-of-forms,cost-of-requests,inherited-names,reach,reach-documents}.test.ts',
-  'test/management/fuzz.test.ts',
+  'test/management/{fuzz,reference-examples}.test.ts',
   'test/oidc/{basic,fapi2}.test.ts',
   // Faults: what is beside the service is away, hangs, or is killed.
   'test/faults/**',

@@ -10,6 +10,7 @@ import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer, type BenchServer } from './database.js';
 import { administrator, measureGrowth } from './grown.js';
 import { measureLists } from './lists.js';
+import { commitsText, measureCommits } from './commits.js';
 import { lockedText, measureLocked } from './locked.js';
 import { manyText, measureMany } from './many.js';
 import { measureLogins, measureSignIns, signInsText } from './logins.js';
@@ -145,6 +146,10 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     const { product, databaseUrl } = await alone('tail', cpus().length > 1, env, ['--import', probe]);
     const tail = await measureTail(product, databaseUrl, probeFile, asked.plan, asked.rate);
     return tell('tail', tailText(tail), { tail });
+  }
+  if (asked.commits) {
+    const commits = await measureCommits(asked.plan.rounds);
+    return tell('commits', commitsText(commits), { commits });
   }
   if (asked.start) {
     const starts = await measureStarts(server, asked.plan.rounds, log);

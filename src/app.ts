@@ -1,4 +1,4 @@
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { accountRouter } from './account/router.js';
 import type { Deps } from './domain/context.js';
 import { PageError } from './errors.js';
@@ -37,6 +37,26 @@ export type Service = {
   close(): Promise<void>;
 };
 
+/** The app of a process that answers no requests of anybody (`BACKGROUND_WORK=only`). */
+export function createBackgroundApp(deps: Deps, lifecycle: Lifecycle): Omit<Service, 'web'> {
+  const app = express();
+  app.disable('x-powered-by');
+  const routes = createExactRoutes();
+  addHealthRoutes(routes, deps, lifecycle);
+  app.use(inSequence([requestId(deps), requestDeadlines(), routes.handler]));
+  app.use((_req: Request, res: Response) => {
+    const error_description = 'This process does background work only (BACKGROUND_WORK=only).';
+    res.status(404).json({ error: 'not_found', error_description });
+  });
+  return { app, admission: createDoor(deps), answerAhead: () => false, close: async () => undefined };
+}
+
+function addHealthRoutes(routes: ReturnType<typeof createExactRoutes>, deps: Deps, lifecycle: Lifecycle): void {
+  routes.add(healthPaths.alive, { get: [healthz], head: true });
+  routes.add(healthPaths.ready, { get: [readyz(deps, lifecycle)], head: true });
+  routes.add(healthPaths.metrics, { get: [metrics(deps)], head: true });
+}
+
 /** Builds the app: the order of middleware and routers is the map of the service. */
 export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }): Service {
   const { config } = deps;
@@ -59,9 +79,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
 
   const byHost = environment(deps);
   const routes = createExactRoutes();
-  routes.add(healthPaths.alive, { get: [healthz], head: true });
-  routes.add(healthPaths.ready, { get: [readyz(deps, lifecycle)], head: true });
-  routes.add(healthPaths.metrics, { get: [metrics(deps)], head: true });
+  addHealthRoutes(routes, deps, lifecycle);
   addMetadataRoutes(routes.behind(environment(deps, recallPublicEnvironment)));
   addOauthRoutes(routes.behind(byHost), web);
   app.use(

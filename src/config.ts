@@ -82,6 +82,7 @@ const variables = z.object({
     .regex(/^(auto|[1-9]\d{0,2})$/, 'must be a number of processes or auto')
     .default('1')
     .transform((text) => (text === 'auto' ? availableParallelism() : Number(text))),
+  BACKGROUND_WORK: z.enum(['on', 'off', 'only'], 'must be on, off or only').default('on'),
   SHUTDOWN_DELAY_MS: integer(0, 0, 60_000),
   ALLOW_PRIVATE_NETWORK: onOff.optional(),
   BREACHED_PASSWORDS_URL: rangeUrl.optional(),
@@ -213,6 +214,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     trustProxy: v.TRUST_PROXY,
     rateLimits: rateLimitsOf(v),
     webConcurrency: v.WEB_CONCURRENCY,
+    /** Whether this process sends and tidies what requests leave behind: beside them (`on`), not at all (`off`), or instead of them (`only`). */
+    backgroundWork: v.BACKGROUND_WORK,
     /** Milliseconds for which a stopping process still answers requests while /readyz says 503, so that its load balancer takes it out. */
     shutdownDelayMs: v.SHUTDOWN_DELAY_MS,
     allowPrivateNetwork: v.ALLOW_PRIVATE_NETWORK ?? loopback,

@@ -99,6 +99,7 @@ const partOf: Readonly<Record<string, string>> = {
   organization_group_roles: 'organization_groups',
   user_import_chunks: 'user_imports',
   user_import_errors: 'user_imports',
+  user_import_keys: 'user_imports',
 };
 
 /** Files that write more than their own table, each for a reason: what is written must be one statement with the rest of it. */

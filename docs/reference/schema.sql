@@ -229,7 +229,8 @@ create table cache_changes (
   id uuid not null default gen_random_uuid(),
   changed_at timestamp with time zone not null default clock_timestamp(),
   environment_id uuid not null,
-  kind text not null
+  kind text not null,
+  key text
 ) with ();
 CREATE INDEX cache_changes_changed_at ON cache_changes USING btree (changed_at);
 
@@ -1721,6 +1722,14 @@ create table user_import_errors (
 CREATE INDEX user_import_errors_created_at ON user_import_errors USING btree (created_at);
 CREATE INDEX user_import_errors_line ON user_import_errors USING btree (environment_id, import_id, line, id);
 
+create table user_import_keys (
+  environment_id uuid not null,
+  import_id uuid not null,
+  key text not null,
+  constraint user_import_keys_pkey PRIMARY KEY (environment_id, import_id, key),
+  constraint user_import_keys_environment_id_import_id_fkey FOREIGN KEY (environment_id, import_id) REFERENCES user_imports(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+
 create table user_imports (
   environment_id uuid not null,
   id uuid not null,
@@ -2185,14 +2194,18 @@ CREATE OR REPLACE FUNCTION note_change()
 AS $function$
 declare
   owner uuid;
+  changed text;
 begin
   if tg_table_name = 'environments' then
     owner := coalesce(new.id, old.id);
   else
     owner := coalesce(new.environment_id, old.environment_id);
   end if;
-  insert into cache_changes (environment_id, kind) values (owner, tg_table_name);
-  perform pg_notify('cache', owner::text || ' ' || tg_table_name);
+  if tg_table_name = 'clients' then
+    changed := coalesce(new.id, old.id);
+  end if;
+  insert into cache_changes (environment_id, kind, key) values (owner, tg_table_name, changed);
+  perform notify_after_commit('cache', concat_ws(' ', owner, tg_table_name, changed));
   return null;
 end
 $function$;
@@ -2216,7 +2229,7 @@ CREATE OR REPLACE FUNCTION note_removed_webhook()
 AS $function$
 begin
   insert into removed_webhooks (environment_id, webhook_id) values (old.environment_id, old.id) on conflict do nothing;
-  perform pg_notify('outbox', 'webhook');
+  perform notify_after_commit('outbox', 'webhook');
   return null;
 end
 $function$;
@@ -2229,6 +2242,15 @@ begin
   insert into user_search_texts as t values (new.environment_id, new.id, user_search_text(new))
   on conflict (environment_id, user_id) do update set text = excluded.text where t.text <> excluded.text;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION notify_after_commit(channel text, payload text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise info using errcode = 'IDP01', message = channel || ' ' || payload;
 end
 $function$;
 
@@ -2257,7 +2279,7 @@ begin
     get diagnostics numbered = row_count;
     update event_feed set position = last + numbered;
     if numbered > 0 then
-      perform pg_notify('outbox', 'event_streams');
+      perform notify_after_commit('outbox', 'event_streams');
     end if;
   end if;
   select count(*) into unnumbered from (select from events where position is null and seq is not null limit 100000) u;
@@ -2493,7 +2515,7 @@ begin
     get diagnostics stored = row_count;
   end if;
   if stored > 0 then
-    perform pg_notify('outbox', 'webhook');
+    perform notify_after_commit('outbox', 'webhook');
   end if;
   return stored;
 end

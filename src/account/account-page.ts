@@ -12,6 +12,7 @@ import { listSignInsOfUser, type OwnSignIn } from '../db/tables/audit_logs.js';
 import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';
 import { listOpenableClients, type OpenableClient } from '../db/tables/clients.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
+import { findUserWithMemberships } from '../db/tables/organization_memberships.js';
 import { listLiveSessionsOfUser } from '../db/tables/sessions.js';
 import type { SessionRow } from '../db/tables/sessions.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
@@ -93,8 +94,9 @@ const signInDocument = ({ occurred_at, outcome, count, ip_address, user_agent }:
 async function load(req: Request, words: Words) {
   const { ctx } = req;
   const { user_id } = sessionOf(req);
-  const user = await findUser(ctx.scope, user_id);
+  const user = await findUserWithMemberships(ctx.scope, user_id);
   if (!user) throw new PageError(401, 'login_required', errorMessage('login_required'));
+  const organizations = await ownOrganizations(ctx, user.memberships);
   const sessions = await listLiveSessionsOfUser(ctx.scope, user_id, sessionBounds(ctx));
   const documents = await Promise.all(sessions.map((session) => sessionDocument(req, session, words)));
   documents.sort((a, b) => Number(b.current) - Number(a.current));
@@ -105,7 +107,7 @@ async function load(req: Request, words: Words) {
   const connections = (await enabledConnections(ctx))
     .filter(({ id }) => !identities.some((identity) => identity.connection_id === id))
     .map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageIdentity['strategy'] }));
-  return { user, sessions: documents, identities, connections, consents, own_applications };
+  return { user, organizations, sessions: documents, identities, connections, consents, own_applications };
 }
 
 /** The scopes of a consent in words; those of an API resource in the words of its permissions. */
@@ -139,7 +141,7 @@ export async function renderAccount(
 ): Promise<void> {
   const { ctx } = req;
   const words = wordsOf(req);
-  const { user, sessions, identities, connections, consents, own_applications } = await load(req, words);
+  const { user, organizations, sessions, identities, connections, consents, own_applications } = await load(req, words);
   const scopes = await scopesInWords(ctx, words, consents);
   const signIns = await listSignInsOfUser(ctx.scope, user.id, signInsShown.page);
   web.renderPage(
@@ -161,7 +163,7 @@ export async function renderAccount(
       connections,
       applications: consents.map((consent) => ({ ...applicationDocument(req, consent), scopes: scopes.get(consent.client_id) ?? [] })),
       own_applications,
-      organizations: await ownOrganizations(req),
+      organizations,
       sign_in_methods: await pageSignInMethods(req, user),
       sign_ins: signIns.map((row) => signInDocument(row, words)),
       kept_until: deletionDate(ctx),
@@ -187,9 +189,8 @@ export function accountPage(web: Web) {
 }
 
 async function accountDocument(req: Request) {
-  const { user, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
+  const { user, organizations, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
   const applications = consents.map((consent) => applicationDocument(req, consent));
-  const organizations = await ownOrganizations(req);
   return {
     user: userDocument(user),
     sessions,

@@ -101,12 +101,12 @@ function statementsFor(name: string, channel: string, destination: string | null
                 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[]) as h (environment_id, id, lease_id, due_at)
                 where q.environment_id = h.environment_id and q.id = h.id and q.lease_id = h.lease_id
                 returning q.id)
-              select pg_notify('outbox', '${channel}') from (select count(*) from released) r (n) where n > 0`,
+              select notify_after_commit('outbox', '${channel}') from (select count(*) from released) r (n) where n > 0`,
   };
 }
 
 /**
- * @param name of the table, and of its loop as `channel` names it to `pg_notify('outbox', ...)`
+ * @param name of the table, and of its loop as `channel` names it to `notify_after_commit('outbox', ...)`
  * @param destination the column that tells the destinations of an environment apart; null when the environment is one
  */
 export function queueRows<Row extends object>(name: string, channel: string, destination: string | null): QueueRows<Row> {

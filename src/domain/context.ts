@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
+import type { Notifier } from '../db/connection/notifier.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/connection/failures.js';
 import { createScope, type Scope } from '../db/scope.js';
@@ -55,6 +56,8 @@ export type Deps = {
     readonly requestTraces: WaitingTraces;
     /** What requests say of the address that they were sent to. */
     readonly forwarded: ForwardedNotes;
+    /** What has been committed, until the other processes are told. */
+    readonly notifier: Notifier;
   };
   /** Streams of events that this process has open. */
   readonly streams: EventStreams;
@@ -206,7 +209,6 @@ async function attemptOnce<T>(
         throw error;
       }
     });
-    for (const kind of touched) ctx.cache.invalidate(ctx.environment.id, kind);
     for (const done of committed) done();
     return { result };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { pendingMigrations } from '../db/migrations/migrate.js';
+import { isBackgroundAtWork } from '../db/tables/processes.js';
 import type { Deps } from '../domain/context.js';
 import { opensPrimaryKey } from '../domain/secret-key/check.js';
 import { digest, equalDigests } from '../lib/digest.js';
@@ -33,16 +34,22 @@ const trustMs = 6000;
  * may ask, at any time: those who ask at once share one look at the database, or a flood of them would take the connections from everybody else and then be
  * told that there is none. As long as somebody asks once a minute and all is well, the next look is taken every second, and the answer waits for none. While a
  * look waits behind the requests of a busy process, the last one counts if it found all well less than six seconds ago: a balancer takes no replica out for
- * being busy.
+ * being busy. A `warning` says that no process has done the background work for 90 seconds: this one leaves it to others, and answers all the same.
  */
 export function readyz(deps: Deps, lifecycle: Lifecycle) {
   let looking: Promise<string | null> | null = null;
   let healthyAt = -Infinity;
+  let backgroundAway = false;
   let checkedAt = -Infinity;
   let next: NodeJS.Timeout | undefined;
   const probe = async (): Promise<string | null> => {
     const began = performance.now();
     const problem = await databaseProblem(deps);
+    if (problem === null && deps.config.backgroundWork === 'off')
+      backgroundAway = await isBackgroundAtWork(deps.db.knex).then(
+        (found) => !found,
+        () => backgroundAway,
+      );
     looking = null;
     healthyAt = problem === null ? began : -Infinity;
     clearTimeout(next);
@@ -66,7 +73,8 @@ export function readyz(deps: Deps, lifecycle: Lifecycle) {
     const problem = lifecycle.stopping ? 'stopping' : found;
     res.status(problem === null ? 200 : 503).set('Cache-Control', 'no-store');
     if (problem !== null) res.set('Retry-After', '5');
-    res.json(problem === null ? { status: 'ready' } : { status: 'unavailable', reason: problem });
+    const warning = backgroundAway && 'no process does the background work: mail, webhooks and clean-up wait (BACKGROUND_WORK)';
+    res.json(problem === null ? { status: 'ready', ...(warning && { warning }) } : { status: 'unavailable', reason: problem });
   };
 }
 

@@ -7,7 +7,7 @@ const unbrokenMs = 10_000;
 
 /** Tells the cache what changed: from notifications at once, and from the change rows for those that were missed. */
 export type CacheSync = {
-  /** Takes the payload of a `cache` notification: `<environment id> <table>`. */
+  /** Takes the payload of a `cache` notification: `<environment id> <table>`, and the key where one record changed. */
   notified(payload: string): void;
   /** Reads the change rows once and drops what they name; the loop calls it. @throws what the database throws */
   sync(): Promise<void>;
@@ -31,7 +31,8 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clo
       // After a suspension, or when the database was away, changes may have come and gone unseen.
       if (lookedAt !== null && started - lookedAt > unbrokenMs) deps.cache.clear();
       lookedAt = started;
-      for (const change of fresh) deps.cache.invalidate(change.environment_id, change.kind);
+      for (const { environment_id, kind, keys } of fresh)
+        for (const key of keys ?? [undefined]) deps.cache.invalidate(environment_id, kind, key);
       seen = new Set(changes.map((change) => change.id));
       deps.cache.synced(started);
     } catch (error) {
@@ -49,8 +50,8 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clo
 
   return {
     notified(payload) {
-      const [environment_id = '', kind = ''] = payload.split(' ');
-      deps.cache.invalidate(environment_id, kind);
+      const [environment_id = '', kind = '', key] = payload.split(' ');
+      deps.cache.invalidate(environment_id, kind, key);
     },
     sync,
     async close() {

@@ -95,9 +95,10 @@ function resourceObject(
 }
 
 /** Records to be shown and what else must be known of them: a compound document in the making. */
+type Shown = { readonly resource: Resource; readonly row: ResourceRow; readonly linkage: Map<string, readonly ResourceRow[]> };
 type Loading = {
   /** In the order in which they were found. */
-  readonly shown: Map<string, { resource: Resource; row: ResourceRow; linkage: Map<string, readonly ResourceRow[]> }>;
+  readonly shown: Map<string, Shown>;
 };
 
 const nameOf = (resource: Resource, row: ResourceRow) => `${resource.type} ${idOf(resource, row)}`;
@@ -130,6 +131,17 @@ async function follow(call: Call, loading: Loading, resource: Resource, rows: re
   }
 }
 
+/** The rows of resources that complete theirs, as they are shown. */
+async function completedRows({ ctx }: Call, { shown }: Loading): Promise<ReadonlyMap<ResourceRow, ResourceRow>> {
+  const all = [...shown.values()];
+  const pairs = [...new Set(all.map(({ resource }) => resource))].map(async (resource) => {
+    if (!resource.completed) return [];
+    const rows = all.filter((one) => one.resource === resource).map(({ row }) => row);
+    return (await resource.completed(ctx, rows)).map((row, index) => [rows[index] as ResourceRow, row] as const);
+  });
+  return new Map((await Promise.all(pairs)).flat());
+}
+
 /**
  * The `data` and, when asked for, `included` of a document: full linkage, every record once (JSON:API 1.1, "Compound Documents").
  * `once` goes into the primary record of an answer that shows something once.
@@ -145,12 +157,13 @@ export async function compound(
   for (const row of rows) note(loading, resource, row);
   const primary = new Set(loading.shown.keys());
   if (query.include) await follow(call, loading, resource, rows, query.include);
-  const data = rows.map((row) =>
-    resourceObject(call, resource, row, query.fields, loading.shown.get(nameOf(resource, row))?.linkage, once),
-  );
+  const completed = await completedRows(call, loading);
+  const object = ({ resource: of, row, linkage }: Shown, shownOnce: Json = {}) =>
+    resourceObject(call, of, completed.get(row) ?? row, query.fields, linkage, shownOnce);
+  const data = rows.map((row) => object(loading.shown.get(nameOf(resource, row)) ?? { resource, row, linkage: new Map() }, once));
   if (!query.include) return { data };
   const others = [...loading.shown].filter(([name]) => !primary.has(name)).map(([, one]) => one);
-  return { data, included: others.map((one) => resourceObject(call, one.resource, one.row, query.fields, one.linkage)) };
+  return { data, included: others.map((one) => object(one)) };
 }
 
 /** The top-level object with its members in their usual order. */

@@ -198,6 +198,8 @@ export type Definition<R, C, U> = {
   /** The attributes of an answer, in their order; a declaration leaves out those that are shown as they are set. Columns of the same name fill them unless `computed` has the name. */
   readonly attributes: z.ZodObject;
   readonly computed?: Readonly<Record<string, (row: R, ctx: Context, actor: Actor) => unknown>>;
+  /** The rows with what an answer shows and they don't have by themselves. */
+  completed?(ctx: Context, rows: readonly R[]): Promise<readonly R[]>;
   readonly relationships: Readonly<Record<string, Relationship>>;
   readonly filters: Readonly<Record<string, Filter>>;
   /** Orders by name; `created_at` and `updated_at` unless told otherwise. */

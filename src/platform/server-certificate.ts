@@ -6,7 +6,7 @@ import type { NameLookup } from './fetch/look-up.js';
 import { vettedLookup } from './fetch/vetted-lookup.js';
 
 export type ServerCertificate = {
-  /** Why browsers and clients refuse it: `name` it isn't for the host, `expired`, `chain` nobody trusted vouches for it; null: they don't. */
+  /** Why browsers and clients refuse it: `name` it isn't for the host, `expired`, `chain` no trusted authority signed it; null: they don't. */
   readonly problem: 'name' | 'expired' | 'chain' | null;
   /** As OpenSSL calls it, such as `SELF_SIGNED_CERT_IN_CHAIN`; null without a problem. */
   readonly code: string | null;

@@ -3,16 +3,17 @@ import type { QueueState } from '../platform/metrics/queue-state.js';
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createApp } from '../app.js';
+import { createApp, createBackgroundApp } from '../app.js';
 import type { Config } from '../config.js';
 import { bootstrap } from '../domain/configuration/bootstrap.js';
 import { createCache } from '../domain/cache/cache.js';
 import { startCacheSync } from '../jobs/cache-sync.js';
-import { syncClock } from '../jobs/clock-sync.js';
+import { startClockSync, syncClock } from '../jobs/clock-sync.js';
 import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/notes/client-use.js';
 import type { Deps } from '../domain/context.js';
 import { startEventNumbers, startEventStreams } from '../jobs/event-feed.js';
+import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startProcessReports } from '../jobs/processes.js';
 import { createDrainRate } from '../lib/drain-rate.js';
 import { createMetadataDocuments } from '../platform/fetch/metadata-documents.js';
@@ -28,6 +29,7 @@ import { requirePrimaryKeys } from '../domain/secret-key/check.js';
 import { createKnex, databaseQueues, poolState } from '../db/connection/knex.js';
 import { migrate } from '../db/migrations/migrate.js';
 import { listen } from '../db/postgres/notifications.js';
+import { Notifier } from '../db/connection/notifier.js';
 import { createReplica, startReplicaChecks } from '../db/postgres/replica.js';
 import type { Lifecycle } from '../http/health.js';
 import { createServer } from '../http/server.js';
@@ -80,7 +82,8 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   const { mailer = smtpUrl === null ? null : createMailer({ smtpUrl, emailFrom, tracer }) } = overrides;
   // Before the pool: nothing has to be closed when the configuration is refused.
   const { breachedPasswords = createBreachedPasswords(config, { clock, logger, metrics }) } = overrides;
-  const knex = createKnex({ url: storage.url, poolMax, prepared, logger, tracer });
+  const notifier = new Notifier(metrics.notifications);
+  const knex = createKnex({ url: storage.url, poolMax, prepared, logger, tracer, notifier });
   metrics.watchPool(() => poolState(knex));
   return {
     config,
@@ -105,6 +108,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
       securityTrail: createSecurityTrail(),
       requestTraces: createWaitingTraces(logger),
       forwarded: createForwardedNotes(),
+      notifier,
     },
     streams: createEventStreams(),
     net: {
@@ -174,17 +178,22 @@ async function close(server: Server): Promise<void> {
   });
 }
 
-/** Starts what requests rely on: what they have left behind is delivered and written, and the replica is watched. */
+/** What requests have left behind for others, which any process may deliver. */
 const startDeliveries = (deps: Deps): Record<string, Loop> => ({
   mail: startMailLoop(deps),
   webhook: startWebhookLoop(deps),
   backchannel_logout: startBackchannelLogout(deps),
   log_stream: startLogStreams(deps),
   events: startEventNumbers(deps),
+});
+
+/** What each process does for itself: what its requests have noted is written, and what they rely on is watched. */
+const startOwnWork = (deps: Deps, upkeep: boolean): Record<string, Loop> => ({
   event_streams: startEventStreams(deps),
   client_use: startClientUse(deps),
   request_traces: startRequestTraces(deps),
   ...(deps.db.replica !== null && { replica: startReplicaChecks(deps.db.replica, deps.logger) }),
+  ...(upkeep && { clock: startClockSync(deps), secret_keys: startSecretKeys(deps) }),
 });
 
 /** What requests may have to wait in, for the metrics. */
@@ -208,13 +217,15 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
     logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
   );
   const cacheSync = startCacheSync(deps);
-  const working = named({ ...startDeliveries(deps), ...(upkeep && startUpkeep(deps)) });
+  const background = config.backgroundWork !== 'off' && { ...startDeliveries(deps), ...(upkeep && startUpkeep(deps)) };
+  const working = named({ ...startOwnWork(deps, upkeep), ...background });
   const loops = named({ ...working, ...(upkeep && { processes: startProcessReports(deps, working) }) });
   const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,
-    channels: ['cache', 'outbox'],
+    channels: config.backgroundWork === 'off' ? ['cache'] : ['cache', 'outbox'],
     logger,
+    notifier: deps.notes.notifier,
     // `outbox` carries the name of the loop that has something to do.
     onNotification: (channel, payload) => (channel === 'cache' ? cacheSync.notified(payload) : loops[payload]?.wake()),
     onReconnect() {
@@ -222,7 +233,7 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
       for (const loop of Object.values(loops)) loop.wake();
     },
   });
-  const service = createApp(deps, lifecycle);
+  const service = config.backgroundWork === 'only' ? createBackgroundApp(deps, lifecycle) : createApp(deps, lifecycle);
   const server = createServer(service.app, service.admission, service.answerAhead);
   deps.metrics.watchQueues(() => queuesOf(deps, service.admission));
   await listenOn(server, config);

@@ -1,4 +1,3 @@
-import { startClockSync } from '../jobs/clock-sync.js';
 import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
@@ -7,18 +6,15 @@ import { startAccountDeletions } from '../jobs/account-deletions.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
 import { startSamlMetadata } from '../jobs/saml-metadata.js';
 import { startUnusedLogos } from '../jobs/unused-logos.js';
-import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startSigningKeyRotation } from '../jobs/key-rotation.js';
 import { startUserImports } from './user-imports.js';
 import type { Loop } from '../platform/loop.js';
 
 /** Starts what comes by itself, by the clock. */
 export const startUpkeep = (deps: Deps): Record<string, Loop> => ({
-  clock: startClockSync(deps),
   janitor: startJanitor(deps),
   statistics: startStatistics(deps),
   signing_keys: startSigningKeyRotation(deps),
-  secret_keys: startSecretKeys(deps),
   domain_checks: startDomainChecks(deps),
   daily_stats: startDailyStats(deps),
   unused_clients: startUnusedClients(deps),

@@ -7,7 +7,7 @@ import { isUuid } from '../lib/random.js';
 import { weakTag, emptyReply, requireMatch, resourceReply, type ScimCall, type ScimOperation } from './call.js';
 import { memberChangeOf, membersIn, otherOperations } from './group-members.js';
 import { applyOperations, readOperations } from './patch.js';
-import { readResource, requiredText, textOrNull, type ScimValues } from './read-values.js';
+import { keyText, readResource, requiredText, type ScimValues } from './read-values.js';
 import { groupResource, project, shows } from './render.js';
 import { groupType } from './schemas.js';
 import { mostShown, tooManyShown } from './users.js';
@@ -34,7 +34,7 @@ export async function searchGroups(call: ScimCall, condition: DirectoryCondition
 /** @throws {ScimError} 400 */
 const inputOf = (values: ScimValues): GroupInput => ({
   display_name: requiredText(values, 'displayName'),
-  external_id: textOrNull(values['externalId']),
+  external_id: keyText(values, 'externalId'),
 });
 
 const valuesOf = ({ display_name, external_id }: OrganizationGroupRow): ScimValues => ({

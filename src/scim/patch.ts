@@ -2,7 +2,7 @@ import { ScimError } from '../errors.js';
 import type { DirectoryCondition } from '../db/lists/directory-filter.js';
 import { findAttribute, isUrn, parsePath, type FoundAttribute, type PatchPath } from './attribute-paths.js';
 import { compileElementFilter, fits } from './filter.js';
-import { isComplex, isUnassigned, readElement, readValue, withOnePrimary, type ScimValues } from './read-values.js';
+import { isComplex, isUnassigned, maxValues, readElement, readValue, withOnePrimary, type ScimValues } from './read-values.js';
 import type { ResourceType } from './schemas.js';
 
 /** One operation on one attribute (RFC 7644 3.5.2). */
@@ -60,8 +60,10 @@ const blank = ({ extension }: ResourceType): ScimValues =>
 export function readOperations(type: ResourceType, body: ScimValues): PatchOperation[] {
   const operations = memberOf(body, 'operations');
   if (!Array.isArray(operations) || operations.length === 0) throw refuse('invalidSyntax', 'Operations must be a list of operations.');
-  if (operations.length > maxOperations) throw refuse('invalidValue', `A request has at most ${maxOperations} operations.`);
-  return operations.flatMap((one) => readOperation(one, type));
+  const read = operations.slice(0, maxOperations + 1).flatMap((one) => readOperation(one, type));
+  // What has no path is one for each name in it.
+  if (read.length > maxOperations) throw refuse('invalidValue', `A request has at most ${maxOperations} operations.`);
+  return read;
 }
 
 /** What the path means; null for what the schemas don't have, which is ignored. @throws {ScimError} 400 `mutability` */
@@ -107,7 +109,8 @@ function elementOf(condition: DirectoryCondition): ScimValues | null {
   return all.includes(null) ? null : (Object.assign({}, ...all) as ScimValues);
 }
 
-const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+/** Elements as texts, to find equal ones by. */
+const textsOf = (elements: readonly unknown[]): ReadonlySet<string> => new Set(elements.map((one) => JSON.stringify(one)));
 
 const listOf = (value: unknown): unknown[] => (isUnassigned(value) ? [] : Array.isArray(value) ? (value as unknown[]) : [value]);
 
@@ -147,18 +150,14 @@ function last(changed: readonly unknown[], held: readonly unknown[], given: Scim
 function patchList(held: readonly unknown[], { op, value }: PatchOperation, { attribute }: FoundAttribute): unknown[] {
   const given = listOf(readValue(attribute, value, attribute.name));
   if (op === 'replace') return given;
-  if (op === 'remove')
-    return listOf(value).length === 0
-      ? []
-      : held.filter(
-          (element) =>
-            !given.some(
-              (one) =>
-                same(one, element) ||
-                (isComplex(one) && isComplex(element) && one['value'] !== undefined && one['value'] === element['value']),
-            ),
-        );
-  return withOnePrimary([...held, ...given.filter((one) => !held.some((element) => same(one, element)))]);
+  if (op === 'remove') {
+    if (listOf(value).length === 0) return [];
+    const [texts, values] = [textsOf(given), new Set(given.map((one) => (isComplex(one) ? one['value'] : undefined)))];
+    const isNamed = (element: unknown) => isComplex(element) && element['value'] !== undefined && values.has(element['value']);
+    return held.filter((element) => !texts.has(JSON.stringify(element)) && !isNamed(element));
+  }
+  const texts = textsOf(held);
+  return withOnePrimary([...held, ...given.filter((one) => !texts.has(JSON.stringify(one)))]);
 }
 
 function patchSingle(holder: Held, { op, value }: PatchOperation, { attribute, keys }: FoundAttribute): void {
@@ -190,7 +189,9 @@ export function applyOperations(type: ResourceType, resource: ScimValues, operat
     const name = path.at(-1) ?? '';
     const held = listOf(holder[name]);
     const byElement = operation.path.filter !== null || of !== null;
-    put(holder, name, byElement ? patchElements(type, held, operation, found) : patchList(held, operation, found));
+    const changed = byElement ? patchElements(type, held, operation, found) : patchList(held, operation, found);
+    if (changed.length > maxValues) throw refuse('invalidValue', `${name} must be at most ${maxValues} values.`);
+    put(holder, name, changed);
   }
   return after;
 }

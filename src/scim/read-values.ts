@@ -7,8 +7,10 @@ export type ScimValues = Readonly<Record<string, unknown>>;
 
 const maxTextLength = 4_096;
 const maxCertificateLength = 16_384;
+/** Of what an index holds. */
+const maxKeyLength = 512;
 /** ScimValues of one attribute; of a group's members more (specification 16.6). */
-const maxValues = 100;
+export const maxValues = 100;
 
 export const isComplex = (value: unknown): value is ScimValues => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -89,11 +91,17 @@ export function readResource({ schema, extension }: ResourceType, body: ScimValu
   return Object.keys(read).length === 0 ? core : { ...core, [extension.id]: read };
 }
 
-/** A text that a resource can't be without. @throws {ScimError} 400 `invalidValue` */
-export function requiredText(values: ScimValues, name: string): string {
+/** A text that resources are found by; null where there is none. @throws {ScimError} 400 `invalidValue` */
+export function keyText(values: ScimValues, name: string): string | null {
   const text = values[name];
-  if (typeof text !== 'string' || text.trim() === '') throw refuse(name, 'given');
+  if (typeof text !== 'string' || text === '') return null;
+  if (text.length > maxKeyLength) throw refuse(name, `at most ${maxKeyLength} characters long`);
   return text;
 }
 
-export const textOrNull = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+/** One that a resource can't be without. @throws {ScimError} 400 `invalidValue` */
+export function requiredText(values: ScimValues, name: string): string {
+  const text = keyText(values, name);
+  if (text === null || text.trim() === '') throw refuse(name, 'given');
+  return text;
+}

@@ -38,6 +38,11 @@ async function upload(at: string, file: Buffer | string | null, browser: Browser
   return browser.request(`${at}/data`, { method: 'POST', body: form, headers: { origin: service.url } });
 }
 
+/** Says that the import of the file begins. */
+const start = (at: string, browser: Browser = admin.made) => browser.submit('/dashboard', { start: 'on' }, `${at}/data`);
+
+const plain = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
 /** The value of a row of a record's summary. */
 const rowOf = (html: string, label: string) =>
   new RegExp(`<dt[^>]*>\\s*${label}[\\s\\S]*?<dd[^>]*>([\\s\\S]*?)</dd>`).exec(html)?.[1]?.replaceAll(/<[^>]*>/g, '').trim(); // prettier-ignore
@@ -54,6 +59,9 @@ test.each([
   const sent = await upload(at, packed(ndjson([{ email, email_verified: true }, { email: '=no address' }])));
   expect([sent.status, sent.headers.get('location')]).toEqual([303, `${at}?done=file_received`]);
   await runImports(service);
+  expect(await userOf(email)).toBeNull();
+  expect((await start(at)).headers.get('location')).toBe(`${at}?done=import_started`);
+  await runImports(service);
   expect(await userOf(email)).toMatchObject({ email_verified: true });
   const page = await pageOf(at);
   expect(page).not.toContain('type="file"');
@@ -69,8 +77,10 @@ test.each([
   const json = (await (await admin.made.get(`${at}/row_errors/export?format=json`)).json()) as { line: number }[];
   expect(json.map(({ line }) => line)).toEqual([2]);
   expect((await admin.made.get(`${at}/row_errors/export?format=xml`)).status).toBe(400);
+  expect(page).toMatch(/<progress\s+value="(\d+)" max="\1"/);
   // It has its file.
   expect((await upload(at, ndjson([{ email }]))).status).toBe(422);
+  expect((await start(at)).status).toBe(422);
 });
 
 test('a dry run changes nothing and says so; parameters that are left empty are none (specification 18.2.8)', async () => {
@@ -81,9 +91,62 @@ test('a dry run changes nothing and says so; parameters that are left empty are 
     'hash_parameters.salt_separator': '',
   });
   await upload(at, ndjson([{ email: 'dry@example.com' }]));
+  expect(await pageOf(at)).toContain('Start dry run');
+  await start(at);
   await runImports(service);
   expect(await userOf('dry@example.com')).toBeNull();
   expect(await pageOf(at)).toContain('This was a dry run: nothing was changed.');
+});
+
+test.each([
+  ['plain', (text: string) => text],
+  ['gzip', (text: string) => gzipSync(text)],
+] as const)(
+  'before anything is imported, the page tells what each attribute of the file becomes: %s (specification 18.2.12, attack 50.1479)',
+  async (_kind, packed) => {
+    const at = await begun('user_imports', { mode: 'create' });
+    const secret = `$2b$10$${'S'.repeat(53)}`;
+    const first = { email: 'one@example.com', frist_name: '<b>Ada</b>', email_verified: true, password_hash: secret, shoe: 43 };
+    await upload(
+      at,
+      packed(ndjson([first, { email: 'nowhere' }, { email: 'two@example.com', first_name: 'x'.repeat(200), password: 'in plain' }])),
+    );
+    const html = await pageOf(at);
+    const page = plain(html);
+    expect(rowOf(html, 'Status')).toBe('Not started');
+    expect(page).toContain('Attributes of the first 3 rows');
+    expect(page).toMatch(/\bfirst_name First name x{80}…/);
+    expect(page).toContain('email_verified Ignored: “Addresses are verified” isn’t selected true');
+    expect(page).toContain('frist_name Unknown: its rows fail. Did you mean first_name?');
+    expect(page).toContain('shoe Unknown: its rows fail. 43');
+    expect(page).toContain('password_hash Password hash bcrypt');
+    expect(page).toContain('3 of them would fail');
+    expect(html).toContain('&lt;b&gt;Ada');
+    for (const hidden of ['SSSS', 'in plain']) expect(html).not.toContain(hidden);
+    expect((await upload(at, 'another file')).status).toBe(422);
+    for (const browser of [await signedInWith(service, ...permissions), await signedInWith(service, 'user_imports:read')]) {
+      expect(plain(await pageOf(at, browser))).not.toContain('one@example.com');
+      expect((await start(at, browser)).status).toBe(403);
+    }
+    await admin.made.submit(`${at}/cancel`, {});
+    expect(await pageOf(at)).not.toContain('Start import');
+  },
+);
+
+test('a file that can’t be unpacked, goes on without a line, or is blank, is told before the import starts (attack 50.1464)', async () => {
+  for (const [file, words] of [
+    [Buffer.from([0x1f, 0x8b, 1, 2, 3]), 'it is no whole gzip'],
+    [gzipSync(Buffer.alloc(20 * 1024 * 1024, 'x')), 'or its lines than 64 KiB'],
+    ['\n\n', 'The file has no rows.'],
+  ] as const) {
+    const at = await begun('user_imports', { mode: 'create' });
+    expect((await upload(at, file as string)).status).toBe(303);
+    expect(plain(await pageOf(at))).toContain(words);
+    await admin.made.submit(`${at}/cancel`, {});
+  }
+  const at = await begun('user_imports', { mode: 'create' });
+  expect((await start(at)).status).toBe(422);
+  await admin.made.submit(`${at}/cancel`, {});
 });
 
 test('no file, an empty one and one that is too large are refused beside the field, and the import waits on (specification 18.2.12)', async () => {

@@ -9,6 +9,7 @@ import { killInFlight } from './kill-in-flight.js';
 import type { Scenario } from './scenario.js';
 import { stoppedInFlight } from './stopped-in-flight.js';
 import { suspended } from './suspended.js';
+import { userImport } from './user-import.js';
 import { twoReplicas } from './two-replicas.js';
 
 afterEach(() => killReplicas());
@@ -44,4 +45,14 @@ test('1,000 queued deliveries, two replicas: each sent once, none lost', async (
 
 test('twenty writers while a replica is killed again and again: pages and stream have every committed event once, in one order (fault F42)', async () => {
   expect(await play(eventWriters({ kills: 2, roles: 15 }))).toMatchObject({ kills: 2 });
+}, 180_000);
+
+test('an import whose process is killed is gone on with by another: each row once, counts right (fault F43)', async () => {
+  expect(await play(userImport({ rows: 4_000, kill: true }))).toMatchObject({ rows: 4_000 });
+}, 120_000);
+
+test('an import takes 64 MiB beside what the process takes, whatever the file (fault F44)', async () => {
+  const { file_mib, memory_mib } = await play(userImport({ rows: 12_000, kill: false, padding: 3_000 }));
+  expect(file_mib).toBeGreaterThan(32);
+  expect(memory_mib).toBeLessThan(64);
 }, 180_000);

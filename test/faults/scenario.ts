@@ -10,9 +10,9 @@ export type Stage = { readonly url: string; readonly secretKey: string; readonly
 export type Scenario = (stage: Stage) => Promise<Readonly<Record<string, number | string>>>;
 
 /** Plays the scenario when its file is the one that was started (`npx tsx test/faults/<name>.ts`), and prints what was measured. */
-export async function playDirectly(moduleUrl: string, scenario: Scenario): Promise<void> {
+export async function playDirectly(moduleUrl: string, scenario: Scenario, durable = false): Promise<void> {
   if (moduleUrl !== pathToFileURL(process.argv[1] ?? '').href) return;
-  const stage = await openStandalone();
+  const stage = await openStandalone({}, durable);
   try {
     console.log(JSON.stringify(await scenario(stage), null, 2));
   } finally {

@@ -4,7 +4,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { userImportPass } from '../../src/process/user-imports.js';
 import { Browser } from '../support/browser.js';
-import { addUser } from '../support/data.js';
+import { apiResourceOf } from '../../src/domain/clients/clients.js';
+import { permit } from '../support/administrators.js';
+import { addGrant, addUser } from '../support/data.js';
 import { imported, ndjson, runImports, sendData } from '../support/imports.js';
 import { Api, manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { firebaseKey, formatSamples } from '../support/password-hashes.js';
@@ -142,6 +144,50 @@ describe('rows', () => {
     expect(job).toMatchObject({ status: 'partial', created_count: 1, failed_count: 2, errors: [[2, 'already_exists', '/email'], [3, 'invalid_email', '/email']] }); // prettier-ignore
     expect(await userOf(fresh)).toBeNull();
   });
+
+  test.each([
+    ['a dry run', { dry_run: true }],
+    ['an import', {}],
+    ['an upsert', { mode: 'upsert' }],
+    ['a dry run of an upsert', { mode: 'upsert', dry_run: true }],
+  ])(
+    'of %s that have what an earlier one has are refused, in the same batch or a later one (specification 18.2.14, attack 50.1478)',
+    async (_what, how) => {
+      const name = `twice-${++number}`;
+      await api.create('connections', 'connection', {
+      name, display_name: 'G', strategy: 'oidc', provider_client_id: 'x', issuer: `https://${name}.example`,
+    }); // prettier-ignore
+      const [first, known] = [email(), (await addUser(ctx)).email];
+      const account = { connection: name, subject: 's' };
+      const rows: Document[] = [
+        { email: first, external_id: name, identities: [account] },
+        { email: email(), roles: ['nobody-knows'], external_id: `${name}-free` },
+        { email: email(), identities: [account] },
+        {
+          email: email(),
+          identities: [
+            { ...account, subject: 'own' },
+            { ...account, subject: 'own' },
+          ],
+        },
+      ];
+      if ('mode' in how) rows.push({ email: known, first_name: 'A' }, { email: known, first_name: 'B' });
+      while (rows.length < 500) rows.push({ email: email() });
+      const later = [{ email: first.toUpperCase() }, { email: email(), external_id: name }, { email: email(), identities: [account] }, { email: email(), external_id: `${name}-free` }]; // prettier-ignore
+      const job = await imported(service, api, [...rows, ...later], how);
+      const errors = job['errors'] as [number, string, string][];
+      expect(errors.filter(([line]) => line !== 2).map(([line, code]) => `${line} ${code}`)).toEqual(
+        [3, 4, ...('mode' in how ? [6] : []), 501, 502, 503].map((line) => `${line} already_exists`),
+      );
+      expect(errors.filter(([line]) => line > 500).map(([, , pointer]) => pointer)).toEqual([
+        '/email',
+        '/external_id',
+        '/identities/0/subject',
+      ]);
+      expect(job['row_count'] - job['failed_count']).toBe(job['created_count'] + job['updated_count']);
+      expect(await ctx.db.knex('user_import_keys').count('* as n')).toEqual([{ n: 0 }]);
+    },
+  );
 
   test('of an upsert change what differs, and leave what is so already (specification 18.2.9)', async () => {
     const [same, other, fresh] = [email(), email(), email()];
@@ -322,6 +368,22 @@ describe('who', () => {
     const address = email();
     await sendData(api, id, ndjson([{ email: address }]));
     await ctx.db.knex('user_imports').where({ id }).update({ actor_id: 'gone' });
+    await runImports(service);
+    expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'failed', created_count: 0 });
+    expect(await userOf(address)).toBeNull();
+  });
+
+  test.each(['clients', 'users'] as const)('of %s was disabled or blocked meanwhile imports nobody (attack 50.1469)', async (kind) => {
+    const { id } = await begun();
+    const address = email();
+    await sendData(api, id, ndjson([{ email: address }]));
+    const user = await addUser(ctx, { status: 'blocked' });
+    await permit(ctx, user.id, 'users:write', 'user_imports:write');
+    const client = await api.create('clients', 'client', { name: 'Importer', application_type: 'machine', status: 'disabled' });
+    const scopes = ['users:write', 'user_imports:write'];
+    await addGrant(ctx, client as never, (await apiResourceOf(ctx, ctx.environment.management_audience))!, scopes, 'client');
+    const maker = kind === 'users' ? { actor_kind: 'user', actor_id: user.id } : { actor_id: client['id'] as string };
+    await ctx.db.knex('user_imports').where({ id }).update(maker);
     await runImports(service);
     expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'failed', created_count: 0 });
     expect(await userOf(address)).toBeNull();

@@ -21,6 +21,7 @@ import { giveTotp } from '../support/factors.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { observeApp, type ObservedApp } from '../support/observed-app.js';
 import { addMembership, addOrganization } from '../support/organizations.js';
+import { addSamlClient, deflated, requestXml } from '../support/saml-application.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -38,6 +39,7 @@ let documented: TestClient;
 /** Signs people in for an organization, of which the person is a member. */
 let tenants: TestClient;
 let organization: OrganizationRow;
+let wiki: TestClient;
 let workloadKey: ClientKey;
 let cookie: string;
 let proofKey: ProofKey;
@@ -86,6 +88,7 @@ beforeAll(async () => {
   organization = await addOrganization(ctx);
   await addMembership(ctx, organization, user);
 
+  wiki = await addSamlClient(ctx, { saml_attributes: { mail: 'email' } });
   const read_at = ctx.clock.now();
   documented = await addClient(ctx, {
     id: 'https://client.example/client.json',
@@ -186,6 +189,10 @@ const exchange = async (subject_token: string, resource: string, more: Record<st
 const userTokens = async (more: Record<string, string> = {}) => tokenRequest(origin, client, (await code(more)).grant);
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
+
+/** The request of a SAML application, of somebody who is signed in. */
+const samlSignIn = () =>
+  fetch(`${origin}/saml/sso?${new URLSearchParams({ SAMLRequest: deflated(requestXml(wiki)) }).toString()}`, { headers: { cookie } });
 
 /** For the organization; a JWT with a resource. */
 const tenantTokens = async (more: Record<string, string> = {}) =>
@@ -420,6 +427,14 @@ const budget: Record<
     prepare: newRole,
     run: async (id) => (await manage('PATCH', `roles/${id}`, { type: 'role', id, attributes: { description: 'Renamed' } })).status,
   },
+  // The organizations of the person come with the person.
+  'account page': { limit: 7, run: async () => (await fetch(`${origin}/account`, { headers: { cookie } })).status },
+  'account as JSON': {
+    limit: 6,
+    run: async () => (await fetch(`${origin}/account`, { headers: { cookie, accept: 'application/json' } })).status,
+  },
+  // The session, what the assertion says of the person, and that the session has been there.
+  'sign-in to a SAML application with a live session': { limit: 3, run: async () => (await samlSignIn()).status },
   'sign-in page': { limit: 0, run: async () => (await fetch(`${origin}/login`)).status },
   // One of them counts the try before the password is looked at, for the account and the browser, and one takes both back.
   'password sign-in with a browser that the account knows: the page and its form': { limit: 8, status: 303, run: signInAgain },
@@ -452,6 +467,11 @@ describe('statements of an operation', () => {
   test.each(Object.keys(budget))('%s', async (name) => {
     expect((await statementsOf(name)).length).toBeLessThanOrEqual(budget[name]?.limit ?? 0);
   });
+});
+
+test('what somebody without an organization costs, costs somebody in one: none is about organizations alone', async () => {
+  const about = (await statementsOf('account page')).filter((statement) => /organization/i.test(statement));
+  expect(about).toEqual([expect.stringMatching(/from users u/)]);
 });
 
 describe('statements while a webhook wants token.issued', () => {

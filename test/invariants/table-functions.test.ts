@@ -196,6 +196,8 @@ const special: Record<string, () => unknown[]> = {
   'custom_domains.noteDomainLookup': () => [row('custom_domains')['id'], { last_checked_at: now }],
   'roles.addRolesOfUsers': () => [[{ user_id: row('users')['id'], role_id: row('roles')['id'] }]],
   'user_imports.findImportChunk': () => [row('user_imports')['id'], 1],
+  'user_imports.findImportKeys': () => [row('user_imports')['id'], ['key']],
+  'user_imports.insertImportKeys': () => [row('user_imports')['id'], ['key']],
   'user_imports.insertImportErrors': () => [[row('user_import_errors')]],
   'users.listUsersAfter': () => [null, 9],
   'webhook_deliveries.countRedeliveries': () => [row('webhooks')['id'], [new Date(0), now], 10],

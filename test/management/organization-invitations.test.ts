@@ -6,7 +6,7 @@ import { digest } from '../../src/lib/digest.js';
 import { addUser } from '../support/data.js';
 import { addOrganization, invitationPath, invite } from '../support/invitations.js';
 import { lastMailTo, mailTo } from '../support/mailbox.js';
-import { link, manage, startManagedService, type Api, type Document } from '../support/management.js';
+import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
 let service: TestService;
@@ -83,6 +83,15 @@ test('nobody invites to more than they hold, nor to roles of the environment (at
   expect(errorOf(await invite(narrow, { organization, email: 'n@acme.example', roles: [admin.id] }))).toEqual([403, 'scope_escalation']);
   expect(errorOf(await invite(api, { organization, email: 'n@acme.example', roles: [other['id']] }))).toEqual([422, 'wrong_role_kind']);
   expect((await invite(narrow, { organization, email: 'n@acme.example' })).status).toBe(201);
+});
+
+test('nobody invites without roles where the default roles hold more than they do (attack 43.1490)', async () => {
+  const organization = await addOrganization(api);
+  const [admin] = (await api.get('/roles?filter[name]=organization_admin')).body['data'];
+  const narrow = await manage(service.url, 'organization_invitations:write organization_invitations:read roles:read organizations:read');
+  await api.post(`/organizations/${organization['id']}/relationships/default_roles`, links('role', admin.id));
+  expect(errorOf(await invite(narrow, { organization, email: 'd@acme.example' }))).toEqual([403, 'scope_escalation']);
+  expect((await invite(api, { organization, email: 'd@acme.example' })).status).toBe(201);
 });
 
 test('sending again replaces the link, also of one that is past its time (specification 16.10.3, attack 43.1331)', async () => {

@@ -1,5 +1,6 @@
 // Organizations, their members and domains: what can be made of them, by whom, and what is told of it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findConnection } from '../../src/db/tables/connections.js';
 import { createContext } from '../../src/domain/context.js';
 import { managingOrganization, speaksForAddress, verifiedDomainsOf } from '../../src/domain/organizations/domains.js';
 import { isRemovedMember } from '../../src/domain/organizations/memberships.js';
@@ -201,6 +202,23 @@ test('a connection of an organization speaks for its verified domains, and has n
     });
   expect((await lead(domain.id)).status).toBe(200);
   expect((await lead(theirs.id)).status).toBe(422);
+
+  // As soon as they are verified they are shown, alone and in lists, and may be sent back; nothing else may.
+  const shown = async () => {
+    const one = (await api.get(`/connections/${connection.id}`)).body['data'].attributes.domains;
+    const [listed] = (await api.get(`/connections?filter[name]=${connection.attributes.name}`)).body['data'];
+    const [included] = (await api.get(`/organization_domains/${domain.id}?include=connection`)).body['included'];
+    return [one, listed.attributes.domains, included.attributes.domains];
+  };
+  expect(await shown()).toEqual([[], [], []]);
+  await verify(domain);
+  const own = ['acme-two.example'];
+  expect(await shown()).toEqual([own, own, own]);
+  const changed = await api.patch(`/connections/${connection.id}`, change);
+  expect([changed.status, changed.body['data'].attributes.domains]).toEqual([200, own]);
+  expect((await findConnection((await service.context()).scope, connection.id))?.domains).toEqual(own);
+  change.data.attributes.domains = [...own, 'acme-three.example'];
+  expect((await api.patch(`/connections/${connection.id}`, change)).status).toBe(422);
 });
 
 test('a record that is gone for two weeks ends the domain, and administrators get mail (specification 16.4.4)', async () => {

@@ -23,9 +23,12 @@ import {
 } from '../../packages/client/src/index.js';
 import type * as Client from '../../packages/client/src/index.js';
 import { addMachine, addResource } from '../support/data.js';
-import { manage, managementClient, managementToken } from '../support/management.js';
+import { manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { now } from '../support/event-feed.js';
 import { tokenRequest } from '../support/oauth.js';
+import { startReceiver } from '../support/receiver.js';
+import { addWebhook } from '../support/webhooks.js';
 
 const service = sharedManagedService();
 const credentials = () => ({ url: service.url, clientId: managementClient.id, clientSecret: managementClient.client_secret });
@@ -163,6 +166,23 @@ describe('the feed', () => {
     ]);
   });
 
+  test('of the service is followed from a cursor on: every event once, in its order, and goes on by the last cursor', async () => {
+    const api = await manage(service.url);
+    const addresses = Array.from({ length: 7 }, (_, index) => `feed-${index}@example.com`);
+    const seen: unknown[] = [];
+    let after = await now(api);
+    for (const some of [addresses.slice(0, 4), addresses.slice(4)]) {
+      const enough = seen.length + some.length;
+      for (const address of some) await unwrap(create(address));
+      for await (const { events, cursor } of feed<Document>(client, { after, filter: { event_type: 'user.created' }, pollMs: 20 })) {
+        seen.push(...events.map(({ attributes }) => attributes['payload'].data.email as unknown));
+        after = cursor;
+        if (seen.length >= enough) break;
+      }
+    }
+    expect(seen).toEqual(addresses);
+  });
+
   test('tells a refusal', async () => {
     const refused = network(() => Response.json({ errors: [{ code: 'cursor_expired', detail: 'Gone.' }] }, { status: 410 }));
     await expect(feed(through(refused)).next()).rejects.toThrow('cursor_expired');
@@ -246,24 +266,66 @@ describe('the package', () => {
     expect(await there.verifyWebhook({ secret, body, headers: delivery() })).toMatchObject({ event: 'user.created' });
   });
 
-  test('does what its README says', async () => {
-    const readme = await readFile('packages/client/README.md', 'utf8');
-    const [example = ''] = [...readme.matchAll(/^```ts\n(.*?)^```/gms)].map((match) => match[1]);
+  /** Runs a program of Node until its end, and answers what it has printed. */
+  const printed = async (contents: string, more: Record<string, string> = {}): Promise<string> => {
     const directory = await mkdtemp(join('node_modules', '.readme-'));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
     const path = join(directory, 'readme.mjs');
-    await writeFile(path, await bundle(example, 'node'));
-    const env = {
-      PATH: process.env['PATH'],
-      ISSUER: service.url,
-      CLIENT_ID: managementClient.id,
-      CLIENT_SECRET: managementClient.client_secret,
-    };
+    await writeFile(path, await bundle(contents, 'node'));
+    const { id, client_secret } = managementClient;
+    const env = { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID: id, CLIENT_SECRET: client_secret, ...more };
     const child = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let text = '';
     child.stdout.on('data', (data: Buffer) => (text += data.toString()));
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
+    return text;
+  };
+
+  const blocks = async () =>
+    [...(await readFile('packages/client/README.md', 'utf8')).matchAll(/^```ts(?: no-run)?\n(.*?)^```/gms)].map(([, code = '']) => code);
+
+  test('does what its README says: the first call', async () => {
+    const [first = ''] = await blocks();
+    const text = await printed(first);
     expect(text).toMatch(/^created \S+$/m);
     expect(text).toContain('ada@example.com');
+  });
+
+  test('does what its README says: events, webhooks and access tokens, of the service itself', async () => {
+    const [, events = '', webhook = '', tokens = '', ...more] = await blocks();
+    expect(more).toEqual([]);
+    const api = await manage(service.url);
+    const from = await now(api);
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    const ctx = await service.context();
+    const { signing_secret } = await addWebhook(ctx, receiver.url, { events: ['user.created'] });
+    await unwrap(create('readme@example.com'));
+    const imports = (names: string) => `import { ${names} } from 'identity-provider-client';\n`;
+    const follows = `${imports('clientCredentials, createManagementClient, feed')}
+      const { ISSUER: url = '', CLIENT_ID: clientId = '', CLIENT_SECRET: clientSecret = '', CURSOR } = process.env;
+      const client = createManagementClient({ url, token: clientCredentials({ url, clientId, clientSecret }) });
+      const readCursor = async () => CURSOR;
+      const writeCursor = async (cursor: string) => { if (cursor !== CURSOR && seen) process.exit(0); };
+      let seen = false;
+      const deal = async ({ attributes }) => { seen ||= attributes.event_type === 'user.created'; console.log(attributes.event_type, attributes.payload_text); };
+      ${events}`;
+    expect(await printed(follows, { CURSOR: from })).toMatch(/^user\.created .*readme@example\.com/m);
+
+    const [post] = await receiver.received(1);
+    const believes = `${imports('verifyWebhook')}
+      const request = new Request('http://localhost/', { method: 'POST', headers: JSON.parse(process.env.HEADERS), body: process.env.BODY });
+      ${webhook}`;
+    const sent = { WEBHOOK_SECRET: signing_secret, HEADERS: JSON.stringify(post?.headers), BODY: String(post?.body) };
+    expect(await printed(believes, sent)).toContain('readme@example.com');
+
+    const identifier = 'https://orders.example.com';
+    const machine = await addMachine(ctx, await addResource(ctx, { identifier, token_format: 'jwt' }, ['orders:read']));
+    const { body: issued } = await tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource: identifier });
+    const checks = `${imports('createTokenVerifier')}
+      const bearerToken = process.env.TOKEN ?? '';
+      ${tokens.replace('https://login.example.com', service.url)}
+      console.log(sub, permissions);`;
+    expect(await printed(checks, { TOKEN: String(issued['access_token']) })).toContain(machine.id);
   });
 });

@@ -19,7 +19,7 @@ import {
   sendRequest,
   takenBy,
 } from '../support/saml-application.js';
-import { samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
+import { ecKeyPair, samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
@@ -137,11 +137,29 @@ describe('where requests have to be signed', () => {
     await expectPage(await postRequest(browser, signedXml(xml(), key, '_r1', '/*', sha1)), 'SignatureMethod');
   });
 
+  test('a key for ECDSA signs by methods of ECDSA alone (attack 44.1388)', async () => {
+    const pair = await ecKeyPair('P-384');
+    const own = await addSamlClient(ctx, { saml_request_certificates: [pair.certificate] });
+    const request = { SAMLRequest: deflated(requestXml(own, { attributes: here() })) };
+    const signedAs = (method: string, dsaEncoding: 'der' | 'ieee-p1363') => {
+      const query = new URLSearchParams({ ...request, SigAlg: `http://www.w3.org/2001/04/xmldsig-more#${method}` }).toString();
+      const Signature = sign('sha384', Buffer.from(query), { key: pair.privateKey, dsaEncoding }).toString('base64');
+      return browser.get(`/saml/sso?${query}&${new URLSearchParams({ Signature }).toString()}`);
+    };
+    expect((await postedBy(await signedAs('ecdsa-sha384', 'ieee-p1363'))).action).toBe(acsUrl);
+    await expectPage(await signedAs('ecdsa-sha384', 'der'), 'registered certificates');
+    await expectPage(await signedAs('rsa-sha384', 'der'), 'registered certificates');
+    await expectPage(await signedAs('ecdsa-sha1', 'ieee-p1363'), 'SHA-256');
+  });
+
   test('what was signed is what counts: changed, added, wrapped or moved it is refused (attack 47.1397)', async () => {
     const query = signedQuery(key, { SAMLRequest: deflated(xml()), RelayState: 'a' });
     expect((await browser.get(`/saml/sso?${query}`)).status).toBe(200);
     await expectPage(await browser.get(`/saml/sso?${query.replace('RelayState=a', 'RelayState=b')}`), 'registered certificates');
     await expectPage(await browser.get(`/saml/sso?${query.replace('RelayState=a&', '')}`), 'registered certificates');
+    const without = signedQuery(key, { SAMLRequest: deflated(xml()) });
+    for (const added of ['RelayState=b', 'Relay%53tate=b'])
+      await expectPage(await browser.get(`/saml/sso?${without}&${added}`), 'registered certificates');
     const signed = signedXml(xml(), key);
     await expectPage(await postRequest(browser, signed.replace('Version=', 'ForceAuthn="true" Version=')), 'registered certificates');
     const inner = signed.slice(signed.indexOf('<samlp:'));

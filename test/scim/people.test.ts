@@ -5,7 +5,7 @@ import { findUser, findUserByEmailKey } from '../../src/db/tables/users.js';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { changeGroupRoles } from '../../src/domain/directories/groups.js';
 import { findGroup } from '../../src/db/tables/organization_groups.js';
-import { addMember, findMembership, isRemovedMember, suspendMember } from '../../src/domain/organizations/memberships.js';
+import { addMember, findMembership, isRemovedMember, resumeMember, suspendMember } from '../../src/domain/organizations/memberships.js';
 import { blockUser, unblockUser } from '../../src/domain/users/blocking.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
@@ -158,6 +158,18 @@ describe('who is shut out', () => {
     expect((await acme.send('DELETE', `/Users/${id}`)).status).toBe(204);
     expect((await post('barred')).status).toBe(201);
     expect((await account('barred')).status).toBe('blocked');
+  });
+
+  test('stays out whom an administrator let in and suspended again while the directory had them out (attack 46.1348)', async () => {
+    const { id } = (await post('again')).body as { id: string };
+    const { id: user_id } = await account('again');
+    await activate(id, false);
+    await transaction(ctx, async (tx) => {
+      const resumed = await resumeMember(tx, administrator, (await findMembership(tx, acme.organization.id, user_id))!);
+      await suspendMember(tx, administrator, resumed);
+    });
+    await activate(id, true);
+    expect(await membershipOf(user_id)).toMatchObject({ status: 'suspended' });
   });
 
   test('stays out whom an administrator has blocked on top of the directory', async () => {

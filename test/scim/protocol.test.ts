@@ -119,6 +119,17 @@ describe('filters', () => {
     expect(await find(filter)).toMatchObject({ status: 400, body: { status: '400', scimType: 'invalidFilter' } });
   });
 
+  test.each([
+    '2026',
+    '1 Jan 2026 (x)',
+    '2026-02-30T00:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '+275760-09-13T00:00:00Z',
+    '-000001-01-01T00:00:00Z',
+  ])('take a time that the database writes otherwise: %s (attack 46.1493)', async (time) =>
+    expect((await find(`meta.created gt "${time}"`)).status).toBe(200),
+  );
+
   test('take what came as values alone: quotes, wildcards, paths (attack 46.1342)', async () => {
     for (const text of [`' or '1'='1`, '%', '_', '\\\\', 'a\\\\\\"b', "'); drop table directory_users; --", '$.emails[*]', '?'])
       for (const filter of [
@@ -266,6 +277,16 @@ describe('PATCH', () => {
     expect(await patch(id, operation)).toMatchObject({ status: 400, body: { status: '400', scimType } });
   });
 
+  test('holds no more values than a resource may, however many operations add some (attack 46.1494)', async () => {
+    const { id } = await add('many');
+    const some = (from: number) => Array.from({ length: 40 }, (_, at) => ({ value: String(from + at) }));
+    const added = (count: number) => Array.from({ length: count }, (_, at) => ({ op: 'add', path: 'phoneNumbers', value: some(at * 40) }));
+    expect((await patch(id, ...added(2))).body.phoneNumbers).toHaveLength(80);
+    expect(await patch(id, ...added(600))).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } });
+    const unpathed = Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`phoneNumbers[type eq "${at}"].value`, 'x']));
+    expect(await patch(id, { op: 'add', value: unpathed })).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } });
+  });
+
   test('passes over passwords and what it does not know, beside what it does', async () => {
     const { id } = await add('unknown');
     const answer = await patch(
@@ -340,4 +361,14 @@ describe('ids', () => {
     }
     expect((await sendScim(`${acme.url}/Users`, acme.token, 'GET')).status).toBe(200);
   });
+});
+
+test('a name that no index holds is refused, never a failure (attack 46.1493)', async () => {
+  const long = Array.from({ length: 4096 }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000))).join('');
+  const refusal = { status: 400, body: { scimType: 'invalidValue' } };
+  const emails = [{ value: 'long@acme.example', primary: true }];
+  expect(await acme.send('POST', '/Users', { userName: long, emails })).toMatchObject(refusal);
+  expect(await acme.send('POST', '/Users', { userName: 'long', externalId: long, emails })).toMatchObject(refusal);
+  expect(await acme.send('POST', '/Groups', { displayName: long })).toMatchObject(refusal);
+  expect((await acme.send('POST', '/Groups', { displayName: long.slice(0, 512) })).status).toBe(201);
 });

@@ -3,9 +3,20 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { table } from '../../src/db/scope.js';
 import { flushRequestTraces } from '../../src/domain/request-traces/request-traces.js';
+import { optionProblems } from '../../src/domain/connections/options.js';
 import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
 import { Browser } from '../support/browser.js';
-import { assertionXml, encrypted, responseXml, samlKeyPair, sign, type SamlKeyPair, type Told } from '../support/saml-provider.js';
+import {
+  assertionXml,
+  ecKeyPair,
+  encrypted,
+  responseXml,
+  samlKeyPair,
+  sign,
+  type SamlKeyPair,
+  type Signing,
+  type Told,
+} from '../support/saml-provider.js';
 import { addSamlConnection, answer, beginAt, post, signedAssertion } from '../support/saml-sign-in.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf } from '../support/sso.js';
@@ -244,6 +255,36 @@ describe('what it says', () => {
         `<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${status.slice(0, status.indexOf('<samlp:StatusMessage>'))}</samlp:Status>`,
       );
     expect(await refusalOf(declined)).toBe('sso_access_denied');
+  });
+});
+
+// Certificates of keys that SAML has no method for, or that nobody asks for.
+const ed25519 =
+  'MIIBTDCB/6ADAgECAhRi2k7YTacOXmnXlan7whMHcfNztzAFBgMrZXAwGzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTAgFw0yNjExMjcxNDQ3MTBaGA8yMTI2MTEwMzE0NDcxMFowGzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTAqMAUGAytlcAMhAI5Z+uPvIl/Xi5QPt9f7eK0zD1Wt5Vsq9XwGOva5pEZqo1MwUTAdBgNVHQ4EFgQUeWpHWf3fFvdQadLcuUvlqjsr8l0wHwYDVR0jBBgwFoAUeWpHWf3fFvdQadLcuUvlqjsr8l0wDwYDVR0TAQH/BAUwAwEB/zAFBgMrZXADQQDHY3IoiPHWG0Cx2WXR1RKvhHip4hQ6iqir9eP8EaczpH/RGHI7XSIa6oRj9BSA9KCys/lU5ClfQV2/v04KQ4EO';
+const secp256k1 =
+  'MIIBijCCATCgAwIBAgIUMXWBVxnriqMsZPrMrQzmKj6DZgwwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTAgFw0yNjExMjcxNDQ3MTBaGA8yMTI2MTEwMzE0NDcxMFowGzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTBWMBAGByqGSM49AgEGBSuBBAAKA0IABOxdb2zl4j0MRP4tacaJwsg0AwjbvLn80VmnUdet8vTlp1rCDdiCQ8xQBLoAf3f2D1uI8kRsSoEGGvlAVXc0AC2jUzBRMB0GA1UdDgQWBBTK6hlOgjn3P4VFbsDxLkGrAdJ2NDAfBgNVHSMEGDAWgBTK6hlOgjn3P4VFbsDxLkGrAdJ2NDAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQCTTW4o1wvxtjm6dah0JIIGsY24fAdwFMM1D1XC9/tw5AIgE9uBPr5Xp+VkYJTH6DjRCvgWanbDb0Rc1t5+OtgPlQg=';
+
+describe('keys and methods that do not fit each other (attack 44.1388)', () => {
+  const more = (name: string) => `http://www.w3.org/2001/04/xmldsig-more#${name}`;
+  const ecdsa = more('ecdsa-sha256');
+  test.each([
+    ['a key for ECDSA, by a method of RSA', more('rsa-sha384'), 'der'],
+    ['ECDSA in DER', ecdsa, 'der'],
+    ['ECDSA with SHA-1', more('ecdsa-sha1'), 'ieee-p1363'],
+    ['ECDSA with SHA-224', more('ecdsa-sha224'), 'ieee-p1363'],
+  ] as const)('%s: refused', async (_name, signatureAlgorithm, encoding) => {
+    const pair = await ecKeyPair();
+    const to = await addSamlConnection(ctx, pair);
+    const signed = (signing: Signing) => (told: Told) => responseXml(told, sign(assertionXml(told), 'Assertion', pair, signing));
+    expect(await refusalOf(signed({ signatureAlgorithm, encoding }), to)).toBe('saml_invalid');
+  });
+
+  test('a certificate of another kind is none', () => {
+    const options = { idp_entity_id: 'https://provider.example', idp_sso_url: 'https://provider.example/sso' };
+    const problems = (certificate: string) =>
+      optionProblems({ strategy: 'saml', options: { ...options, idp_certificates: [certificate] } }, { allowPrivateNetwork: false });
+    expect(problems(key.certificate)).toEqual([]);
+    expect([problems(ed25519), problems(secp256k1)]).toMatchObject([[{ code: 'invalid_value' }], [{ code: 'invalid_value' }]]);
   });
 });
 

@@ -69,6 +69,14 @@ describe('what is saved', () => {
     expect([refused.status, refused.body['errors'][0].code]).toEqual([422, code]);
   });
 
+  test.each(['javascript:alert(1)', 'data:text/html,x', 'https:provider.example', 'https://a@provider.example/sso'])(
+    'metadata that sends browsers to %s is refused (attack 44.1492)',
+    async (sso_url) => {
+      const refused = await make({ idp_metadata_xml: metadataXml([certificate(0)], { sso_url }) });
+      expect([refused.status, refused.body['errors']?.[0].code]).toEqual([422, 'invalid_value']);
+    },
+  );
+
   test('a client id is refused, and needed by the other strategies (specification 16.7.1)', async () => {
     const given = await make(byHand(), { provider_client_id: 'one' });
     expect([given.status, given.body['errors'][0].source.pointer]).toEqual([422, '/data/attributes/provider_client_id']);

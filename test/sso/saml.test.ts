@@ -8,7 +8,16 @@ import type { SessionRow } from '../../src/db/tables/sessions.js';
 import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
 import { connectionTestUrl } from '../../src/domain/connections/connections.js';
 import { Browser } from '../support/browser.js';
-import { assertionXml, encrypted, metadataXml, responseXml, samlKeyPair, sign, type SamlKeyPair } from '../support/saml-provider.js';
+import {
+  assertionXml,
+  ecKeyPair,
+  encrypted,
+  metadataXml,
+  responseXml,
+  samlKeyPair,
+  sign,
+  type SamlKeyPair,
+} from '../support/saml-provider.js';
 import { addSamlConnection, answer, beginAt, post, signedAssertion } from '../support/saml-sign-in.js';
 import { addDomain, addOrganization } from '../support/organizations.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -89,15 +98,40 @@ describe('what has to be signed (specification 16.7.4)', () => {
   });
 });
 
-test.each(['http://www.w3.org/2009/xmlenc11#aes256-gcm', 'http://www.w3.org/2001/04/xmlenc#aes128-cbc'])(
-  'an assertion encrypted with %s signs in (specification 16.7.5)',
-  async (content) => {
-    const { request, told } = await beginAt(ctx, browser, connection);
-    const { primary } = await samlKeys(ctx);
-    const assertion = await encrypted(sign(assertionXml(told), 'Assertion', key), primary.pem, { content });
-    expect(isSignedIn(await answer(browser, connection, responseXml(told, assertion), request.relay_state))).toEqual(signedIn);
-  },
-);
+const rsaOaep = 'http://www.w3.org/2009/xmlenc11#rsa-oaep';
+test.each([
+  ['AES-GCM', { content: 'http://www.w3.org/2009/xmlenc11#aes256-gcm' }],
+  ['AES-CBC', { content: 'http://www.w3.org/2001/04/xmlenc#aes128-cbc' }],
+  ['RSA-OAEP of SHA-256', { keyEncryptionDigest: 'sha256' }],
+  ['RSA-OAEP of XML Encryption 1.1', { key: rsaOaep, keyEncryptionDigest: 'sha256', keyEncryptionMgf: 'sha256' }],
+  ['RSA-OAEP of XML Encryption 1.1 with two hashes', { key: rsaOaep, keyEncryptionDigest: 'sha512', keyEncryptionMgf: 'sha1' }],
+])('an assertion encrypted with %s signs in (specification 16.7.5)', async (_name, how) => {
+  const { request, told } = await beginAt(ctx, browser, connection);
+  const { primary } = await samlKeys(ctx);
+  const assertion = await encrypted(sign(assertionXml(told), 'Assertion', key), primary.pem, how);
+  expect(isSignedIn(await answer(browser, connection, responseXml(told, assertion), request.relay_state))).toEqual(signedIn);
+});
+
+const more = (name: string) => `http://www.w3.org/2001/04/xmldsig-more#${name}`;
+const sha384 = more('sha384');
+const sha512 = 'http://www.w3.org/2001/04/xmlenc#sha512';
+test.each([
+  ['rsa-sha384', () => samlKeyPair(), sha384],
+  ['rsa-sha512', () => samlKeyPair(), sha512],
+  ['ecdsa-sha256', () => ecKeyPair('P-256'), 'http://www.w3.org/2001/04/xmlenc#sha256'],
+  ['ecdsa-sha384', () => ecKeyPair('P-384'), sha384],
+  ['ecdsa-sha512', () => ecKeyPair('P-521'), sha512],
+])('a response and an assertion signed with %s sign in, by metadata (specification 16.7.4)', async (name, pairOf, digestAlgorithm) => {
+  const pair = await pairOf();
+  const options = { idp_metadata_xml: metadataXml([pair.certificate]), trust_email: true, signed_part: 'both' };
+  const at = await addSamlConnection(ctx, pair, {}, { domains: [`${name}.example`], options });
+  const { request, told } = await beginAt(ctx, browser, at);
+  const how = { signatureAlgorithm: more(name), digestAlgorithm };
+  const said = { ...told, name_id: name, attributes: { email: `ada@${name}.example` } };
+  const assertion = sign(assertionXml(said), 'Assertion', pair, how);
+  const response = sign(responseXml(said, assertion), 'Response', pair, how);
+  expect(isSignedIn(await answer(browser, at, response, request.relay_state))).toEqual(signedIn);
+});
 
 test('a provider that changes its certificate is known by both; the removed one counts no more (attack 44.1382)', async () => {
   const next = await samlKeyPair();

@@ -1,6 +1,8 @@
 // A SAML identity provider that says whatever a test wants: signed by xml-crypto, encrypted by xml-encryption, as a provider of another maker would.
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync, sign as signBytes, webcrypto, type KeyObject } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
+import 'reflect-metadata';
+import { X509CertificateGenerator } from '@peculiar/x509';
 import { SignedXml } from 'xml-crypto';
 import { encrypt } from 'xml-encryption';
 import { selfSignedCertificate } from '../../src/domain/saml-certificates/self-signed.js';
@@ -12,6 +14,32 @@ export async function samlKeyPair(): Promise<SamlKeyPair> {
   const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const [from, until] = [new Date(Date.now() - 86_400_000), new Date(Date.now() + 86_400_000 * 365)];
   return { certificate: await selfSignedCertificate(pair, { name: 'provider.example', from, until }), privateKey: pair.privateKey };
+}
+
+/** A pair for ECDSA, with a certificate of its own. */
+export async function ecKeyPair(namedCurve: 'P-256' | 'P-384' | 'P-521' = 'P-256'): Promise<SamlKeyPair> {
+  const algorithm = { name: 'ECDSA', namedCurve, hash: 'SHA-256' };
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=provider.example', keys, signingAlgorithm: algorithm });
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
+  return { certificate: certificate.toString('pem'), privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
+}
+
+/** What xml-crypto can't sign with: SHA-384 and ECDSA, whose signatures are r and s, or wrongly DER. */
+function addAlgorithms(signer: SignedXml, { signatureAlgorithm = '', digestAlgorithm = '', encoding = 'ieee-p1363' }: Signing): void {
+  const hash = /sha(?:1|224|256|384|512)$/.exec(signatureAlgorithm)?.[0];
+  class Signature {
+    getAlgorithmName = () => signatureAlgorithm;
+    getSignature = (text: unknown, pem: unknown) =>
+      signBytes(hash, Buffer.from(text as string), { key: pem as string, dsaEncoding: encoding }).toString('base64');
+    verifySignature = () => false;
+  }
+  if (hash && /ecdsa|sha384/.test(signatureAlgorithm)) signer.SignatureAlgorithms[signatureAlgorithm] = Signature;
+  class Digest {
+    getAlgorithmName = () => digestAlgorithm;
+    getHash = (text: string) => createHash('sha384').update(text).digest('base64');
+  }
+  if (digestAlgorithm.endsWith('sha384')) signer.HashAlgorithms[digestAlgorithm] = Digest;
 }
 
 export const entityId = 'https://provider.example/saml';
@@ -95,6 +123,7 @@ export type Signing = {
   readonly transforms?: readonly string[];
   readonly c14n?: string;
   readonly withKeyInfo?: boolean;
+  readonly encoding?: 'ieee-p1363' | 'der';
 };
 
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
@@ -107,6 +136,7 @@ export function sign(xml: string, name: 'Assertion' | 'Response', { certificate,
     canonicalizationAlgorithm: (signing.c14n ?? exclusive) as never,
     ...(signing.withKeyInfo && { publicCert: certificate, getKeyInfoContent: SignedXml.getKeyInfoContent }),
   });
+  addAlgorithms(signer, signing);
   signer.addReference({
     xpath: `//*[local-name(.)='${name}']`,
     transforms: [...(signing.transforms ?? ['http://www.w3.org/2000/09/xmldsig#enveloped-signature', exclusive])],
@@ -123,7 +153,12 @@ export function sign(xml: string, name: 'Assertion' | 'Response', { certificate,
 export async function encrypted(
   assertion: string,
   certificate: string,
-  { content = 'http://www.w3.org/2009/xmlenc11#aes256-gcm', key = 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p' } = {},
+  { content = 'http://www.w3.org/2009/xmlenc11#aes256-gcm', key = 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p', ...more } = {} as {
+    content?: string;
+    key?: string;
+    keyEncryptionDigest?: string;
+    keyEncryptionMgf?: string;
+  },
 ): Promise<string> {
   const options = {
     rsa_pub: certificate,
@@ -131,6 +166,8 @@ export async function encrypted(
     encryptionAlgorithm: content,
     keyEncryptionAlgorithm: key,
     warnInsecureAlgorithm: false,
+    disallowEncryptionWithInsecureAlgorithm: false,
+    ...more,
   };
   const data = await new Promise<string>((resolve, reject) => {
     encrypt(assertion, options as never, (error: Error | null, text: string) => (error ? reject(error) : resolve(text)));

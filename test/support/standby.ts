@@ -47,15 +47,18 @@ async function backUp(primary: string, from: string, to: string): Promise<void> 
   }
 }
 
-/** Starts both; the standby follows the primary from its birth on. */
-export async function startPrimaryWithStandby(): Promise<PrimaryWithStandby> {
+/**
+ * Starts both; the standby follows the primary from its birth on.
+ * @param through gives the port by which the standby reaches that of the primary
+ */
+export async function startPrimaryWithStandby(through = async (primary: number) => primary): Promise<PrimaryWithStandby> {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'identity-provider-standby-')));
   await chmod(scratch, 0o755);
   const dataDir = join(scratch, 'primary');
   const primary = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'warn' }), settings });
   const primaryAddress = await superuserAddress(primary.url, dataDir);
   const { password } = new URL(primaryAddress);
-  const primaryPort = new URL(primary.url).port;
+  const primaryPort = await through(Number(new URL(primary.url).port));
   const port = await freePort();
   const addresses = {
     primary: primaryAddress,

@@ -18,6 +18,8 @@ export type Value =
   | { readonly kind: 'tags'; readonly items: readonly string[]; readonly more?: number }
   | { readonly kind: 'lines'; readonly items: readonly string[] }
   | { readonly kind: 'pre'; readonly text: string }
+  /** How much of something is done. */
+  | { readonly kind: 'progress'; readonly value: number; readonly max: number; readonly text: string }
   | { readonly kind: 'stack'; readonly values: readonly Value[] };
 
 export type LinkButton = {

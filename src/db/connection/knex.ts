@@ -7,6 +7,7 @@ import type { PoolState } from '../../platform/metrics/metrics.js';
 import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './deadline-client.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
+import type { Notifier } from './notifier.js';
 import { PoolBulkhead } from './pool-bulkhead.js';
 import { SuspectConnections } from './suspect-connections.js';
 import type { NamedQuery } from './statements/named.js';
@@ -24,7 +25,7 @@ const limits = {
 const oid = { int8: 20, date: 1082 } as const;
 
 /** int8 as a number (counts and sizes here stay far below 2^53) and date as its text: a calendar day has no time zone. */
-const types = {
+export const types = {
   getTypeParser(type: number, format?: 'text' | 'binary'): unknown {
     if (type === oid.int8 && format !== 'binary') return Number;
     if (type === oid.date && format !== 'binary') return String;
@@ -33,7 +34,7 @@ const types = {
 };
 
 /** Server settings of the connections for short statements. A prepared statement keeps its plan: one made while a table is small would go on reading the whole table when it has grown, so plans use indexes from the start. */
-const byKey = { options: '-c enable_seqscan=off -c jit=off' };
+export const plansByKey = { options: '-c enable_seqscan=off -c jit=off' };
 
 /** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
 const batcherOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
@@ -124,6 +125,8 @@ type PoolOptions = {
   readonly prepared?: boolean;
   readonly logger?: Logger;
   readonly tracer?: Tracer | null;
+  /** Told what statements ask to be notified of. */
+  readonly notifier?: Notifier;
 };
 
 /**
@@ -134,7 +137,7 @@ type PoolOptions = {
  * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
  * statements and sets no limits of the server at connect, for a transaction pooler (docs/how-to/operations.md).
  */
-export function createKnex({ url, poolMax, unlimited = false, prepared = true, logger, tracer = null }: PoolOptions): Knex {
+export function createKnex({ url, poolMax, unlimited = false, prepared = true, logger, tracer = null, notifier }: PoolOptions): Knex {
   const suspects = new SuspectConnections();
   const bulkhead = new PoolBulkhead<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
@@ -163,6 +166,7 @@ export function createKnex({ url, poolMax, unlimited = false, prepared = true, l
   class PoolConnection extends Base {
     constructor(settings: ConnectionSettings) {
       super({ ...settings, suspects, tracer, ...(!unlimited && { bulkhead }) });
+      notifier?.watch(this);
     }
   }
   dialect.driver = { ...pg, Client: PoolConnection };
@@ -170,7 +174,11 @@ export function createKnex({ url, poolMax, unlimited = false, prepared = true, l
   Object.assign(dialect, { acquireConnection, releaseConnection, validateConnection, ...safeguards });
   if (prepared && !unlimited) {
     // A batcher has a clock of its own for a server that is silent.
-    const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
+    const open = (statement_timeout: number) => {
+      const client = new pg.Client({ ...connection, ...plansByKey, statement_timeout } as pg.ClientConfig);
+      notifier?.watch(client);
+      return client;
+    };
     const onChange = (statement: string, isolated: boolean) =>
       logger?.warn(
         { event: isolated ? 'database.statement_isolated' : 'database.statement_rejoined', statement },
@@ -204,24 +212,6 @@ function endStatement(knex: Knex, stuck: DeadlineClient): void {
   if (!batcher) return stuck.hangUp();
   const query = { name: 'pool.cancel', text: cancelStuck, values: [processID] };
   batcher.query(query, { key: null, deadline: noDeadline }).catch(() => stuck.hangUp());
-}
-
-/** How long a replica may take to let us in or to answer; after that the primary is asked. */
-const replicaTimeoutMs = 500;
-
-/** A connection to a read replica, not yet open, that many look-ups share at once: pipelined. */
-export function openReplicaConnection(url: string): pg.Client {
-  return new DeadlineClient({
-    connectionString: url,
-    application_name: 'identity-provider',
-    connectionTimeoutMillis: replicaTimeoutMs,
-    statementLimitMs: replicaTimeoutMs,
-    statement_timeout: replicaTimeoutMs,
-    keepAlive: true,
-    types,
-    pipeline: true,
-    ...byKey,
-  } as ConnectionSettings);
 }
 
 /** The connections beside the pool that run short statements outside of transactions: look-ups and writes. */

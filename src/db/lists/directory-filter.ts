@@ -65,8 +65,8 @@ function columnFragment(column: FilterColumn, op: Comparison, value: FilterValue
       return { sql: `${name} ${op === 'ne' ? '<>' : '='} ?`, values: [value] };
     case 'time': {
       const operator = op === 'eq' || op === 'ne' || op === 'gt' || op === 'ge' || op === 'lt' || op === 'le' ? operators[op] : '=';
-      // Answers say milliseconds.
-      return { sql: `date_trunc('milliseconds', ${name}) ${operator} ?::timestamptz`, values: [value] };
+      // Answers say milliseconds. Not every time that is one here is one for the database.
+      return { sql: `date_trunc('milliseconds', ${name}) ${operator} ?::timestamptz`, values: [new Date(String(value))] };
     }
   }
 }

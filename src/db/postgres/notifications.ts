@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Notification, Notifier } from '../connection/notifier.js';
 import type { Logger } from '../../platform/log/logger.js';
 
 /** A connection that listens to PostgreSQL channels and reconnects by itself. */
@@ -10,6 +11,8 @@ type Listening = {
   readonly url: string;
   readonly channels: readonly string[];
   readonly logger: Logger;
+  /** What this process commits is heard at once, and sent over this connection. */
+  readonly notifier: Notifier;
   readonly onNotification: (channel: string, payload: string) => void;
   readonly onReconnect: () => void;
 };
@@ -32,7 +35,10 @@ function openListener({ url, logger, onNotification }: Listening, onLost: (dead:
     onLost(client);
   });
   client.on('end', () => onLost(client));
-  client.on('notification', (message) => onNotification(message.channel, message.payload ?? ''));
+  const own = client as unknown as { readonly processID: number };
+  client.on('notification', ({ channel, payload = '', processId }) => {
+    if (processId !== own.processID) onNotification(channel, payload);
+  });
   return client;
 }
 
@@ -42,6 +48,11 @@ function startHeartbeat(client: pg.Client, onLost: (dead: pg.Client) => void): N
     client.query('select 1').catch(() => onLost(client));
   }, heartbeatMs);
   return heartbeat.unref();
+}
+
+async function send(client: pg.Client, notifications: readonly Notification[]): Promise<void> {
+  const text = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
+  await client.query(text, [notifications.map(({ channel }) => channel), notifications.map(({ payload }) => payload)]);
 }
 
 function discard(dead: pg.Client): void {
@@ -55,7 +66,7 @@ function discard(dead: pg.Client): void {
  * doesn't keep them), so `onReconnect` is called after each new connection, the first one too.
  */
 export function listen(options: Listening): Notifications {
-  const { channels, logger, onReconnect } = options;
+  const { channels, logger, notifier, onNotification, onReconnect } = options;
   let client: pg.Client | null = null;
   let timer: NodeJS.Timeout | null = null;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -94,10 +105,15 @@ export function listen(options: Listening): Notifications {
     }
   };
 
+  notifier.connect({
+    heard: ({ channel, payload }) => onNotification(channel, payload),
+    send: (notifications) => (client ? send(client, notifications) : Promise.reject(new Error('there is no connection for notifications'))),
+  });
   void connect();
   return {
     async close() {
       closed = true;
+      notifier.connect(null);
       if (timer) clearTimeout(timer);
       clearInterval(heartbeat);
       await client?.end().catch(() => undefined);

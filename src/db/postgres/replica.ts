@@ -3,7 +3,7 @@ import type { Client, QueryResultRow } from 'pg';
 import type { Logger } from '../../platform/log/logger.js';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
-import { openReplicaConnection } from '../connection/knex.js';
+import { openReplicaConnection } from '../connection/replica-connection.js';
 import { queryOn, type NamedQuery } from '../connection/statements/named.js';
 
 /** The longest replication lag, in milliseconds, at which the replica is used: a revoked token is refused within a second. */

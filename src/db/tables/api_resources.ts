@@ -30,7 +30,7 @@ export type ApiResourceRow = {
   /** Whether a person's token holds the scopes that were asked for, or those of them that the person's roles hold. */
   user_scopes: (typeof userScopes)[number];
   claim_mappings: ClaimMapping[];
-  /** Whether people's tokens for it reach clients that nobody vouches for; never for the Management API. */
+  /** Whether people's tokens for it reach unverified clients; never for the Management API. */
   allow_unverified_clients: boolean;
   /** Which clients get its tokens for identity assertions (ID-JAG): none, those whose grant says so, or verified ones too. */
   assertion_access: (typeof assertionAccesses)[number];

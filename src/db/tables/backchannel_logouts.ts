@@ -43,7 +43,7 @@ export async function insertBackchannelLogouts(scope: Scope, session_ids: readon
                  and c.backchannel_logout_uri is not null and c.status = 'enabled'
                returning id
              ), counted as (select count(*)::integer as count from due)
-             select count, case when count > 0 then pg_notify('outbox', 'backchannel_logout') end from counted`,
+             select count, case when count > 0 then notify_after_commit('outbox', 'backchannel_logout') end from counted`,
     },
     [session_ids, issuer, now],
   );

@@ -112,7 +112,7 @@ export type ClientRow = SamlColumns & {
   /** Of the registration access token (RFC 7592 3). */
   registration_token_digest: Buffer | null;
   origin: (typeof clientOrigins)[number];
-  /** Whether somebody vouches for it: always so for administrators' own. */
+  /** Whether an administrator stands behind it: always so for their own. */
   verified: boolean;
   /** Verified because its host is listed, and only as long as it is. */
   verified_by_host: boolean;

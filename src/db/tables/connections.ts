@@ -96,6 +96,14 @@ export async function listConnectionDomains(scope: Scope): Promise<Pick<Connecti
   return (await rows.select('id', scope.knex.raw(`${domainsSql} as domains`))) as unknown as Pick<ConnectionRow, 'id' | 'domains'>[];
 }
 
+/** The domains that count now of the connections that are an organization's. */
+export async function listDomainsOfConnections(scope: Scope, ids: readonly string[]): Promise<Pick<ConnectionRow, 'id' | 'domains'>[]> {
+  const rows = table<ConnectionRow>(scope, 'connections')
+    .whereIn('id', [...ids])
+    .whereNotNull('organization_id');
+  return (await rows.select('id', scope.knex.raw(`${domainsSql} as domains`))) as unknown as Pick<ConnectionRow, 'id' | 'domains'>[];
+}
+
 /** The connections of the names that belong to no organization. */
 export const findConnectionsByNames = (scope: Scope, names: readonly string[]): Promise<ConnectionRow[]> =>
   table<ConnectionRow>(scope, 'connections')

@@ -90,7 +90,7 @@ export async function listConsentsOfUser(scope: Scope, user_id: string): Promise
       'consents.*',
       'clients.name as client_name',
       'clients.verified as client_verified',
-      // Nobody knows where the logo and the links of a client lead that nobody vouches for.
+      // Nobody knows where the logo and the links of an unverified client lead.
       scope.knex.raw(`case when clients.verified then clients.logo_uri end as client_logo_uri`),
       scope.knex.raw(
         `case when clients.status = 'enabled' and clients.verified then clients.initiate_login_uri end as client_initiate_login_uri`,

@@ -47,6 +47,14 @@ export const insertDirectoryUser = (scope: Scope, row: Partial<DirectoryUserRow>
 export const updateDirectoryUser = (scope: Scope, id: string, changes: Partial<DirectoryUserRow>): Promise<DirectoryUserRow | null> =>
   update<DirectoryUserRow>(scope, 'directory_users', { id }, changes);
 
+/** Somebody else decides about the membership from now on: the directory takes back nothing that it has done to it. */
+export async function forgetDirectorySuspension(scope: Scope, organization_id: string, user_id: string): Promise<void> {
+  const text = `update directory_users u set membership_suspended = false from directories d
+    where u.environment_id = $1 and u.user_id = $3 and u.membership_suspended
+      and d.environment_id = u.environment_id and d.id = u.directory_id and d.organization_id = $2`;
+  await run(scope, { name: 'directory_users.forget_suspension', text }, [organization_id, user_id]);
+}
+
 export const deleteDirectoryUser = async (scope: Scope, id: string): Promise<boolean> =>
   (await remove<DirectoryUserRow>(scope, 'directory_users', { id })) > 0;
 

@@ -36,7 +36,7 @@ export async function insertMail(
                insert into mails (environment_id, id, recipient, sealed, send_before, discarded, expires_at, created_at, next_attempt_at)
                values ($1, $2, $3, $4, $5, $6, $7, $8, now())
              )
-             select pg_notify('outbox', 'mail')`,
+             select notify_after_commit('outbox', 'mail')`,
     },
     [row.id, row.recipient, row.sealed, row.send_before, row.discarded, row.expires_at, row.created_at],
   );

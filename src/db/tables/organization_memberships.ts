@@ -1,4 +1,5 @@
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import type { UserRow } from './users.js';
 
 export const membershipStatuses = ['active', 'suspended'] as const;
 export const membershipSources = ['manual', 'invitation', 'domain', 'connection', 'directory'] as const;
@@ -30,10 +31,17 @@ export async function lockMembership(scope: Scope, id: string): Promise<Membersh
   return ((await query.forUpdate().first()) as MembershipRow | undefined) ?? null;
 }
 
-export async function listMembershipsOfUser(scope: Scope, user_id: string): Promise<MembershipRow[]> {
-  return (await table<MembershipRow>(scope, 'organization_memberships')
-    .where({ user_id } as never)
-    .orderBy('created_at')) as MembershipRow[];
+/** What a person is told of a membership. */
+export type OwnMembership = Pick<MembershipRow, 'organization_id' | 'status'> & { readonly created_at: string };
+
+/** The person with the memberships, by one statement: who has none costs none. */
+export async function findUserWithMemberships(scope: Scope, id: string): Promise<(UserRow & { memberships: OwnMembership[] }) | null> {
+  const text = `select u.*, coalesce((
+      select json_agg(json_build_object('organization_id', m.organization_id, 'status', m.status, 'created_at', m.created_at) order by m.created_at, m.id)
+      from organization_memberships m where m.environment_id = u.environment_id and m.user_id = u.id), '[]') as memberships
+    from users u where u.environment_id = $1 and u.id = $2`;
+  const rows = await run<UserRow & { memberships: OwnMembership[] }>(scope, { name: 'organization_memberships.with_user', text }, [id]);
+  return rows[0] ?? null;
 }
 
 export async function insertMembership(scope: Scope, row: Partial<MembershipRow>): Promise<MembershipRow> {

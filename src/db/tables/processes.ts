@@ -62,6 +62,13 @@ export async function removeProcess(knex: Knex, id: string): Promise<void> {
   await runSystem(knex, { name: 'processes.remove', text: 'delete from processes where id = $1' }, [id]);
 }
 
+/** Whether a process at work does what requests leave to be done (`BACKGROUND_WORK`). */
+export async function isBackgroundAtWork(knex: Knex): Promise<boolean> {
+  const text = `select exists (select from processes where seen_at > now() - make_interval(secs => $1) and loops ? 'webhook') as found`;
+  const [row] = await runSystem<{ found: boolean }>(knex, { name: 'processes.background', text }, [lifetimeSeconds]);
+  return row?.found ?? false;
+}
+
 /** The processes at work, the oldest first. */
 export async function listProcesses(knex: Knex): Promise<ProcessRow[]> {
   return knex<ProcessRow>('processes')

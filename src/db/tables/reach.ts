@@ -34,8 +34,23 @@ export async function listReachOfDefaultRoles(scope: Scope): Promise<string[]> {
   );
 }
 
-/** Permissions that the user's roles hold; the same for a blocked user, who may be unblocked. */
+/** Permissions that the user's roles hold, those as a member of organizations too; the same for a blocked user, who may be unblocked. */
 export async function listReachOfUser(scope: Scope, user_id: string): Promise<string[]> {
+  const id = [scope.environment_id, user_id];
+  return names(
+    scope,
+    `select distinct ${named} from (
+       select environment_id, role_id from user_roles where environment_id = ? and user_id = ?
+       union select m.environment_id, r.role_id from organization_memberships m, member_roles(m.environment_id, m.organization_id, m.user_id) r
+         where m.environment_id = ? and m.user_id = ?
+     ) held join role_permissions rp on rp.environment_id = held.environment_id and rp.role_id = held.role_id ${ofRoles}
+     where rp.environment_id = ?`,
+    [...id, ...id, scope.environment_id],
+  );
+}
+
+/** Those that the user's roles hold in the environment alone. */
+export async function listReachInEnvironment(scope: Scope, user_id: string): Promise<string[]> {
   return names(
     scope,
     `select distinct ${named} from user_roles ur
@@ -130,16 +145,27 @@ export async function listReachOfApiResource(scope: Scope, id: string, { exchang
   );
 }
 
-/** Permissions of all users with a valid identity of the connection (of its present generation). */
+/** Permissions of all users with a valid identity of the connection (of its present generation), those as members of organizations too. */
 export async function listReachOfLinkedUsers(scope: Scope, connection_id: string): Promise<string[]> {
   return names(
     scope,
-    `select distinct ${named} from identities i
-       join user_roles ur on ur.environment_id = i.environment_id and ur.user_id = i.user_id
-       join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id ${ofRoles}
-       join connections c on c.environment_id = i.environment_id and c.id = i.connection_id and c.generation = i.generation
-     where i.environment_id = ? and i.connection_id = ?`,
-    [scope.environment_id, connection_id],
+    `with linked as (
+       select i.environment_id, i.user_id from identities i
+         join connections c on c.environment_id = i.environment_id and c.id = i.connection_id and c.generation = i.generation
+         where i.environment_id = ? and i.connection_id = ?
+     )
+     select distinct ${named} from (
+       select ur.environment_id, ur.role_id from linked l join user_roles ur on ur.environment_id = l.environment_id and ur.user_id = l.user_id
+       union select r.environment_id, r.role_id from linked l
+         join organization_memberships m on m.environment_id = l.environment_id and m.user_id = l.user_id
+         join organization_membership_roles r on r.environment_id = m.environment_id and r.membership_id = m.id
+       union select r.environment_id, r.role_id from linked l
+         join directory_users d on d.environment_id = l.environment_id and d.user_id = l.user_id and d.active
+         join organization_group_members g on g.environment_id = d.environment_id and g.directory_user_id = d.id
+         join organization_group_roles r on r.environment_id = g.environment_id and r.group_id = g.group_id
+     ) held join role_permissions rp on rp.environment_id = held.environment_id and rp.role_id = held.role_id ${ofRoles}
+     where rp.environment_id = ?`,
+    [scope.environment_id, connection_id, scope.environment_id],
   );
 }
 

@@ -13,7 +13,7 @@ export type InitialAccessTokenRow = {
   grant_types: string[];
   /** Null: whatever is on offer. */
   scopes: string[] | null;
-  /** Whether its clients are vouched for. */
+  /** Whether its clients are verified. */
   verified: boolean;
   version: number;
   created_at: Date;

@@ -50,7 +50,7 @@ export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_
 
 /** Deletes the heartbeat of a process that ends, so that others don't wait for it. */
 export async function removeSecretKeyHolder(knex: Knex, id: string): Promise<void> {
-  const text = `with gone as (delete from secret_key_holders where id = $1) select pg_notify('outbox', 'secret_keys')`;
+  const text = `with gone as (delete from secret_key_holders where id = $1) select notify_after_commit('outbox', 'secret_keys')`;
   await runSystem(knex, { name: 'secret_keys.remove_holder', text }, [id]);
 }
 

@@ -5,7 +5,7 @@ import { noteDeletedName } from './deleted_names.js';
 /** A client of strangers that nobody uses. */
 export type UnusedClient = { readonly environment_id: string; readonly id: string; readonly name: string };
 
-/** Nobody vouches for it, and nobody has decided about it. */
+/** It is unverified, and nobody has decided about it. */
 const isUnverified = `c.origin <> 'administrator' and not c.verified and c.status = 'enabled'`;
 
 /** `$now`, and the moment before which one that signed nobody in must have come. */

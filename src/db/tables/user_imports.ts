@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { holdLock, insert, table, update, type Scope } from '../scope.js';
+import { holdLock, insert, insertMissing, remove, run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
 export const importModes = ['create', 'upsert'] as const;
@@ -59,6 +59,7 @@ export type ImportErrorRow = {
   created_at: Date;
 };
 
+type ImportKeyRow = { environment_id: string; import_id: string; key: string };
 type ImportChunkRow = { environment_id: string; import_id: string; seq: number; data: Buffer; created_at: Date };
 
 export const unfinished: readonly ImportStatus[] = ['awaiting_data', 'queued', 'running'];
@@ -75,12 +76,16 @@ export async function countUnfinishedImports(scope: Scope): Promise<number> {
 export const insertUserImport = (scope: Scope, row: Partial<UserImportRow>): Promise<UserImportRow> =>
   insert<UserImportRow>(scope, 'user_imports', row);
 
+export async function findUserImport(scope: Scope, id: string): Promise<UserImportRow | null> {
+  return (await table<UserImportRow>(scope, 'user_imports').where({ id }).first()) ?? null;
+}
+
 export const updateUserImport = (scope: Scope, id: string, changes: Partial<UserImportRow>): Promise<UserImportRow | null> =>
   update<UserImportRow>(scope, 'user_imports', { id }, changes);
 
 /** Tells the processes that an import waits, once the transaction is committed. */
 export async function wakeImports(scope: Scope): Promise<void> {
-  await scope.knex.raw(`select pg_notify('outbox', 'user_imports')`);
+  await scope.knex.raw(`select notify_after_commit('outbox', 'user_imports')`);
 }
 
 /** Changes an import whose lease is still the one of `lease_id`, and returns it as it is then; null when it was lost, or the import cancelled. */
@@ -106,10 +111,18 @@ export async function claimUserImport(
   return rows[0] ?? null;
 }
 
-export async function addImportChunk(scope: Scope, import_id: string, data: Buffer, created_at: Date): Promise<void> {
-  const [row] = await table<ImportChunkRow>(scope, 'user_import_chunks').where({ import_id }).max('seq as seq');
-  const seq = ((row as unknown as { seq: number | null } | undefined)?.seq ?? 0) + 1;
-  await insert<ImportChunkRow>(scope, 'user_import_chunks', { import_id, seq, data, created_at });
+/** Bytes of a chunk: what is read of a file at once. */
+const chunkBytes = 512 * 1024;
+
+export async function addImportData(scope: Scope, import_id: string, data: Buffer, created_at: Date): Promise<void> {
+  const [last] = await table<ImportChunkRow>(scope, 'user_import_chunks').where({ import_id }).max('seq as seq');
+  let seq = (last as unknown as { seq: number | null } | undefined)?.seq ?? 0;
+  for (let from = 0; from < data.length; from += chunkBytes) {
+    seq += 1;
+    await insertMissing<ImportChunkRow>(scope, 'user_import_chunks', [
+      { import_id, seq, data: data.subarray(from, from + chunkBytes), created_at },
+    ]);
+  }
 }
 
 export async function findImportChunk(scope: Scope, import_id: string, seq: number): Promise<Buffer | null> {
@@ -117,10 +130,23 @@ export async function findImportChunk(scope: Scope, import_id: string, seq: numb
   return row?.data ?? null;
 }
 
-/** Deletes what was uploaded: it holds people's data, and password hashes. */
-export async function removeImportChunks(scope: Scope, import_id: string): Promise<void> {
-  scope.touched.add('user_import_chunks');
-  await table<ImportChunkRow>(scope, 'user_import_chunks').where({ import_id }).delete();
+/** Deletes what was uploaded, and what was kept of it: it holds people's data, and password hashes. */
+export async function removeImportData(scope: Scope, import_id: string): Promise<void> {
+  await remove<ImportChunkRow>(scope, 'user_import_chunks', { import_id });
+  await remove<ImportKeyRow>(scope, 'user_import_keys', { import_id });
+}
+
+/** Which of the keys rows had that were taken before. */
+export async function findImportKeys(scope: Scope, import_id: string, keys: readonly string[]): Promise<string[]> {
+  const text = 'select key from user_import_keys where environment_id = $1 and import_id = $2 and key = any($3)';
+  const rows = await run<{ key: string }>(scope, { name: 'user_imports.find_keys', text }, [import_id, keys]);
+  return rows.map(({ key }) => key);
+}
+
+export async function insertImportKeys(scope: Scope, import_id: string, keys: readonly string[]): Promise<void> {
+  scope.touched.add('user_import_keys');
+  const text = 'insert into user_import_keys (environment_id, import_id, key) select $1, $2, unnest($3::text[])';
+  await run(scope, { name: 'user_imports.insert_keys', text }, [import_id, keys]);
 }
 
 export async function insertImportErrors(scope: Scope, rows: readonly Omit<ImportErrorRow, 'environment_id'>[]): Promise<void> {

@@ -101,7 +101,7 @@ export async function insertDelivery(
 
 /** Tells the delivery loops of all replicas, at commit, that there is something to do. */
 async function wakeOutbox(scope: Scope): Promise<void> {
-  await scope.knex.raw(`select pg_notify('outbox', 'webhook')`);
+  await scope.knex.raw(`select notify_after_commit('outbox', 'webhook')`);
 }
 
 /** Deliveries of a webhook that were made in a period: as many as `limit`, at the time `at`. */

@@ -157,7 +157,7 @@ export async function releaseDeliveries(knex: Knex, held: readonly Held[]): Prom
                  join webhook_deliveries d on d.environment_id = h.environment_id and d.id = h.id
                where ${queueRowSql} and q.lease_id = h.lease_id
                returning q.delivery_id)
-             select pg_notify('outbox', 'webhook') from (select count(*) from released) r (n) where n > 0`,
+             select notify_after_commit('outbox', 'webhook') from (select count(*) from released) r (n) where n > 0`,
     },
     [held.map((one) => one.environment_id), held.map((one) => one.id), held.map((one) => one.lease_id)],
   );

@@ -12,10 +12,9 @@ type Entry = {
   rightUntil?: number;
 };
 
-/** The entries of one kind in one environment; `generation` counts how often they were dropped. */
+/** The entries of one kind in one environment. What is no longer in `loading` when it has been read may have changed meanwhile, and isn't remembered. */
 type Group = {
   readonly kind: string;
-  generation: number;
   readonly entries: Map<string, Entry>;
   readonly loading: Map<string, Promise<unknown>>;
 };
@@ -45,7 +44,8 @@ export type Cache = {
   recallPublic<T>(environment_id: string, kind: string, key: string, maxAgeMs: number): PublicEntry<T> | undefined;
   /** Forgets one key, e.g. after a secret that didn't match what is remembered. */
   forget(environment_id: string, kind: string, key: string): void;
-  invalidate(environment_id: string, kind: string): void;
+  /** Drops what is remembered of one record of a table, or (without a key) of all of them. */
+  invalidate(environment_id: string, kind: string, key?: string): void;
   /** Trusts nothing that is remembered by now: changes may have been missed. */
   clear(): void;
   /** Called whenever the process has seen all changes up to `at`, by `Clock.elapsed`. */
@@ -74,7 +74,7 @@ function createGroups() {
     let kinds = environments.get(environment_id);
     if (!kinds) environments.set(environment_id, (kinds = new Map<string, Group>()));
     let group = kinds.get(kind);
-    if (!group) kinds.set(kind, (group = { kind, generation: 0, entries: new Map(), loading: new Map() }));
+    if (!group) kinds.set(kind, (group = { kind, entries: new Map(), loading: new Map() }));
     return group;
   }
   return {
@@ -89,12 +89,17 @@ function createGroups() {
   };
 }
 
-function drop(group: Group): number {
-  const dropped = group.entries.size;
-  group.generation += 1;
-  group.entries.clear();
-  group.loading.clear();
-  return dropped;
+/** Keys that begin with a space name what several records make together. */
+const isOf = (key: string, entry: string) => entry === key || entry.startsWith(' ');
+
+/** @returns how many entries there were of the record, or (undefined) at all */
+function drop({ entries, loading }: Group, key: string | undefined): number {
+  const before = entries.size;
+  for (const map of [entries, loading]) {
+    if (key === undefined) map.clear();
+    else for (const entry of map.keys()) if (isOf(key, entry)) map.delete(entry);
+  }
+  return before - entries.size;
 }
 
 /** Which entries may be trusted, by when all changes were seen last. */
@@ -140,10 +145,9 @@ function createMemory(groups: ReturnType<typeof createGroups>, maxEntries: numbe
   }
 
   function load<T>(group: Group, key: string, now: number, read: () => Promise<T | null>): Promise<T | null> {
-    const { generation } = group;
-    const promise = read()
+    const promise: Promise<T | null> = read()
       .then((value) => {
-        if (value !== null && group.generation === generation) remember(group, key, { value, loadedAt: now });
+        if (value !== null && group.loading.get(key) === promise) remember(group, key, { value, loadedAt: now });
         return value;
       })
       .finally(() => group.loading.get(key) === promise && group.loading.delete(key));
@@ -189,12 +193,11 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
     forget(environment_id, kind, key) {
       if (groups.find(environment_id, kind)?.entries.delete(key)) memory.dropped(1);
     },
-    invalidate(environment_id, kind) {
-      for (const group of groups.affected(environment_id, kind)) memory.dropped(drop(group));
+    invalidate(environment_id, kind, key) {
+      for (const group of groups.affected(environment_id, kind)) memory.dropped(drop(group, group.kind === kind ? key : undefined));
     },
     clear() {
       for (const group of groups.all()) {
-        group.generation += 1;
         group.loading.clear();
         for (const entry of group.entries.values()) trust.end(entry);
       }

@@ -16,6 +16,6 @@ export const isListed = (environment: Policy, client_id: string): boolean =>
 export const isAdmitted = (environment: Policy, client_id: string): boolean =>
   environment.client_id_metadata_documents === 'open' || isListed(environment, client_id);
 
-/** Whether the client may be here: one that came by its document and that nobody vouches for only while such may come. */
+/** Whether the client may be here: one that came by its document and is unverified only while such may come. */
 export const mayStay = (environment: Policy, { origin, verified, id }: Pick<ClientRow, 'origin' | 'verified' | 'id'>): boolean =>
   origin !== 'metadata_document' || verified || isAdmitted(environment, id);

@@ -107,7 +107,7 @@ export function clientGrantOf(
 /** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
 const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
 
-/** Whether a client that nobody vouches for may have tokens of the resource: where that says so, of the Management API never. */
+/** Whether an unverified client may have tokens of the resource: where that says so, of the Management API never. */
 export const letsIn = (client: Pick<Client, 'verified'>, resource: ApiResource): boolean =>
   client.verified || (resource.allow_unverified_clients && !resource.is_system);
 

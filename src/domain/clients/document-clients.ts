@@ -58,12 +58,12 @@ export async function storeDocumentClient(tx: Context, client: ClientRow): Promi
   if (stored) await emitClientRegistered(tx, stored);
 }
 
-/** What the document says that people, or whoever vouched for the client, know it by. */
+/** What the document says that people, or whoever verified the client, know it by. */
 const facesOf = ({ name, logo_uri, redirect_uris }: Pick<ClientRow, 'name' | 'logo_uri' | 'redirect_uris'>): string =>
   JSON.stringify([name, logo_uri, [...new Set(redirect_uris.map((uri) => hostOf(uri)))].toSorted()]);
 
-/** Whoever vouched for the client did for what they saw: under another name or logo, or where it sends people elsewhere, it is somebody else until they do again. */
-function vouched({ environment }: Context, before: ClientRow, columns: Partial<ClientRow>): Partial<ClientRow> {
+/** Whoever verified the client did for what they saw: under another name or logo, or where it sends people elsewhere, it is somebody else until they do again. */
+function verified({ environment }: Context, before: ClientRow, columns: Partial<ClientRow>): Partial<ClientRow> {
   if (!before.verified || before.verified_by_host || facesOf({ ...before, ...columns }) === facesOf(before)) return {};
   const listed = isListed(environment, before.id);
   return { verified: listed, verified_by_host: listed };
@@ -79,7 +79,7 @@ export async function mirrorDocument(
   return transaction(ctx, async (tx) => {
     const before = await findClient(tx.scope, client.id);
     if (!before || (before.document_read_at ?? 0) >= document.read_at) return before;
-    const changes = { ...columns, ...vouched(tx, before, columns), ...readingOf(document) };
+    const changes = { ...columns, ...verified(tx, before, columns), ...readingOf(document) };
     const after = await updateClient(tx.scope, client.id, { ...changes, updated_at: tx.clock.now() });
     if (after) {
       await emitUpdated(tx, before, after);

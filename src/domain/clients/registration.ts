@@ -182,9 +182,9 @@ export async function changeClient(
   await requireSigningAlgorithms(tx, chosenAlgorithms(adjusted));
   await requireDefaultResource(tx, adjusted.default_resource);
   const secret = isSecretless(next) ? noSecret : {};
-  // Whoever makes it first-party vouches for it.
-  const vouched = adjusted.first_party === true ? { verified: true } : {};
-  const decided = { ...vouched, ...decidedCeiling(client, adjusted) };
+  // Making it first-party verifies it.
+  const verified = adjusted.first_party === true ? { verified: true } : {};
+  const decided = { ...verified, ...decidedCeiling(client, adjusted) };
   const changed = await refuseDuplicates(duplicates, () =>
     updateClient(tx.scope, client.id, { ...adjusted, ...secret, ...decided, updated_at: tx.clock.now() }),
   );
@@ -193,7 +193,7 @@ export async function changeClient(
   return changed;
 }
 
-/** Vouches for a client that came by itself. Emits `client.updated`. @throws {Refusal} 404 */
+/** Verifies a client that came by itself. Emits `client.updated`. @throws {Refusal} 404 */
 export async function verifyClient(tx: Context, client: ClientRow): Promise<ClientRow> {
   if (client.verified && !client.verified_by_host) return client;
   const changed = await updateClient(tx.scope, client.id, { verified: true, verified_by_host: false, updated_at: tx.clock.now() });

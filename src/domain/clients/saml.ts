@@ -4,7 +4,7 @@ import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import { own } from '../../lib/named.js';
 import { claimNames } from '../claims/claims.js';
 import type { Problem } from '../refusal.js';
-import { certificateOf } from '../saml/metadata.js';
+import { certificateOf, countingKeys } from '../saml/metadata.js';
 
 /** What an attribute can tell: claims that are a text or several, and those of the organization. */
 export const samlClaims = [...claimNames.filter((name) => name !== 'address'), 'org_id', 'org_name', 'org_display_name'];
@@ -86,13 +86,7 @@ export function samlClientProblems(client: SamlSettings): Problem[] {
     ...certificates.flatMap((text, index) =>
       certificateOf(text)
         ? []
-        : [
-            problem(
-              ['saml_request_certificates', index],
-              'invalid_value',
-              `It is no X.509 certificate (PEM) with an RSA key of 2048 bits or more.`,
-            ),
-          ],
+        : [problem(['saml_request_certificates', index], 'invalid_value', `It is no X.509 certificate (PEM) with ${countingKeys}.`)],
     ),
   ];
 }

@@ -3,7 +3,7 @@ import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { own } from '../../lib/named.js';
 import { checkUrl } from '../../platform/fetch/guard.js';
 import type { Problem } from '../refusal.js';
-import { certificateOf, maxCertificates, maxMetadataLength, readMetadata } from '../saml/metadata.js';
+import { certificateOf, countingKeys, maxCertificates, maxMetadataLength, readMetadata } from '../saml/metadata.js';
 import { SamlRefusal } from '../saml/saml-refusal.js';
 import { strategyOf, type StrategyName, type StrategyOption } from './strategies.js';
 
@@ -42,7 +42,7 @@ function judgeCertificates(value: unknown): Judgement {
   if (!Array.isArray(value) || value.length === 0 || value.length > maxCertificates)
     return { code: 'invalid_type', detail: `The certificates must be a list of one to ${maxCertificates}.` };
   const isEach = value.every((one) => isText(one, 16_384) && certificateOf(one) !== null);
-  return isEach ? null : { code: 'invalid_value', detail: 'A certificate must be X.509 in PEM, with an RSA key of 2048 bits or more.' };
+  return isEach ? null : { code: 'invalid_value', detail: `A certificate must be X.509 in PEM, with ${countingKeys}.` };
 }
 
 function judge({ name, type, choices = [] }: StrategyOption, value: unknown, policy: Policy): Judgement {

@@ -1,4 +1,11 @@
-import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../../db/tables/connections.js';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  deleteConnection,
+  insertConnection,
+  listDomainsOfConnections,
+  updateConnection,
+  type ConnectionRow,
+} from '../../db/tables/connections.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { findSamlMetadata } from '../../db/tables/saml_metadata.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -207,18 +214,19 @@ export async function changeConnection(
   connection: ConnectionRow,
   input: ConnectionInput,
 ): Promise<ConnectionRow> {
-  const columns = columnsOf(tx, connection.id, input);
-  refuseIfAny([
-    ...connectionInputProblems(tx, input, connection),
-    ...(connection.organization_id === null ? [] : organizationProblems(input)),
-  ]);
+  const { organization_id } = connection;
+  const { domains: sent, ...others } = input;
+  const isOwn = organization_id === null;
+  const [shown] = !isOwn && sent ? await listDomainsOfConnections(tx.scope, [connection.id]) : [];
+  refuseIfAny([...connectionInputProblems(tx, input, connection), ...(isOwn ? [] : organizationProblems(input, shown?.domains))]);
+  const columns = columnsOf(tx, connection.id, isOwn ? input : others);
   const merged = { ...connection, ...columns };
-  const after = { ...merged, domains: domainsAfter(actor, connection, merged, input.domains) };
+  const after = { ...merged, domains: domainsAfter(actor, connection, merged, isOwn ? sent : undefined) };
   const trusted = trustAfter(actor, connection, after, input.trusted);
   refuseConnectionReach(actor, connection, { ...after, trusted });
   const changed = await updateConnection(tx.scope, connection.id, {
     ...columns,
-    ...(connection.organization_id === null && { domains: after.domains }),
+    ...(isOwn && { domains: after.domains }),
     trusted,
     updated_at: tx.clock.now(),
   });

@@ -14,8 +14,7 @@ import { queueMail } from '../mail/mail.js';
 import { noOrigin } from '../origin.js';
 import { speaksForAddress } from '../organizations/domains.js';
 import { addMember, findMembership, removeMember, resumeMember, suspendMember } from '../organizations/memberships.js';
-import { reachOfUser } from '../reach/reach-of.js';
-import { isElsewhere } from '../reach/reach.js';
+import { administersEnvironment } from '../reach/reach-of.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
 import { blockUser, unblockUser } from '../users/blocking.js';
 import { changeUser, createUser, type UserInput } from '../users/users.js';
@@ -51,7 +50,7 @@ async function requireAddress(tx: Context, { organization }: Teller, person: Dir
 
 /** Nobody below them moves those who administer the environment. @throws {Refusal} 403 */
 async function refuseAdministrator(tx: Context, user: UserRow): Promise<void> {
-  if ([...(await reachOfUser(tx, user.id))].every(isElsewhere)) return;
+  if (!(await administersEnvironment(tx, user.id))) return;
   const detail = 'The account administers the environment: a directory does not change it.';
   throw new Refusal({ status: 403, code: 'scope_escalation', detail });
 }

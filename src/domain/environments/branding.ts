@@ -32,13 +32,13 @@ export type BrandedEnvironment = Pick<EnvironmentRow, 'name' | 'kind' | 'support
 export type BrandedClient = Pick<ClientRow, 'branding' | 'policy_uri' | 'tos_uri' | 'verified'>;
 
 /**
- * The looks of the environment, or of the client whose sign-in is under way where it has its own. A client that nobody vouches for has none: its pages
+ * The looks of the environment, or of the client whose sign-in is under way where it has its own. An unverified client has none: its pages
  * would be its own word in our name.
  */
 export function brandOf(environment: BrandedEnvironment, client: BrandedClient | null = null): Brand {
   const ours = environment.branding ?? {};
-  const vouched = client?.verified ? client : null;
-  const theirs = vouched?.branding ?? {};
+  const branded = client?.verified ? client : null;
+  const theirs = branded?.branding ?? {};
   // A name with somebody else's logo would be two answers to whose page it is.
   const shown = theirs.name || theirs.logo_url ? theirs : ours;
   return {
@@ -48,8 +48,8 @@ export function brandOf(environment: BrandedEnvironment, client: BrandedClient |
     favicon_url: shown.favicon_url || null,
     theme: themeOf(theirs, ours),
     support_email: theirs.support_email || environment.support_email,
-    policy_uri: vouched?.policy_uri || ours.policy_uri || null,
-    tos_uri: vouched?.tos_uri || ours.tos_uri || null,
+    policy_uri: branded?.policy_uri || ours.policy_uri || null,
+    tos_uri: branded?.tos_uri || ours.tos_uri || null,
   };
 }
 

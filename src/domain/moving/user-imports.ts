@@ -1,8 +1,8 @@
 import {
-  addImportChunk,
+  addImportData,
   countUnfinishedImports,
   insertUserImport,
-  removeImportChunks,
+  removeImportData,
   updateUserImport,
   wakeImports,
   type UserImportRow,
@@ -80,7 +80,7 @@ export async function receiveImportData(tx: Context, row: UserImportRow, part: F
       meta: { received_bytes: row.received_bytes },
     });
   const now = tx.clock.now();
-  await addImportChunk(tx.scope, row.id, data, now);
+  await addImportData(tx.scope, row.id, data, now);
   const isWhole = received_bytes === total;
   if (isWhole) await wakeImports(tx.scope);
   const changes = {
@@ -97,6 +97,6 @@ export async function receiveImportData(tx: Context, row: UserImportRow, part: F
 export async function cancelUserImport(tx: Context, row: UserImportRow): Promise<UserImportRow> {
   if (row.finished_at !== null) throw invalidTransition('The import is over.');
   const now = tx.clock.now();
-  await removeImportChunks(tx.scope, row.id);
+  await removeImportData(tx.scope, row.id);
   return (await updateUserImport(tx.scope, row.id, { status: 'cancelled', lease_id: null, finished_at: now, updated_at: now })) ?? row;
 }

@@ -1,3 +1,4 @@
+import { forgetDirectorySuspension } from '../../db/tables/directory_users.js';
 import { listDefaultRolesOfOrganization } from '../../db/tables/organization_default_roles.js';
 import { addMembershipRoles, listRolesOfMembership, removeMembershipRoles } from '../../db/tables/organization_membership_roles.js';
 import {
@@ -134,6 +135,8 @@ async function setStatus(
   const now = tx.clock.now();
   const changes = { status, updated_at: now, ...(status === 'active' && { readmitted_at: now }) };
   const changed = (await updateMembership(tx.scope, before.row.id, changes)) ?? before.row;
+  // A directory notes its own suspension after that.
+  await forgetDirectorySuspension(tx.scope, changed.organization_id, changed.user_id);
   await emitUpdated(tx, before, changed);
   await recordSecurityEvent(tx, 'organization_member.changed', aboutMember(actor, changed, { status }));
   return changed;

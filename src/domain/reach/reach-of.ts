@@ -9,6 +9,7 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
+import { listDefaultRolesOfOrganization } from '../../db/tables/organization_default_roles.js';
 import { listRolesOfInvitation } from '../../db/tables/organization_invitation_roles.js';
 import type { InvitationRow } from '../../db/tables/organization_invitations.js';
 import type { MembershipRow } from '../../db/tables/organization_memberships.js';
@@ -19,6 +20,7 @@ import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { findApiResource } from '../../db/tables/api_resources.js';
 import {
   listGrantedElsewhere,
+  listReachInEnvironment,
   listReachOfApiResource,
   listReachOfClientGrants,
   listReachOfConsents,
@@ -40,8 +42,12 @@ import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from '.
 
 type Tx = Pick<Context, 'scope'>;
 
-/** A person: the permissions of the roles held. */
+/** A person: the permissions of the roles held, in the environment and as a member of organizations. */
 export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
+
+/** Whether a person holds permissions of the Management API in the environment itself. */
+export const administersEnvironment = async (tx: Tx, user_id: string): Promise<boolean> =>
+  !(await listReachInEnvironment(tx.scope, user_id)).every(isElsewhere);
 
 /** A record of a user (session, identity, consent): the user's reach. */
 export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
@@ -62,9 +68,11 @@ export const reachOfSetupLink = async (tx: Tx, { organization_id }: { readonly o
 export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>
   new Set(await listReachOfMember(tx.scope, row.organization_id, row.user_id));
 
-/** An invitation: the roles that whoever accepts gets; none are named where the organization's default roles are meant, which its administrators answer for. */
-export const reachOfInvitation = async (tx: Tx, { id }: Pick<InvitationRow, 'id'>): Promise<Reach> =>
-  reachOfRoles(tx, await listRolesOfInvitation(tx.scope, id));
+/** An invitation: the roles that whoever accepts gets; the organization's default roles where it names none. */
+export async function reachOfInvitation(tx: Tx, { id, organization_id }: Pick<InvitationRow, 'id' | 'organization_id'>): Promise<Reach> {
+  const roles = await listRolesOfInvitation(tx.scope, id);
+  return reachOfRoles(tx, roles.length > 0 ? roles : await listDefaultRolesOfOrganization(tx.scope, organization_id));
+}
 
 type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>;
 
@@ -152,10 +160,12 @@ export async function reachOfConnection(
   tx: Tx,
   connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted' | 'second_factor' | 'organization_id'>,
 ): Promise<Reach> {
-  // It speaks for the verified domains of its organization alone, and a session by it is good for that organization (specification 16.4).
-  if (connection.organization_id !== null) return reachOfOrganization(tx, connection.organization_id);
-  if (connection.account_linking === 'verified_email' || connection.second_factor !== 'own') return fullReach;
+  const { organization_id } = connection;
+  const isOpen = connection.account_linking === 'verified_email' || connection.second_factor !== 'own';
+  if (organization_id === null && isOpen) return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
+  // It speaks for the verified domains of its organization alone (specification 16.4), but who came to it by themselves may administer the environment.
+  if (organization_id !== null) return union(linked, await reachOfOrganization(tx, organization_id));
   const newcomers = connection.allow_registration ? await listReachOfDefaultRoles(tx.scope) : [];
   return union(linked, connection.trusted ? newcomers : newcomers.filter(isElsewhere));
 }
@@ -186,7 +196,7 @@ export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRo
 /** What the actor holds at other APIs than the Management API, for a write: nothing is looked up where nothing counts, or everything does. */
 export async function reachElsewhere(tx: Tx, { actor_kind, actor_id, acts_in_full, permissions }: Actor): Promise<Reach> {
   if (!acts_in_full || actor_id === null || permissions.has(credentialsWrite)) return noReach;
-  const held = actor_kind === 'user' ? await listReachOfUser(tx.scope, actor_id) : await listGrantedElsewhere(tx.scope, actor_id);
+  const held = actor_kind === 'user' ? await listReachInEnvironment(tx.scope, actor_id) : await listGrantedElsewhere(tx.scope, actor_id);
   return new Set(held.filter(isElsewhere));
 }
 
@@ -201,7 +211,9 @@ export function permissionsToReadEvent(event_type: string): readonly string[] {
   // A token is nobody's collection, nor is a sign-in: their events tell who signed in where.
   if (subject === 'token') return ['sessions:read', 'clients:read'];
   if (subject === 'login') return ['users:read', 'security_events:read'];
-  const collection = subject === 'password' ? 'users' : subject === 'directory' ? 'directories' : `${subject}s`;
+  // Whom a directory tells of is told with the address.
+  if (subject === 'directory') return ['directories:read', 'users:read'];
+  const collection = subject === 'password' ? 'users' : `${subject}s`;
   if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToReadEvent('*');
   return [collection, ...namedIn(event_type)].map((name) => `${name}:read`);
 }

@@ -5,7 +5,7 @@ type KeyPair = { readonly publicKey: KeyObject; readonly privateKey: KeyObject }
 const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 
 /**
- * A certificate (RFC 5280) that vouches for its own key: what SAML metadata carries keys in. Nobody builds a chain from it.
+ * A certificate (RFC 5280) that is signed by its own key: what SAML metadata carries keys in. Nobody builds a chain from it.
  * @returns PEM
  */
 export async function selfSignedCertificate(

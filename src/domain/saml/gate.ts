@@ -1,3 +1,4 @@
+import { digestMethods, signatureMethods } from './algorithms.js';
 import { SamlRefusal, type SamlRule } from './saml-refusal.js';
 import { childrenOf, elementsOf, isElement, readXml, xmlNamespaces, type NamespaceName, type XmlElement } from './xml.js';
 
@@ -5,19 +6,13 @@ const maxBytes = 262_144;
 
 const envelopedSignature = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
 const exclusiveC14n = 'http://www.w3.org/2001/10/xml-exc-c14n#';
-const signatureMethods = [
-  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
-  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
-  'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
-];
-const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512'];
 const contentEncryption = [
   'http://www.w3.org/2009/xmlenc11#aes128-gcm',
   'http://www.w3.org/2009/xmlenc11#aes256-gcm',
   'http://www.w3.org/2001/04/xmlenc#aes128-cbc',
   'http://www.w3.org/2001/04/xmlenc#aes256-cbc',
 ];
-const keyEncryption = ['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p'];
+const keyEncryption = ['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p', 'http://www.w3.org/2009/xmlenc11#rsa-oaep'];
 
 /** A response whose form leaves no doubt about what its signatures cover. Nothing of it is verified yet. */
 export type SamlResponse = {
@@ -45,7 +40,7 @@ function requireAlgorithm(element: XmlElement, allowed: readonly string[], rule:
   if (!allowed.includes(algorithm)) throw new SamlRefusal(rule, `${element.name} ${algorithm || 'without an algorithm'}`);
 }
 
-/** One reference, to the element that the signature stands in; enveloped and exclusively canonicalized; RSA with SHA-256 or SHA-512. */
+/** One reference, to the element that the signature stands in; enveloped and exclusively canonicalized; RSA or ECDSA, with SHA-256 or better. */
 function checkSignature(signature: XmlElement, signed: XmlElement): void {
   const rule = 'signature_algorithm';
   requireChildren(signature, 'signature', ['SignedInfo', 'SignatureValue', 'KeyInfo'], rule);
@@ -55,10 +50,10 @@ function checkSignature(signature: XmlElement, signed: XmlElement): void {
   const canonicalization = only(info, 'signature', 'CanonicalizationMethod', rule);
   requireAlgorithm(canonicalization, [exclusiveC14n], rule);
   if (canonicalization.children.length > 0) throw new SamlRefusal(rule, 'CanonicalizationMethod has parameters');
-  requireAlgorithm(only(info, 'signature', 'SignatureMethod', rule), signatureMethods, rule);
+  requireAlgorithm(only(info, 'signature', 'SignatureMethod', rule), Object.keys(signatureMethods), rule);
   const reference = only(info, 'signature', 'Reference', rule);
   requireChildren(reference, 'signature', ['Transforms', 'DigestMethod', 'DigestValue'], rule);
-  requireAlgorithm(only(reference, 'signature', 'DigestMethod', rule), digestMethods, rule);
+  requireAlgorithm(only(reference, 'signature', 'DigestMethod', rule), Object.keys(digestMethods), rule);
   only(reference, 'signature', 'DigestValue', rule);
   const transforms = only(reference, 'signature', 'Transforms', rule);
   requireChildren(transforms, 'signature', ['Transform'], rule);
@@ -142,10 +137,11 @@ export function readResponse(xml: string): SamlResponse {
 }
 
 /** The same of an assertion that was encrypted. @throws {SamlRefusal} unless it is one, and signed by itself */
-export function requireSignedAssertion(xml: string): void {
+export function readSignedAssertion(xml: string): XmlElement {
   const root = readXml(xml);
   requireUniqueIds(root);
   const others = [...elementsOf(root)].filter((one) => one !== root && isAssertion(one));
   if (!isElement(root, 'assertion', 'Assertion') || others.length > 0) throw new SamlRefusal('structure', 'no single assertion');
   if (!signedElements(root, [root]).has(root)) throw new SamlRefusal('signature_missing', 'the encrypted assertion is not signed');
+  return root;
 }

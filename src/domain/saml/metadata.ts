@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { checkUrl } from '../../platform/fetch/guard.js';
 import { SamlRefusal } from './saml-refusal.js';
 import { childrenOf, elementsOf, isElement, readXml, xmlNamespaces, type XmlElement } from './xml.js';
 
@@ -9,18 +10,28 @@ export const maxCertificates = 4;
 export const maxMetadataLength = 262_144;
 const redirectBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
 
-/** A certificate as PEM, from PEM or the Base64 of metadata; null unless it is one with an RSA key of 2048 bits or more. */
+/** The curves of ECDSA (FIPS 186-5). */
+const curves = ['prime256v1', 'secp384r1', 'secp521r1'];
+/** Which keys count, as a sentence goes on with it. */
+export const countingKeys = 'an RSA key of 2048 bits or more, or an EC key of P-256, P-384 or P-521';
+
+/** A certificate, from PEM or the Base64 of metadata; null unless it is one with {@link countingKeys}. */
 export function certificateOf(text: string): X509Certificate | null {
   const base64 = text.replaceAll(/-----(BEGIN|END) CERTIFICATE-----|\s+/g, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return null;
   try {
     const certificate = new X509Certificate(Buffer.from(base64, 'base64'));
     const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
-    return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048 ? certificate : null;
+    const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails ?? {};
+    const counts = asymmetricKeyType === 'rsa' ? modulusLength >= 2048 : asymmetricKeyType === 'ec' && curves.includes(namedCurve);
+    return counts ? certificate : null;
   } catch {
     return null;
   }
 }
+
+/** Those of a list that count. */
+export const certificatesOf = (texts: readonly string[]): X509Certificate[] => texts.flatMap((text) => certificateOf(text) ?? []);
 
 const inSignature = (element: XmlElement): boolean =>
   element.namespace === xmlNamespaces.signature && element.name === 'Signature'
@@ -34,7 +45,7 @@ function certificatesIn(descriptor: XmlElement): string[] {
   const texts = keys.flatMap((key) =>
     [...elementsOf(key)].filter((one) => isElement(one, 'signature', 'X509Certificate')).map(({ text }) => text),
   );
-  return [...new Set(texts.flatMap((text) => certificateOf(text)?.toString() ?? []))];
+  return [...new Set(certificatesOf(texts).map(String))];
 }
 
 /**
@@ -60,7 +71,10 @@ export function readMetadata(xml: string): IdentityProvider {
   const services = childrenOf(descriptor, 'metadata', 'SingleSignOnService');
   const sso_url = services.find(({ attributes }) => attributes.get('Binding') === redirectBinding)?.attributes.get('Location');
   if (!sso_url) throw new SamlRefusal('structure', 'the metadata has no SingleSignOnService for HTTP-Redirect');
+  // People's browsers go there, into a company's own network too.
+  if (checkUrl(sso_url, { allowPrivateNetwork: true }) !== null)
+    throw new SamlRefusal('structure', 'the Location of SingleSignOnService is no address for browsers');
   const certificates = certificatesIn(descriptor);
-  if (certificates.length === 0) throw new SamlRefusal('structure', 'the metadata has no certificate with an RSA key of 2048 bits or more');
+  if (certificates.length === 0) throw new SamlRefusal('structure', `the metadata has no certificate with ${countingKeys}`);
   return { entity_id, sso_url, certificates: certificates.slice(0, maxCertificates) };
 }

@@ -12,6 +12,7 @@ import { linkIdentity, linkToAccount, proveIdentity, type ProviderAccount } from
 import { transaction, type Context } from '../context.js';
 import { userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
+import { speaksForAddress } from '../organizations/domains.js';
 import type { Origin } from '../origin.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
 import type { ProviderLink } from '../sessions/half-sign-ins.js';
@@ -85,7 +86,11 @@ export async function settleAccount(tx: Context, user: UserRow, provider_account
       ? await link(tx, connection, user, provider_account, origin)
       : await noteUse(tx, identity_id, user.id, account);
   if (!linked) return null;
-  return attributes && connection.profile_sync === 'on_login' ? syncProfile(tx, user, attributes) : user;
+  const { organization_id, profile_sync } = connection;
+  if (!attributes || profile_sync !== 'on_login') return user;
+  // An organization says who its own people are, and nobody else's (specification 16.4.1).
+  if (organization_id !== null && !(await speaksForAddress(tx, organization_id, user.email))) return user;
+  return syncProfile(tx, user, attributes);
 }
 
 /** A person whom a provider has let in. */

@@ -5,7 +5,7 @@ import { peekJwt, verifyJwt, type JwtType } from './formats/jwt.js';
 
 const isoSeconds = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
-/** A value out of a token that nobody has vouched for, as it may stand in an error description (RFC 6749 5.2): bounded visible ASCII. */
+/** A value out of a token that nobody has verified, as it may stand in an error description (RFC 6749 5.2): bounded visible ASCII. */
 export const quotedValue = (value: unknown) =>
   typeof value === 'string' && value !== '' ? value.slice(0, 200).replaceAll(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?') : 'nobody';
 

@@ -118,7 +118,7 @@ export interface LogoutPage extends BasePage {
   return_to: string;
 }
 
-/** Of a client that nobody vouches for: where it comes from, in a sentence, and whether any program of the person's device could have asked in its name. */
+/** Of an unverified client: where it comes from, in a sentence, and whether any program of the person's device could have asked in its name. */
 export type UnverifiedNotice = { whose: string; local: boolean };
 
 /** Posts `decision` allow or deny, and `hidden`, to `action`. */

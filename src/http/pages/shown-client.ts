@@ -8,14 +8,14 @@ import type { Words } from './words.js';
 /** The most characters shown of an unverified client's name. */
 const maxNameLength = 60;
 
-/** What people call a client; of one that nobody vouches for, what it calls itself, as plain text. */
+/** What people call a client; of an unverified one, what it calls itself, as plain text. */
 export const shownNameOf = ({ t }: Words, { name, verified }: Pick<Client, 'name' | 'verified'>): string =>
   verified ? name : strangersName(name, maxNameLength) || t('unverified.application');
 
 /** A client as pages name it on which the person decides nothing about it; null where none is known. */
 export const pageClient = (words: Words, client: Client | null): PageClient | null => client && { name: shownNameOf(words, client) };
 
-/** A client as it asks for something; of one that nobody vouches for its name alone, for logo and links are its own word too. */
+/** A client as it asks for something; of an unverified one its name alone, for logo and links are its own word too. */
 export function shownClient(words: Words, client: Client): ConsentPage['client'] {
   const name = shownNameOf(words, client);
   if (!client.verified) return { name, logo_uri: null, policy_uri: null, tos_uri: null };
@@ -24,7 +24,7 @@ export function shownClient(words: Words, client: Client): ConsentPage['client']
 }
 
 /**
- * What is known of a client that nobody vouches for (RFC 8252 8.6); null for others.
+ * What is known of an unverified client (RFC 8252 8.6); null for others.
  * @param redirect_uri where the answer goes; null when it goes to a device
  */
 export function unverifiedNotice({ t, dateWords }: Words, client: Client, redirect_uri: string | null): UnverifiedNotice | null {

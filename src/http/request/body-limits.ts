@@ -20,7 +20,7 @@ export const bodyLimits = {
   /** Ten thousand members of a group, each with its id and what directories write beside it. */
   scim: 2 * kib * kib,
   /** A part of a file of users. */
-  import_part: 16 * kib * kib,
+  import_part: 8 * kib * kib,
   /** Nothing but the image of a form is kept; what is beyond that is read for the sake of an answer that says what is wrong. */
   upload: 16 * kib * kib,
 } as const;

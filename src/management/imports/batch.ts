@@ -21,6 +21,7 @@ import type { ResourceRow } from '../resource.js';
 import { users } from '../resources/users.js';
 import { perform } from '../write-steps.js';
 import { recordsNamedIn, resolveRow, rowProblem, type ResolvedRow } from './resolved-rows.js';
+import { RowKeys } from './row-keys.js';
 import { ofError, ofProblem, type ImportRow, type RowProblem } from './rows.js';
 
 export type RowErrors = { readonly line: number; readonly problems: readonly RowProblem[] };
@@ -204,19 +205,27 @@ export async function writeBatch(
   const turn = turns();
   const named = await recordsNamedIn(call, rows);
   const found = new Map((await findUsersByEmailKeys(scope, rows.map((row) => row.email_key))).map((user) => [user.email_key, user])); // prettier-ignore
-  const fresh = new Map<string, ResolvedRow>();
+  const keys = await RowKeys.before(scope, job, rows);
+  const fresh: ResolvedRow[] = [];
   const existing: { user: UserRow; row: ResolvedRow }[] = [];
   for (const row of rows) {
     await turn();
     const user = found.get(row.email_key);
     const resolved = resolveRow(row, named, user?.id ?? null);
-    if (!('line' in resolved)) batch.refuse(row.line, resolved);
-    else if (fresh.has(row.email_key) || (user && job.mode === 'create'))
+    if (!('line' in resolved)) {
+      batch.refuse(row.line, resolved);
+      continue;
+    }
+    if (user && job.mode === 'create') {
       batch.refuse(row.line, [rowProblem('already_exists', '/email', 'There is a user with this address already.')]);
+      continue;
+    }
+    const again = keys.take(row);
+    if (again !== null) batch.refuse(row.line, [rowProblem('already_exists', again, 'It stands in the file once more, before this.')]);
     else if (user) existing.push({ user, row: resolved });
-    else fresh.set(row.email_key, resolved);
+    else fresh.push(resolved);
   }
-  await batch.create([...fresh.values()]);
+  await batch.create(fresh);
   const roles = await listRoleNamesOfUsers(scope, existing.map(({ user }) => user.id)); // prettier-ignore
   for (const { user, row } of existing) {
     await turn();

@@ -5,7 +5,7 @@ import type { Context } from '../../domain/context.js';
 import { maxImportBytes } from '../../domain/moving/user-imports.js';
 
 /** The longest line, in bytes. */
-const longestLine = 65_536;
+export const longestLine = 65_536;
 
 /** A line of the file, by its number; null where it is longer than a line may be. */
 export type Line = { readonly line: number; readonly bytes: Buffer | null };
@@ -19,13 +19,12 @@ export type FileLines = { readonly lines: AsyncIterable<Line>; readBytes(): numb
 const lineFeed = 10;
 
 /** Cuts bytes into lines; what is too long is dropped up to its end. */
-async function* cut(source: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+async function* cut(source: AsyncIterable<Buffer>, mostBytes: number): AsyncGenerator<Line> {
   let rest = Buffer.alloc(0);
   let overlong = false;
   let [line, seen] = [0, 0];
   for await (const piece of source) {
     seen += piece.length;
-    if (seen > maxImportBytes) throw new UnreadableFile('the file is longer than 1 GiB when it is unpacked');
     let begin = 0;
     for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, begin)) {
       const bytes = Buffer.concat([rest, piece.subarray(begin, end)]);
@@ -33,6 +32,7 @@ async function* cut(source: AsyncIterable<Buffer>): AsyncGenerator<Line> {
       yield { line, bytes: overlong || bytes.length > longestLine ? null : bytes };
       [rest, overlong, begin] = [Buffer.alloc(0), false, end + 1];
     }
+    if (seen > mostBytes) throw new UnreadableFile('the file is longer than 1 GiB when it is unpacked, or its lines than 64 KiB');
     const tail = piece.subarray(begin);
     if (rest.length + tail.length > longestLine) [rest, overlong] = [Buffer.alloc(0), true];
     else if (!overlong) rest = Buffer.concat([rest, tail]);
@@ -55,7 +55,7 @@ async function* unpacked(chunks: Readable): AsyncGenerator<Buffer> {
 }
 
 /** Reads what was uploaded for an import, a part at a time. */
-export function linesOf(fresh: () => Context, { id, is_compressed }: UserImportRow): FileLines {
+export function linesOf(fresh: () => Context, { id, is_compressed }: UserImportRow, mostBytes = maxImportBytes): FileLines {
   let read = 0;
   async function* chunks(): AsyncGenerator<Buffer> {
     for (let seq = 1; ; seq++) {
@@ -66,5 +66,5 @@ export function linesOf(fresh: () => Context, { id, is_compressed }: UserImportR
     }
   }
   const source = is_compressed ? unpacked(Readable.from(chunks(), { objectMode: true, highWaterMark: 1 })) : chunks();
-  return { lines: cut(source), readBytes: () => read };
+  return { lines: cut(source, mostBytes), readBytes: () => read };
 }

@@ -45,7 +45,10 @@ const rowSchema = z.strictObject({
   ...extras,
 });
 
-const mostValues = 2_000;
+/** The names that a row may have. */
+export const rowAttributes: readonly string[] = Object.keys(rowSchema.shape);
+
+export const mostValues = 2_000;
 const inAttributes = /^\/data\/attributes/;
 
 export const ofError = ({ code, detail, source }: ApiErrorObject): RowProblem => {

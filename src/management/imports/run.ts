@@ -2,12 +2,14 @@ import { renewHashMix } from '../../db/tables/environments.js';
 import {
   importLeaseMs,
   insertImportErrors,
-  removeImportChunks,
+  removeImportData,
   updateLeasedImport,
   type ImportCounts,
   type UserImportRow,
 } from '../../db/tables/user_imports.js';
+import { findUser } from '../../db/tables/users.js';
 import type { Actor } from '../../domain/actor.js';
+import { enabledClient } from '../../domain/clients/clients.js';
 import { createContext, savepoint, transaction, type Context, type Deps } from '../../domain/context.js';
 import { findEnvironmentById } from '../../domain/environments/environments.js';
 import { noOrigin } from '../../domain/origin.js';
@@ -20,6 +22,7 @@ import { registry } from '../resources/index.js';
 import { writeBatch, type RowErrors } from './batch.js';
 import { fetchSource, SourceFailure } from './source.js';
 import { linesOf, UnreadableFile, type Line } from './lines.js';
+import { keepRowKeys } from './row-keys.js';
 import { readRow, type ImportRow } from './rows.js';
 
 /** Lines that are written in one transaction. */
@@ -37,14 +40,17 @@ class Tried extends Error {
   }
 }
 
-const none = new Set<string>();
+/** What the maker holds by now: somebody who is blocked, or a client that is disabled, nothing. */
+async function heldBy(ctx: Context, { actor_kind, actor_id }: UserImportRow): Promise<readonly string[]> {
+  if (actor_id === null) return [];
+  if (actor_kind === 'user') return (await findUser(ctx.scope, actor_id))?.status === 'active' ? permissionsOfUser(ctx, actor_id) : [];
+  return (await enabledClient(ctx, actor_id)) ? permissionsOfClient(ctx, actor_id) : [];
+}
 
 /** Who the import acts as, with what they may do now of what they might when they made it; null: not even import users any more. */
 async function actorOf(ctx: Context, row: UserImportRow): Promise<Actor | null> {
   const { actor_kind, actor_id, actor_display: display, acts_in_full } = row;
-  const held = new Set(
-    actor_id === null ? none : await (actor_kind === 'user' ? permissionsOfUser(ctx, actor_id) : permissionsOfClient(ctx, actor_id)),
-  );
+  const held = new Set(await heldBy(ctx, row));
   const permissions = new Set(row.actor_permissions.filter((name) => held.has(name)));
   if (!permissions.has('users:write') || !permissions.has('user_imports:write')) return null;
   // The class of sign-in that the environment demands of whoever writes was asked for when the import was made.
@@ -112,6 +118,8 @@ async function workOff(run: Run, lines: readonly Line[], read_bytes: number): Pr
     const unreadable = read.flatMap(({ line, row }) => (row !== null && !('line' in row) ? [{ line, problems: row }] : []));
     const result = await written(callOf(tx, { ...actor, elsewhere }, job), job, rows);
     const errors = [...unreadable, ...result.errors];
+    const refused = new Set(result.errors.map(({ line }) => line));
+    await keepRowKeys(tx.scope, job, rows.filter(({ line }) => !refused.has(line))); // prettier-ignore
     await keepErrors(tx, job, errors);
     const sum = (name: keyof ImportCounts, more: number) => ({ [name]: job[name] + more });
     return note(run, tx, {
@@ -133,7 +141,7 @@ async function finish(run: Run, error: string | null): Promise<void> {
   const status = error !== null || (row_count > 0 && failed_count === row_count) ? 'failed' : failed_count > 0 ? 'partial' : 'succeeded';
   await transaction(ctx, async (tx) => {
     run.job = await note(run, tx, { status, error, finished_at: tx.clock.now() });
-    await removeImportChunks(tx.scope, run.job.id);
+    await removeImportData(tx.scope, run.job.id);
   });
   if (!dry_run) await transaction(ctx, (tx) => renewHashMix(tx.scope, tx.clock.now()));
 }

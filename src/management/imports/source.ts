@@ -1,5 +1,5 @@
 import type { UserImportRow } from '../../db/tables/user_imports.js';
-import { addImportChunk } from '../../db/tables/user_imports.js';
+import { addImportData } from '../../db/tables/user_imports.js';
 import { transaction, type Context } from '../../domain/context.js';
 import { maxImportBytes } from '../../domain/moving/user-imports.js';
 import { bodyLimits } from '../../http/request/body-limits.js';
@@ -39,7 +39,7 @@ export async function fetchSource(ctx: Context, job: UserImportRow, note: Note):
       throw new SourceFailure('the source has more than 1 GiB, or another length than it says');
     const is_compressed = row.received_bytes === 0 ? body[0] === 0x1f && body[1] === 0x8b : row.is_compressed;
     row = await transaction(ctx, async (tx) => {
-      await addImportChunk(tx.scope, row.id, body, tx.clock.now());
+      await addImportData(tx.scope, row.id, body, tx.clock.now());
       return note(tx, { received_bytes, is_compressed, ...(received_bytes === total && { total_bytes: total }) });
     });
   }

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
-import { describePermission, managementPermissions } from '../../domain/reach/management-permissions.js';
+import { describePermission, managementPermissions, organizationPermissions } from '../../domain/reach/management-permissions.js';
 import type { Environment } from '../../domain/environment.js';
 import { etagOf } from '../documents.js';
-import type { ResourceRegistry } from '../resource.js';
+import { permissionFor, type Resource, type ResourceRegistry } from '../resource.js';
 import { endpointGroups, endpoints } from '../calls/index.js';
 import { endpointPathsOf } from './endpoints.js';
 import { pathsOf } from './operations.js';
@@ -17,7 +17,17 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 const description = `Administers an environment: users, roles, permissions, clients, API resources, connections, sessions, webhooks, keys and domains.
 
-Requests and answers are JSON:API 1.1 documents (\`application/vnd.api+json\`, without charset). Send a Bearer token whose audience is this API; each operation names the permission it needs. 100 requests a minute for each token.`;
+Requests and answers are JSON:API 1.1 documents (\`application/vnd.api+json\`, without charset). Send a Bearer token whose audience is this API; each operation names the permission it needs. 100 requests a minute for each token.
+
+A person’s token for this API and an organization (\`resource\` and \`organization\` at the authorization endpoint) is bound to it: it holds what the roles of the membership hold of the collections whose descriptions say so, sees the organization’s records alone, and makes new ones its own. Another’s record is 404, any other collection 403 \`insufficient_scope\`.`;
+
+/** What a collection is, and whether bound tokens reach it. */
+const tagOf = (resource: Resource) => ({
+  name: resource.path,
+  description: organizationPermissions.includes(permissionFor(resource, 'read'))
+    ? `${resource.description} Tokens that are bound to an organization have the organization’s.`
+    : resource.description,
+});
 
 const examples = new Map(eventTypeDocuments().map((one) => [one.id, one.example]));
 
@@ -97,7 +107,7 @@ function buildShared(registry: ResourceRegistry): OpenApiDocument {
       license: { name: 'All rights reserved', identifier: 'LicenseRef-Proprietary' },
     },
     tags: [
-      ...[...registry.byPath.values()].map((resource) => ({ name: resource.path, description: resource.description })),
+      ...[...registry.byPath.values()].map(tagOf),
       ...Object.entries(endpointGroups).map(([name, text]) => ({ name, description: text })),
       { name: 'webhook_payloads', description: 'What the service sends to webhooks.' },
     ],
@@ -114,7 +124,7 @@ function withAddresses(shared: OpenApiDocument, { base_url, issuer }: Addresses)
   const scopes = Object.fromEntries(managementPermissions.map((permission) => [permission, describePermission(permission)]));
   const oauth2 = {
     type: 'oauth2',
-    description: `An access token for the resource ${base_url}/api.`,
+    description: `An access token for the resource ${base_url}/api, bound to an organization or not.`,
     flows: { clientCredentials: { tokenUrl: `${issuer}/oauth/token`, scopes } },
   } as const;
   return {

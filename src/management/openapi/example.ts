@@ -20,6 +20,21 @@ const examples: Record<string, unknown> = named({
   redirect_uris: ['https://app.example.com/callback'],
   scopes: ['orders:read'],
   events: ['user.created'],
+  grant_type: 'client_credentials',
+  document: { version: 1, roles: [{ name: 'clerk' }] },
+});
+
+/** What new records are made of whose rules are more than the schema says. */
+const created: Record<string, Schema> = named({
+  client: { name: 'Orders', application_type: 'web', redirect_uris: ['https://app.example.com/callback'] },
+  connection: { name: 'acme', display_name: 'Acme', strategy: 'oidc', provider_client_id: 'idp', issuer: 'https://login.acme.example' },
+  logo: {
+    image: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  },
+  mail_template: { name: 'register_code', locale: 'en', subject: 'Your code', text: 'Your code is {{code}}.' },
+  organization: { name: 'acme', display_name: 'Acme' },
+  page_text: { key: 'login.title', locale: 'de', text: 'Willkommen' },
+  trusted_issuer: { name: 'GitHub Actions', issuer: 'https://token.actions.githubusercontent.com' },
 });
 
 /** A document for people to read that fits a JSON Schema: what is required, with real-looking values. `components` resolves references. */
@@ -27,7 +42,7 @@ export function exampleOf(schema: Schema, components: Readonly<Record<string, Sc
   const reference = schema['$ref'];
   if (typeof reference === 'string') return exampleOf(components[reference.split('/').at(-1) ?? ''] ?? {}, components, name);
   if (schema['const'] !== undefined) return schema['const'];
-  if (Array.isArray(schema['enum'])) return schema['enum'][0];
+  if (Array.isArray(schema['enum'])) return schema['enum'].includes(examples[name]) ? examples[name] : schema['enum'][0];
   if (examples[name] !== undefined) return examples[name];
   const options = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined;
   if (options) return exampleOf(options.find((one) => one['type'] !== 'null') ?? {}, components, name);
@@ -43,7 +58,9 @@ export function exampleOf(schema: Schema, components: Readonly<Record<string, Sc
         ([key]) => required.has(key) || key === 'attributes' || (key === 'relationships' && name === 'data' && isBare('attributes')),
       );
       const shown = ['attributes', 'relationships'].includes(name) && needed.length === 0 ? properties.slice(0, 1) : needed;
-      return Object.fromEntries(shown.map(([key, value]) => [key, exampleOf(value, components, key)]));
+      const example = Object.fromEntries(shown.map(([key, value]) => [key, exampleOf(value, components, key)]));
+      const whole = name === 'data' && !('id' in example) ? created[String(example['type'])] : undefined;
+      return whole ? { ...example, attributes: whole } : example;
     }
     case 'array':
       return schema['items'] ? [exampleOf(schema['items'] as Schema, components)] : [];

@@ -2,12 +2,19 @@ import { shellWord } from '../../lib/shell-word.js';
 
 type ExampleRequest = { readonly base: string; readonly method: string; readonly path: string; readonly body: unknown };
 
+/** What stands for the id of the record within a body. */
+export const ownId = '$ID';
+
 const mediaType = 'application/vnd.api+json';
 
 /** A command that can be pasted: the shell's `$TOKEN` stands for the access token, `$ID` for the id of the record. */
 export function curlOf({ base, method, path, body }: ExampleRequest): string {
   const lines = [`curl -X ${method} "${base}${path.replaceAll(/\{\w+\}/g, '$ID')}"`, `-H "Authorization: Bearer $TOKEN"`];
-  if (body !== undefined) lines.push(`-H "Content-Type: ${mediaType}"`, `-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`);
+  if (body !== undefined)
+    lines.push(
+      `-H "Content-Type: ${mediaType}"`,
+      `-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''").replaceAll(`"${ownId}"`, `"'"$ID"'"`)}'`,
+    );
   return lines.join(' \\\n  ');
 }
 
@@ -15,6 +22,7 @@ export function curlOf({ base, method, path, body }: ExampleRequest): string {
 function literal(value: unknown, depth: number): string {
   const inner = '  '.repeat(depth + 1);
   const end = '  '.repeat(depth);
+  if (value === ownId) return 'ID';
   if (typeof value === 'string') return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
   if (Array.isArray(value)) return `[${value.map((one) => literal(one, depth)).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -93,6 +101,8 @@ function wordsOf({ method, path }: ExampleRequest): string[] | null {
 export function idpOf(request: ExampleRequest, called: readonly string[] | null): string | null {
   const words = called ?? wordsOf(request);
   if (words === null) return null;
+  // The command reads the document where it runs.
+  if (words[0] === 'config' && request.body !== undefined) return `idp --url ${shellWord(request.base)} ${words.join(' ')} -f config.yaml`;
   const { data, meta } = (request.body ?? {}) as Body;
   const given =
     data === undefined

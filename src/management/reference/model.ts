@@ -1,7 +1,7 @@
 import type { ReferencePage } from './page-models.js';
 import type { OpenApiDocument } from '../openapi/document.js';
 import { endpoints } from '../calls/index.js';
-import { curlOf, idpOf, typescriptOf } from './code-examples.js';
+import { curlOf, idpOf, ownId, typescriptOf } from './code-examples.js';
 import { exampleOf } from '../openapi/example.js';
 import { titleOf } from '../declaration.js';
 
@@ -29,6 +29,12 @@ function typeOf(schema: Schema): string {
   return type === 'array' && schema['items'] ? `array of ${typeOf(schema['items'] as Schema)}` : type;
 }
 
+/** An example of a change names the record that its address does. */
+function ofRecord(body: unknown): unknown {
+  const { data } = Object(body) as { data?: { id?: string } };
+  return data?.id === undefined ? body : { ...Object(body), data: { ...data, id: ownId } };
+}
+
 export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'> {
   const components = (document.components?.schemas ?? {}) as Record<string, Schema>;
   const base_url = document.servers?.[0]?.url ?? '';
@@ -38,7 +44,7 @@ export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, '
       const operation = item[method];
       if (!operation) return [];
       const schema = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
-      const example = { base: base_url, method: method.toUpperCase(), path, body: schema && exampleOf(schema, components) };
+      const example = { base: base_url, method: method.toUpperCase(), path, body: schema && ofRecord(exampleOf(schema, components)) };
       return [
         {
           tag: operation.tags[0] ?? '',

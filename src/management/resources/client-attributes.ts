@@ -103,7 +103,7 @@ const nameId =
 const samlAttributes =
   'The attributes of its assertions: names, each with the claim that it tells. `roles` has a value for each role; `org_id`, `org_name` and `org_display_name` are those of the organization that the person signs in for. `email` is told while it is verified.';
 const requestCertificates =
-  'X.509 certificates (PEM, RSA of 2048 bits or more) that its requests are signed with; while there are any, unsigned requests are refused.';
+  'X.509 certificates (PEM; RSA of 2048 bits or more, P-256, P-384 or P-521) that its requests are signed with; while there are any, unsigned requests are refused.';
 const idpInitiated = 'Whether a sign-in may begin here, at `/saml/sso?client_id=`, which the application did not ask for.';
 /** A text without spaces and what is no character. */
 const visible = (max: number) =>

@@ -16,6 +16,7 @@ import {
   assertionReuses,
   connectionAssertions,
   connectionSecondFactors,
+  listDomainsOfConnections,
   type ConnectionRow,
 } from '../../db/tables/connections.js';
 import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts, uuid } from '../fields.js';
@@ -31,7 +32,7 @@ const requiredHere = z.boolean().meta({
 });
 const domainsHere = uniqueTexts(z.string().min(1).max(253), 200).meta({
   description:
-    'The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied.',
+    'The domains that its provider speaks for. An address elsewhere is never verified by its word, and registers nobody (`sso_domain_not_allowed`). To add one takes every Management permission; so does keeping them when `strategy`, `issuer`, an endpoint, `provider_client_id` or `claim_mapping` change: otherwise they are emptied. Of an organization’s connection: the verified ones of the organization, which are set there.',
 });
 const trusted = z.boolean().meta({
   description:
@@ -73,6 +74,12 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     metadata_url: z.string().nullable().meta({ description: 'Of `saml`: our metadata, whose address is our entity ID. Else null.' }),
     ...stamps,
   }),
+  completed: async ({ scope }, rows) => {
+    const ids = rows.filter(({ organization_id }) => organization_id !== null).map(({ id }) => id);
+    const found = ids.length === 0 ? [] : await listDomainsOfConnections(scope, ids);
+    const domains = new Map(found.map((one) => [one.id, one.domains]));
+    return rows.map((row) => ({ ...row, domains: domains.get(row.id) ?? row.domains }));
+  },
   computed: {
     has_client_secret: (row) => row.provider_client_secret_sealed !== null,
     callback_url: (row, ctx) => callbackUrl(ctx.environment, row),
@@ -116,7 +123,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     required: ['everything', requiredHere],
     trusted: ['reach', trusted],
     // Whose word stands for a second step reaches whoever comes through it.
-    second_factor: ['reach', secondFactor],
+    second_factor: ['control', secondFactor],
     trusted_acr_values: ['control', trustedAcrs],
     assertions: ['control', z.enum(connectionAssertions)],
     assertion_issuer: ['control', url],

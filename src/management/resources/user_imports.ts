@@ -113,7 +113,7 @@ export const user_imports = resource<UserImportRow, UserImportInput>({
     data: {
       method: 'PUT',
       description:
-        'Takes the file (`application/x-ndjson`, plain or gzip), whole or in parts of at most 16 MiB with `Content-Range`; the next part begins at `received_bytes`. With the last part the import waits for its turn.',
+        'Takes the file (`application/x-ndjson`, plain or gzip), whole or in parts of at most 8 MiB with `Content-Range`; the next part begins at `received_bytes`. With the last part the import waits for its turn.',
       audit: 'data_received',
       touch: 'control',
       receives: { mediaType: 'application/x-ndjson', maxBytes: bodyLimits.import_part },

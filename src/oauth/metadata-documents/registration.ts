@@ -46,7 +46,7 @@ export async function readForRegistration(ctx: Context, url: string): Promise<Cl
 }
 
 /**
- * Registers the client of a metadata document before it comes; an administrator vouches for it by that. Emits `client.registered`.
+ * Registers the client of a metadata document before it comes, which verifies it. Emits `client.registered`.
  * @throws {Refusal} 409 when it is there already
  */
 export async function registerDocumentClient(tx: Context, row: ClientRow, input: ClientInput): Promise<ClientRow> {

@@ -51,6 +51,8 @@ function createSeries<Entry extends object>(labelNames: readonly string[], make:
   };
 }
 
+export type FastCounter = ReturnType<typeof createFastCounter>;
+
 /** A counter for hot paths: everything but counting is done when it is read. (prom-client's own sorts and joins the labels of every single count.) */
 export function createFastCounter(registry: Registry, description: Description) {
   const series = createSeries(description.labelNames, (labels) => ({ labels, value: 0 }));

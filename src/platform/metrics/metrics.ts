@@ -235,6 +235,11 @@ export function createMetrics() {
       help: 'Reads of the in-process cache by kind and result.',
       labelNames: ['kind', 'result'],
     }),
+    notifications: createFastCounter(registry, {
+      name: 'notifications_total',
+      help: 'Notifications to the other processes, by channel and result: sent, failed or dropped.',
+      labelNames: ['channel', 'result'],
+    }),
     replicaLookUps: createFastCounter(registry, {
       name: 'database_replica_lookups_total',
       help: 'Look-ups that a read replica may answer, by result: served, or why the primary was asked.',

@@ -5,7 +5,7 @@ export const reasons = named({
   '@formatjs/icu-messageformat-parser': 'reads page texts, to check them',
   '@fastify/busboy': 'reads forms that bear a file (multipart/form-data, RFC 7578), with limits',
   '@formatjs/intl-localematcher': 'finds the language for what a browser or application asks for (RFC 4647)',
-  '@node-saml/node-saml': 'SAML 2.0 as service provider: requests, metadata, verification of responses',
+  '@node-saml/node-saml': 'SAML 2.0 as service provider: requests and metadata',
   '@peculiar/x509': 'makes the certificates that SAML metadata carries keys in (RFC 5280)',
   '@xmldom/xmldom': 'reads XML; the one copy of it, which the packages for SAML share',
   '@simplewebauthn/browser': 'the pages’ side of WebAuthn: options and answers as the browser wants them',

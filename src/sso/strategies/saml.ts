@@ -32,11 +32,10 @@ export const saml: Strategy = {
     requireSuccess(response.root);
     const provider = await samlProvider(ctx, connection);
     const signed_part = (connection.options['signed_part'] ?? 'assertion') as SignedPart;
-    const options = { issuer: samlEntityId(ctx.environment, connection), callbackUrl: redirect_uri };
-    const assertion = await verifiedAssertion({ xml, response, provider, signed_part, keys: await samlKeys(ctx), options });
+    const assertion = await verifiedAssertion({ xml, response, provider, signed_part, keys: await samlKeys(ctx) });
     const statement = checkStatement(response, assertion, {
       issuer: provider.entity_id,
-      audience: options.issuer,
+      audience: samlEntityId(ctx.environment, connection),
       recipient: redirect_uri,
       request_id: requestIdOf(nonce),
       now: ctx.clock.now(),

@@ -25,6 +25,18 @@ test('events:read is needed, for pages, for one event and for streams (attack 51
   expect(stream.status).toBe(403);
 });
 
+test.each(['user_provisioned', 'user_deprovisioned'])(
+  'directory.%s tells nobody of people, with their addresses, who may not read people (attack 51.1495)',
+  async (what) => {
+    const ask = async (scope: string) => {
+      const answer = await (await manage(service.url, scope)).get(`/events?page[after]=now&filter[event_type]=directory.${what}`);
+      return [answer.status, answer.body['errors']?.[0].meta.required];
+    };
+    expect(await ask('events:read directories:read')).toEqual([403, ['users:read']]);
+    expect(await ask('events:read directories:read users:read')).toEqual([200, undefined]);
+  },
+);
+
 test('events of collections that the caller may not read are left out, and named in the filter refused (attack 51.1449)', async () => {
   const reader = await manage(service.url, 'events:read clients:read');
   const from = await now(api);

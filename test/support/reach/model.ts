@@ -66,6 +66,10 @@ const allowed = `coalesce((select array_agg(distinct r.key || '#' || s) from con
     where k.environment_id = c.environment_id and k.client_id = c.id and exists (select from api_resources a
       where a.environment_id = k.environment_id and a.identifier = r.key and a.user_access = 'open' and not a.is_system)), '{}')`;
 
+/** What the people may do who are linked to a connection `c`. */
+const linked = `coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
+    where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')`;
+
 const sql = `
 with everything as (
   select array_agg(distinct p.name) as names from permissions p
@@ -80,8 +84,12 @@ with everything as (
 ), user_reach as (
   select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
   from users u
-  left join user_roles ur on ur.environment_id = u.environment_id and ur.user_id = u.id
-  left join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
+  left join lateral (
+    select ur.role_id from user_roles ur where ur.environment_id = u.environment_id and ur.user_id = u.id
+    union select g.role_id from organization_memberships m, member_roles(m.environment_id, m.organization_id, m.user_id) g
+      where m.environment_id = u.environment_id and m.user_id = u.id
+  ) held on true
+  left join role_reach rr on rr.environment_id = u.environment_id and rr.id = held.role_id
   left join lateral unnest(rr.names) n on true
   group by u.environment_id, u.id
 ), organization_reach as (
@@ -163,9 +171,9 @@ from environments e join newcomers n on n.environment_id = e.id
 union all
 select 'connection ' || c.environment_id || ' ' || c.id,
   case when c.organization_id is not null then (select r.names from organization_reach r where r.environment_id = c.environment_id and r.id = c.organization_id)
+      || ${linked}
     when c.account_linking = 'verified_email' or c.second_factor <> 'own' then (select names from everything)
-    else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
-        where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')
+    else ${linked}
       || case when c.allow_registration then coalesce((select array_agg(name) from newcomers n, unnest(n.names) name
         where n.environment_id = c.environment_id and (c.trusted or name like '%#%')), '{}') else '{}' end end,
   jsonb_build_array(to_jsonb(c) - ${harmless('connections')})

@@ -26,7 +26,7 @@ const origins: Readonly<Record<string, string>> = named({
   metadata_document: 'Client ID metadata document',
 });
 
-/** Of a client that came by itself: how, and whether somebody vouches for it. */
+/** Of a client that came by itself: how, and whether it is verified. */
 const selfRegistrationRows = (a: ResourceObject['attributes'], now: Date) =>
   a['origin'] === 'administrator'
     ? []

@@ -93,7 +93,7 @@ function switchPart(req: Request, attributes: ResourceObject['attributes']): Par
   };
 }
 
-/** GET /dashboard/self_registered_clients: the clients that came by themselves and that nobody vouches for, and the switch that lets them come. */
+/** GET /dashboard/self_registered_clients: the clients that came by themselves and are unverified, and the switch that lets them come. */
 export function selfRegisteredClientsPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;

@@ -27,7 +27,7 @@ export async function failedRowsTab({ req }: ViewContext, record: ResourceObject
       })),
       empty: {
         title: 'No failed rows',
-        text: 'Each row that isn’t taken is told here with its line. They are kept for 30 days.',
+        text: 'Rows that fail are listed here with their line number, for 30 days.',
         button: null,
       },
       files: records.length === 0 ? [] : files.map(({ label, path: at, query: { format } }) => ({ label, path: `${at}?format=${format}` })),

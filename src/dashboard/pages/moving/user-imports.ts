@@ -1,13 +1,14 @@
 import { dateTimeWords } from '../../../lib/date-words.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { downloadsOf } from '../../parts/lists/downloads.js';
+import type { Value } from '../../parts/page-parts.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
-import { code, figure, nothing, number, statusStates, text, time, words, yesNo } from '../../parts/values.js';
+import { code, figure, nothing, number, state, statusStates, text, time, words, yesNo } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { importFileParts } from './import-file.js';
 import { failedRowsTab } from './failed-rows.js';
 
-const importState = statusStates({
+const statusOf = statusStates({
   awaiting_data: ['warning', 'Waiting for the file'],
   queued: ['info', 'Queued'],
   running: ['info', 'Running'],
@@ -17,9 +18,15 @@ const importState = statusStates({
   cancelled: ['quiet', 'Canceled'],
 });
 
+/** A file that is here, or a part of it, and has still to be started. */
+const importState = (record: ResourceObject): Value =>
+  record.attributes['status'] === 'awaiting_data' && record.attributes['received_bytes'] !== 0
+    ? state('warning', 'Not started')
+    : statusOf(record);
+
 const modeChoices = [
-  { value: 'create', label: 'Create only', hint: 'People whose address is taken here fail.' },
-  { value: 'upsert', label: 'Create and update', hint: 'People who are here already get the attributes of their row.' },
+  { value: 'create', label: 'Create only', hint: 'Rows whose email address is already in use fail.' },
+  { value: 'upsert', label: 'Create and update', hint: 'Users who already exist are updated from their row.' },
 ];
 const modeOf = ({ attributes }: ResourceObject) => text(modeChoices.find(({ value }) => value === attributes['mode'])?.label);
 
@@ -27,11 +34,10 @@ const isOver = ({ attributes }: ResourceObject) => attributes['finished_at'] !==
 
 const firebase = 'Passwords from Firebase';
 
-/** How much of the file has been worked off; nothing before it is there. */
-function progressOf({ attributes: a }: ResourceObject) {
-  const [received, read, total] = [Number(a['received_bytes']), Number(a['read_bytes']), a['total_bytes']];
-  if (received === 0) return nothing;
-  return text(`${figure(read)} of ${figure(typeof total === 'number' ? total : received)} bytes`);
+/** How much of the file has been worked off; nothing before it is there, or where its end came without that. */
+function progressOf({ attributes: a }: ResourceObject): Value {
+  const [read, total] = [Number(a['read_bytes']), Number(a['total_bytes'])];
+  return total === 0 ? nothing : { kind: 'progress', value: read, max: total, text: `${figure(read)} of ${figure(total)} bytes` };
 }
 
 export const userImportsPresentation: Presentation = {
@@ -39,10 +45,10 @@ export const userImportsPresentation: Presentation = {
   title: 'Imports',
   under: 'users',
   one: 'import',
-  lead: 'People from another system, with their passwords, roles and connected accounts.',
+  lead: 'Users from another system, with their passwords, roles and connected accounts.',
   empty: {
     title: 'No imports yet',
-    text: 'An import takes a file with a JSON object per line. To convert an export from Auth0, Cognito, Django, Firebase or Keycloak, use idp import.',
+    text: 'Import a file with one JSON object per line. To convert an export from Auth0, Cognito, Django, Firebase or Keycloak, use idp import.',
   },
   columns: [
     { label: 'Import', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
@@ -64,7 +70,7 @@ export const userImportsPresentation: Presentation = {
       ...(a['error'] === null ? [] : [{ label: terms.failure_reason, value: text(a['error']) }]),
       { label: 'Mode', value: modeOf(record) },
       { label: 'Dry run', value: yesNo(a['dry_run']) },
-      { label: 'Addresses are proven', value: yesNo(a['addresses_proven']) },
+      { label: 'Addresses are verified', value: yesNo(a['addresses_proven']) },
       { label: 'Send events', value: yesNo(a['emit_events']) },
       { label: 'Fetched from', value: code(a['source_url']) },
       { label: 'Processed', value: progressOf(record) },
@@ -87,17 +93,17 @@ export const userImportsPresentation: Presentation = {
         : [{ label: 'Refresh', path: recordPath('user_imports', record.id), variant: 'quiet' }],
     posts: [],
   }),
-  sections: [{ title: firebase, text: 'For rows whose password_hash is one of Firebase’s.', folded: true }],
+  sections: [{ title: firebase, text: 'For rows with a password_hash from Firebase.', folded: true }],
   fields: [
     { name: 'mode', label: 'Mode', on: 'create', kind: 'radios', initial: 'create', choices: async () => modeChoices },
-    { name: 'dry_run', label: 'Dry run', on: 'create', hint: 'Tells what would become of each row, and changes nothing.' },
+    { name: 'dry_run', label: 'Dry run', on: 'create', hint: 'Checks every row and changes nothing.' },
     {
       name: 'addresses_proven',
-      label: 'Addresses are proven',
+      label: 'Addresses are verified',
       on: 'create',
-      hint: 'Only if the old system let nobody use an address without proving it: email_verified of the rows counts then.',
+      hint: 'Select this if the old system verified every email address: email_verified in each row is kept. Otherwise it is ignored.',
     },
-    { name: 'emit_events', label: 'Send events', on: 'create', hint: 'Webhooks and the events feed are told of each person.' },
+    { name: 'emit_events', label: 'Send events', on: 'create', hint: 'Webhooks and the events feed get an event for each user.' },
     {
       name: 'source_url',
       label: 'Fetch the file from',
@@ -112,7 +118,7 @@ export const userImportsPresentation: Presentation = {
   create: {
     label: 'Import users',
     title: 'Import users',
-    lead: 'The import acts with your permissions, as long as you hold them.',
+    lead: 'The import runs with your permissions, for as long as you have them.',
     guarded: true,
     button: 'Continue',
     complete: ({ hash_parameters, ...rest }) => (Object.keys(hash_parameters ?? {}).length > 0 ? { ...rest, hash_parameters } : rest),
@@ -121,7 +127,7 @@ export const userImportsPresentation: Presentation = {
     cancel: {
       label: 'Cancel import',
       when: (record) => !isOver(record),
-      confirm: ['The import ends here. People whom it has created or updated stay as they are.'],
+      confirm: ['The import stops. Users it has already created or updated stay as they are.'],
       danger: true,
       done: 'updated',
     },

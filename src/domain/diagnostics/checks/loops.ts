@@ -2,7 +2,7 @@ import { listProcesses, type LoopReport, type ProcessRow } from '../../../db/tab
 import { fixes } from '../../../lib/remedies.js';
 import { check, type Found } from '../check.js';
 
-type Fault = 'none' | 'still' | 'failing';
+type Fault = 'none' | 'away' | 'still' | 'failing';
 
 /** A pass that takes longer, in seconds, hangs; a loop that pauses longer than some times its pause and this has stopped. */
 const longestPass = 600;
@@ -36,13 +36,19 @@ export const loopsCheck = check({
   inspects: 'What every process at work wrote within the last 90 seconds of the work that it does beside requests.',
   okText: 'Processes are running, and none of their loops is stuck.',
   needs: 'schema',
-  variables: [],
+  variables: ['BACKGROUND_WORK'],
   faults: {
     none: {
       level: 'problem',
       when: 'no process of the service is running',
       why: 'Nobody can sign in, and nothing is sent.',
       mend: '`npm start`',
+    },
+    away: {
+      level: 'problem',
+      when: 'processes are running, and each of them leaves the background work to others (`BACKGROUND_WORK=off`)',
+      why: 'Mail, webhooks, imports and clean-up wait.',
+      mend: 'start a process with `BACKGROUND_WORK=on` or `BACKGROUND_WORK=only`',
     },
     still: {
       level: 'problem',
@@ -61,6 +67,10 @@ export const loopsCheck = check({
     const processes = await database((trx) => listProcesses(trx));
     if (processes.length === 0)
       return [{ fault: 'none', finding: 'No process of the service is at work on this database.', fix: fixes.start() }];
+    if (!processes.some(({ loops }) => 'webhook' in loops)) {
+      const finding = `${processes.length} processes are at work, and none has reported the background work within 90 seconds.`;
+      return [{ fault: 'away', finding }];
+    }
     return processes.flatMap((one) => Object.entries(one.loops).flatMap(([name, report]) => faultOf(one, name, report)));
   },
 });

@@ -1,0 +1,113 @@
+// What an organization's administrators would need to be the environment's: its connection, and the people who came to it by themselves.
+import { beforeAll, expect, test } from 'vitest';
+import { table } from '../../../src/db/scope.js';
+import type { ConnectionRow } from '../../../src/db/tables/connections.js';
+import type { RoleRow } from '../../../src/db/tables/roles.js';
+import { findUser, type UserRow } from '../../../src/db/tables/users.js';
+import { apiResourceOf } from '../../../src/domain/clients/clients.js';
+import { transaction } from '../../../src/domain/context.js';
+import { linkIdentity } from '../../../src/domain/connections/identities.js';
+import { organizationPermissions } from '../../../src/domain/reach/management-permissions.js';
+import { permit } from '../../support/administrators.js';
+import { Browser } from '../../support/browser.js';
+import { addClient, addGrant, addUser } from '../../support/data.js';
+import { Api, manage, startManagedService } from '../../support/management.js';
+import { allowCode, redeem } from '../../support/oauth.js';
+import { addDomain, addMembership, addOrganization } from '../../support/organizations.js';
+import { entityId, samlKeyPair, type SamlKeyPair } from '../../support/saml-provider.js';
+import { addSamlConnection, answer, beginAt, signedAssertion } from '../../support/saml-sign-in.js';
+import { contextOf, sharedService } from '../../support/shared-service.js';
+import { signedIn } from '../../support/signed-in.js';
+
+const service = sharedService(startManagedService);
+const ctx = contextOf(service);
+let keys: SamlKeyPair[];
+let api: Api;
+let connection: ConnectionRow;
+let admin: UserRow;
+
+/** An organization's connection, and the token of its administrator. */
+beforeAll(async () => {
+  keys = [await samlKeyPair(), await samlKeyPair()];
+  const client = await addClient(ctx, { organization_usage: 'allow' });
+  const management = await apiResourceOf(ctx, ctx.environment.management_audience);
+  await addGrant(ctx, client, management as never, [...organizationPermissions], 'user');
+  const organization = await addOrganization(ctx);
+  await addDomain(ctx, organization, 'operator.example');
+  const [role] = await table<RoleRow>(ctx.scope, 'roles').where({ name: 'organization_admin' } as never);
+  admin = await addUser(ctx);
+  await addMembership(ctx, organization, admin, { roles: [role as RoleRow] });
+  connection = await addSamlConnection(ctx, keys[0] as SamlKeyPair, {}, { organization_id: organization.id, domains: [] });
+  const scope = organizationPermissions.join(' ');
+  const asked = { resource: ctx.environment.management_audience, scope, organization: organization.name };
+  const code = await allowCode(await signedIn(service, admin), client, asked);
+  api = new Api(service.url, (await redeem(service.url, client, code)).body.access_token);
+});
+
+const change = (attributes: Record<string, unknown>) =>
+  api.patch(`/connections/${connection.id}`, { data: { type: 'connection', id: connection.id, attributes } });
+const certified = (key: SamlKeyPair | undefined) => ({
+  options: { idp_entity_id: entityId, idp_sso_url: 'https://provider.example/sso', idp_certificates: [key?.certificate ?? ''] },
+});
+
+const linkAt = (to: ConnectionRow, user: UserRow, subject: string) =>
+  transaction(ctx, (tx) =>
+    linkIdentity(tx, user.id, { connection_id: to.id, generation: to.generation, subject, email: user.email, claims: {} }),
+  );
+
+/** Signs in as the operator by a response that the key signs; answers where the dashboard then leads. */
+async function dashboardBy(key: SamlKeyPair): Promise<number> {
+  const browser = new Browser(service.url);
+  const { request, told } = await beginAt(ctx, browser, connection);
+  const told_of = { ...told, attributes: { email: 'operator@operator.example' } };
+  await answer(browser, connection, signedAssertion(told_of, key), request.relay_state);
+  return (await browser.get('/dashboard')).status;
+}
+
+test('an organization’s connection is not its administrators’ to change once one of the environment’s has come to it (attack 43.1489)', async () => {
+  const [own, another] = keys as [SamlKeyPair, SamlKeyPair];
+  expect((await change(certified(own))).status).toBe(200);
+  const operator = await addUser(ctx, { email: 'operator@operator.example' });
+  await permit(ctx, operator.id, 'clients:read');
+  await linkAt(connection, operator, 'ada');
+  for (const attributes of [certified(another), { second_factor: 'provider' }, { status: 'disabled' }]) {
+    const { status, body } = await change(attributes);
+    expect([status, body['errors']?.[0].code, body['errors']?.[0].meta]).toEqual([403, 'scope_escalation', { required: ['clients:read'] }]);
+  }
+  expect(await dashboardBy(another)).not.toBe(200);
+  expect(await dashboardBy(own)).toBe(200);
+});
+
+test('somebody who may write users is not an organization’s administrator by one’s password, address or session (attack 43.1496)', async () => {
+  const narrow = await manage(service.url, 'users:write authenticators:write sessions:write');
+  const set = (attributes: Record<string, unknown>) =>
+    narrow.patch(`/users/${admin.id}`, { data: { type: 'user', id: admin.id, attributes } });
+  for (const attributes of [{ password: 'a password of mine, long enough' }, { email: 'mine@evil.example' }, { external_id: 'mine' }]) {
+    const { status, body } = await set(attributes);
+    expect([status, body['errors']?.[0].code]).toEqual([403, 'scope_escalation']);
+    expect(body['errors']?.[0].meta.required).toContain('connections:write');
+  }
+  expect((await narrow.patch(`/users/${admin.id}/block`)).status).toBe(403);
+  expect((await narrow.delete(`/users/${admin.id}`)).status).toBe(403);
+  expect((await set({ nickname: 'Boss' })).status).toBe(200);
+});
+
+test('an organization’s provider says who its own people are, and nobody else’s (attack 43.1497)', async () => {
+  const [key] = keys as [SamlKeyPair];
+  const { organization_id } = connection;
+  const synced = await addSamlConnection(ctx, key, {}, { organization_id, domains: [], profile_sync: 'on_login' });
+  const people = {
+    own: await addUser(ctx, { email: 'own@operator.example' }),
+    guest: await addUser(ctx, { email: 'guest@other.example' }),
+  };
+  for (const [name_id, user] of Object.entries(people)) {
+    await linkAt(synced, user, name_id);
+    const browser = new Browser(service.url);
+    const { request, told } = await beginAt(ctx, browser, synced);
+    const attributes = { email: user.email, given_name: 'Renamed', family_name: 'There' };
+    const response = await answer(browser, synced, signedAssertion({ ...told, name_id, attributes }, key), request.relay_state);
+    expect(response.status).toBe(303);
+  }
+  expect((await findUser(ctx.scope, people.own.id))?.first_name).toBe('Renamed');
+  expect((await findUser(ctx.scope, people.guest.id))?.first_name).toBe('Ada');
+});
