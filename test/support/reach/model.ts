@@ -46,8 +46,12 @@ const told = (row: string) => `(case when exists (select 1 from jsonb_array_elem
   || case when ${row}.claim_mappings @> '[{"source": "permissions"}]' then array['permissions:read'] else '{}' end)`;
 
 /** What a client `c` may do in the name of people with the tokens that it is called with: null when nothing. */
-const exchanges = `(select array_agg(concat_ws(' ', g.api_resource_id, g.token_exchange, array_to_string(g.scopes, ','), array_to_string(g.subject_audiences, ','))
-    order by g.id) from client_grants g where g.environment_id = c.environment_id and g.client_id = c.id and g.token_exchange <> 'none')`;
+const exchanges = `(select array_agg(concat_ws(' ', g.api_resource_id, g.token_exchange, g.assertions, array_to_string(g.scopes, ','), array_to_string(g.subject_audiences, ','))
+    order by g.id) from client_grants g where g.environment_id = c.environment_id and g.client_id = c.id and (g.token_exchange <> 'none' or g.assertions))`;
+
+/** What assertions of people a client `c` may have for servers outside: null when none. */
+const outbound = `(select array_agg((to_jsonb(o) - '{version,created_at,updated_at}'::text[])::text order by o.id) from outbound_grants o
+    where o.environment_id = c.environment_id and o.client_id = c.id)`;
 
 /** Whose tokens, signed by which keys, prove a client `c`: null when nobody's do. */
 const workloads = `(select array_agg(concat_ws(' ', f.audience, f.claims::text, i.issuer, i.jwks_uri, i.jwks::text, i.status) order by f.id)
@@ -132,9 +136,9 @@ select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
     else coalesce((select array_agg(${named}) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
       unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')}
-      || case when ${exchanges} is not null then array['users:write'] else '{}' end end as reach,
+      || case when ${exchanges} is not null or ${outbound} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
-      where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
+      where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${outbound}, ${workloads}) as control
 from clients c
 union all
 select 'allowed ' || c.environment_id || ' ' || c.id, ${allowed}, jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, ${workloads},
@@ -152,7 +156,7 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
 from users u join person_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
 -- What an API gives, and is told of people by its access tokens.
-select 'api ' || a.environment_id || ' ' || a.id, ${told('a')} || coalesce((select array_agg(${named}) from permissions p
+select 'api ' || a.environment_id || ' ' || a.id, ${told('a')} || case when a.assertion_access = 'off' then '{}' else array['users:write'] end || coalesce((select array_agg(${named}) from permissions p
     where p.environment_id = a.environment_id and p.api_resource_id = a.id), '{}'), jsonb_build_array(to_jsonb(a) - ${harmless('api_resources')})
 from api_resources a where not a.is_system
 union all
@@ -221,6 +225,9 @@ select 'webhook ' || w.environment_id || ' ' || w.id,
   jsonb_build_array(to_jsonb(w) - ${harmless('webhooks')})
 from webhooks w
 union all
+select 'external-server ' || s.environment_id || ' ' || s.id, array['users:write'], jsonb_build_array(to_jsonb(s) - '{name,version,created_at,updated_at}'::text[])
+from external_servers s
+union all
 select 'log-stream ' || s.environment_id || ' ' || s.id, (select array_agg(source || ':read') from unnest(s.sources) source),
   jsonb_build_array(to_jsonb(s) - ${harmless('log_streams')})
 from log_streams s
@@ -265,6 +272,7 @@ const removalMatters = new Set([
   'permission',
   'webhook',
   'log-stream',
+  'external-server',
 ]);
 /** What is new of these is nobody's until somebody gives it. */
 const newIsNobodys = new Set(['api', 'permission']);
