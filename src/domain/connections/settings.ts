@@ -1,11 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import {
-  deleteConnection,
-  insertConnection,
-  listDomainsOfConnections,
-  updateConnection,
-  type ConnectionRow,
-} from '../../db/tables/connections.js';
+import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../../db/tables/connections.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { findSamlMetadata } from '../../db/tables/saml_metadata.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -14,8 +7,10 @@ import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
+import { assertionProblems } from './assertion-problems.js';
+import { organizationProblems } from './organization-problems.js';
 import { optionProblems } from './options.js';
-import { domainsAfter, refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
+import { domainsAfter, refuseConnectionReach, trustAfter, type AssertionAttribute, type ConnectionState } from './reach.js';
 import { domainOfEmail, providerSecretAad } from './connections.js';
 import { acceptSamlMetadata } from './saml-provider.js';
 import { leadsSecretElsewhere } from './secret-receivers.js';
@@ -31,7 +26,7 @@ export type ConnectionInput = Partial<
     ConnectionRow,
     | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
     | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
-    | 'second_factor' | 'trusted_acr_values'
+    | 'second_factor' | 'trusted_acr_values' | AssertionAttribute
   >
 > & { provider_client_secret?: string | null }; // prettier-ignore
 
@@ -57,7 +52,7 @@ const urlTexts: Record<UrlProblem, string> = {
 };
 
 function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
-  return (['issuer', ...endpointFields] as const).flatMap((field) => {
+  return (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri'] as const).flatMap((field) => {
     const url = row[field];
     const problem = url === null ? null : checkUrl(url, policy);
     return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
@@ -98,19 +93,6 @@ const clientIdProblems = ({ strategy, provider_client_id }: ConnectionRow): Prob
   return provider_client_id ? [] : [refused('provider_client_id', 'required', `The strategy ${strategy} needs provider_client_id.`)];
 };
 
-/** What the organization decides for its connections (specification 16.4.2); its domains may be sent back as they are shown. */
-const organizationProblems = (input: ConnectionInput, shown: readonly string[] = []): Problem[] =>
-  (['domains', 'required'] as const)
-    .filter((name) => name !== 'domains' || !isDeepStrictEqual(input.domains, shown))
-    .filter((name) => input[name] !== undefined && input[name] !== false && !(Array.isArray(input[name]) && input[name].length === 0))
-    .map((name) =>
-      refused(
-        [name],
-        'invalid_value',
-        name === 'domains' ? 'Its domains are those of its organization: verify them there.' : 'Set require_sso of its organization.',
-      ),
-    );
-
 /** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
@@ -128,6 +110,7 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
     ...clientIdProblems(row),
     ...listProblems(row),
     ...requiredProblems(row),
+    ...assertionProblems(row),
   ];
 }
 
@@ -152,6 +135,12 @@ const blank = {
   second_factor: 'own',
   trusted_acr_values: [],
   organization_id: null,
+  assertions: 'off',
+  assertion_issuer: null,
+  assertion_jwks_uri: null,
+  assertion_tenant: null,
+  assertion_reuse: 'once',
+  assertion_clients: 'authenticated',
 } as const;
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
@@ -197,7 +186,7 @@ export async function createConnection(
   const id = actor.setup_link_id ?? uuidv7(now.getTime());
   const owned = organization ? ({ organization_id: organization.id, account_linking: 'verified_email' } as const) : {};
   const columns = { ...owned, ...columnsOf(tx, id, input) };
-  refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? organizationProblems(input) : [])]);
+  refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? await organizationProblems(tx, input, null) : [])]);
   const after = { ...blank, ...columns } as ConnectionState;
   const trusted = trustAfter(actor, null, after, input.trusted);
   refuseConnectionReach(actor, null, { ...after, trusted });
@@ -221,8 +210,7 @@ export async function changeConnection(
   const { organization_id } = connection;
   const { domains: sent, ...others } = input;
   const isOwn = organization_id === null;
-  const [shown] = !isOwn && sent ? await listDomainsOfConnections(tx.scope, [connection.id]) : [];
-  refuseIfAny([...connectionInputProblems(tx, input, connection), ...(isOwn ? [] : organizationProblems(input, shown?.domains))]);
+  refuseIfAny([...connectionInputProblems(tx, input, connection), ...(isOwn ? [] : await organizationProblems(tx, input, connection))]);
   const columns = columnsOf(tx, connection.id, isOwn ? input : others);
   const merged = { ...connection, ...columns };
   const after = { ...merged, domains: domainsAfter(actor, connection, merged, isOwn ? sent : undefined) };
