@@ -71,6 +71,7 @@ const variables = z.object({
   RATE_LIMIT_TOKEN: rateLimit('10/60'),
   RATE_LIMIT_API: rateLimit('100/60'),
   RATE_LIMIT_SCIM: rateLimit('1500/60'),
+  RATE_LIMIT_ASSERTIONS: rateLimit('60/60'),
   RATE_LIMIT_STORE: z.enum(['postgres', 'redis', 'memory']).default('postgres'),
   REDIS_URL: z
     .string()
@@ -140,12 +141,21 @@ function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
   return { values: { ...values, ...Object.fromEntries(owned) }, problems: [...problems, ...useless] };
 }
 
-/** All variables of the process, for a command that is told the name of one. */
-export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env;
-
 function collectorOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SDK_DISABLED }: z.output<typeof variables>) {
   return url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
 }
+
+const rateLimitsOf = (v: z.output<typeof variables>) => ({
+  enabled: v.RATE_LIMITS,
+  login: v.RATE_LIMIT_LOGIN,
+  register: v.RATE_LIMIT_REGISTER,
+  token: v.RATE_LIMIT_TOKEN,
+  api: v.RATE_LIMIT_API,
+  scim: v.RATE_LIMIT_SCIM,
+  assertions: v.RATE_LIMIT_ASSERTIONS,
+  store: v.RATE_LIMIT_STORE,
+  redisUrl: v.REDIS_URL ?? null,
+});
 
 /** For how many days what has happened is kept. */
 const daysOf = ({ EVENT_DAYS, SECURITY_EVENT_DAYS }: z.output<typeof variables>) => ({
@@ -199,16 +209,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** Who may read captured mail: `local` this machine, `on` any caller, `off` nobody. `on` needs a loopback BASE_URL. */
     devMailbox: v.DEV_MAILBOX,
     trustProxy: v.TRUST_PROXY,
-    rateLimits: {
-      enabled: v.RATE_LIMITS,
-      login: v.RATE_LIMIT_LOGIN,
-      register: v.RATE_LIMIT_REGISTER,
-      token: v.RATE_LIMIT_TOKEN,
-      api: v.RATE_LIMIT_API,
-      scim: v.RATE_LIMIT_SCIM,
-      store: v.RATE_LIMIT_STORE,
-      redisUrl: v.REDIS_URL ?? null,
-    },
+    rateLimits: rateLimitsOf(v),
     webConcurrency: v.WEB_CONCURRENCY,
     /** Whether this process sends and tidies what requests leave behind: beside them (`on`), not at all (`off`), or instead of them (`only`). */
     backgroundWork: v.BACKGROUND_WORK,

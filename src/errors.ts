@@ -33,8 +33,16 @@ export class OAuthError extends RuledError {
     this.name = 'OAuthError';
   }
 
+  /** Members of the answer beside `error` and its description. */
+  extra: Readonly<Record<string, unknown>> = named();
+
   get answer() {
     return { status: this.status, code: this.error, text: this.description };
+  }
+
+  with(extra: Readonly<Record<string, unknown>>): this {
+    this.extra = extra;
+    return this;
   }
 
   static invalid_request(description: string) {
@@ -54,6 +62,11 @@ export class OAuthError extends RuledError {
   }
   static unsupported_grant_type(description: string) {
     return new OAuthError(400, 'unsupported_grant_type', description);
+  }
+  /** RFC 9470 3, at the token endpoint: what the sign-in behind a grant would have to be. */
+  static insufficient_user_authentication(description: string, { acr, max_age }: { acr: string | null; max_age: number | null }) {
+    const extra = { ...(acr === null ? {} : { acr_values: acr }), ...(max_age === null ? {} : { max_age }) };
+    return new OAuthError(400, 'insufficient_user_authentication', description).with(extra).by('sign_in_class_not_met');
   }
   /** RFC 6749 5.2: 401 and the scheme that the client may use. */
   static invalid_client(description = 'client authentication failed') {

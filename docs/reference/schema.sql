@@ -50,6 +50,8 @@ create table api_resources (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  assertion_access text not null default 'off'::text,
+  constraint api_resources_assertion_access_check CHECK ((assertion_access = ANY (ARRAY['off'::text, 'granted'::text, 'verified'::text]))),
   constraint api_resources_environment_id_identifier_key UNIQUE (environment_id, identifier),
   constraint api_resources_pkey PRIMARY KEY (environment_id, id),
   constraint api_resources_required_acr_check CHECK ((required_acr = ANY (ARRAY['2'::text, 'phr'::text]))),
@@ -265,6 +267,8 @@ create table client_grants (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  assertions boolean not null default false,
+  constraint client_grants_assertions_for_people CHECK (((subject_type = 'user'::text) OR (NOT assertions))),
   constraint client_grants_exchange_for_people CHECK (((subject_type = 'user'::text) OR ((token_exchange = 'none'::text) AND (subject_audiences = '{}'::text[])))),
   constraint client_grants_one_of_each_subject_type UNIQUE (environment_id, client_id, api_resource_id, subject_type),
   constraint client_grants_pkey PRIMARY KEY (environment_id, id),
@@ -275,6 +279,8 @@ create table client_grants (
 ) with ();
 CREATE INDEX client_grants_api_resource ON client_grants USING btree (environment_id, api_resource_id);
 CREATE TRIGGER client_grants_changed AFTER INSERT OR DELETE OR UPDATE ON client_grants FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER client_grants_changed_end_redeemed AFTER UPDATE OF assertions ON client_grants FOR EACH ROW WHEN ((old.assertions AND (NOT new.assertions))) EXECUTE FUNCTION end_redeemed_of_client_grant();
+CREATE TRIGGER client_grants_deleted_end_redeemed AFTER DELETE ON client_grants FOR EACH ROW WHEN (old.assertions) EXECUTE FUNCTION end_redeemed_of_client_grant();
 
 create table clients (
   environment_id uuid not null,
@@ -420,7 +426,16 @@ create table connections (
   updated_at timestamp with time zone not null,
   organization_id uuid,
   metadata_accepted_at timestamp with time zone,
+  assertions text not null default 'off'::text,
+  assertion_issuer text,
+  assertion_jwks_uri text,
+  assertion_tenant text,
+  assertion_reuse text not null default 'once'::text,
+  assertion_clients text not null default 'authenticated'::text,
   constraint connections_account_linking_check CHECK ((account_linking = ANY (ARRAY['verified_email'::text, 'ask'::text, 'never'::text]))),
+  constraint connections_assertion_clients_check CHECK ((assertion_clients = ANY (ARRAY['authenticated'::text, 'any'::text]))),
+  constraint connections_assertion_reuse_check CHECK ((assertion_reuse = ANY (ARRAY['once'::text, 'until_expiry'::text]))),
+  constraint connections_assertions_check CHECK ((assertions = ANY (ARRAY['off'::text, 'on'::text]))),
   constraint connections_environment_id_name_key UNIQUE (environment_id, name),
   constraint connections_pkey PRIMARY KEY (environment_id, id),
   constraint connections_profile_sync_check CHECK ((profile_sync = ANY (ARRAY['never'::text, 'on_create'::text, 'on_login'::text]))),
@@ -432,6 +447,7 @@ create table connections (
 ) with ();
 CREATE INDEX connections_organization ON connections USING btree (environment_id, organization_id) WHERE (organization_id IS NOT NULL);
 CREATE TRIGGER connections_changed AFTER INSERT OR DELETE OR UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER connections_end_redeemed AFTER DELETE OR UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION end_redeemed_of_connection();
 CREATE TRIGGER connections_generation BEFORE UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION raise_connection_generation();
 
 create table consents (
@@ -725,6 +741,38 @@ CREATE INDEX events_occurred_at ON events USING btree (occurred_at);
 CREATE INDEX events_unnumbered ON events USING btree (seq) WHERE (("position" IS NULL) AND (seq IS NOT NULL));
 CREATE TRIGGER events_expired AFTER DELETE ON events REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION note_expired_events();
 
+create table external_servers (
+  environment_id uuid not null,
+  id uuid not null,
+  name text not null,
+  issuer text not null,
+  audiences text[] not null default '{}'::text[],
+  resources jsonb not null,
+  include_email boolean not null default false,
+  tenant text not null default 'none'::text,
+  aud_tenant text,
+  lifetime integer not null default 300,
+  signing_alg text not null default 'RS256'::text,
+  require_proof boolean not null default false,
+  sign_in_client_id text,
+  status text not null default 'enabled'::text,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint external_servers_issuer UNIQUE (environment_id, issuer),
+  constraint external_servers_lifetime_check CHECK (((lifetime >= 60) AND (lifetime <= 600))),
+  constraint external_servers_pkey PRIMARY KEY (environment_id, id),
+  constraint external_servers_signing_alg_check CHECK ((signing_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
+  constraint external_servers_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
+  constraint external_servers_tenant_check CHECK ((tenant = ANY (ARRAY['none'::text, 'environment'::text, 'organization'::text]))),
+  constraint external_servers_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
+  constraint external_servers_environment_id_sign_in_client_id_fkey FOREIGN KEY (environment_id, sign_in_client_id) REFERENCES clients(environment_id, id) ON DELETE SET NULL (sign_in_client_id)
+) with ();
+CREATE INDEX external_servers_created_at ON external_servers USING btree (environment_id, created_at, id);
+CREATE INDEX external_servers_sign_in_client ON external_servers USING btree (environment_id, sign_in_client_id) WHERE (sign_in_client_id IS NOT NULL);
+CREATE INDEX external_servers_updated_at ON external_servers USING btree (environment_id, updated_at, id);
+CREATE TRIGGER external_servers_changed AFTER INSERT OR DELETE OR UPDATE ON external_servers FOR EACH ROW EXECUTE FUNCTION note_change();
+
 create table federated_credentials (
   environment_id uuid not null,
   id uuid not null,
@@ -777,6 +825,8 @@ CREATE INDEX identities_connection ON identities USING btree (environment_id, co
 CREATE INDEX identities_created_at ON identities USING btree (environment_id, created_at, id);
 CREATE INDEX identities_updated_at ON identities USING btree (environment_id, updated_at, id);
 CREATE INDEX identities_user ON identities USING btree (environment_id, user_id);
+CREATE TRIGGER identities_deleted_end_redeemed AFTER DELETE ON identities FOR EACH ROW EXECUTE FUNCTION end_redeemed_of_identity();
+CREATE TRIGGER identities_voided_end_redeemed AFTER UPDATE OF generation ON identities FOR EACH ROW WHEN ((old.generation IS DISTINCT FROM new.generation)) EXECUTE FUNCTION end_redeemed_of_identity();
 
 create table log_stream_entries (
   environment_id uuid not null,
@@ -1063,6 +1113,41 @@ CREATE INDEX organizations_search ON organizations USING gin (lower((((((((' '::
 CREATE INDEX organizations_updated_at ON organizations USING btree (environment_id, updated_at, id);
 CREATE TRIGGER organizations_changed AFTER INSERT OR DELETE OR UPDATE ON organizations FOR EACH ROW EXECUTE FUNCTION note_change();
 
+create table outbound_grants (
+  environment_id uuid not null,
+  id uuid not null,
+  client_id text not null,
+  external_server_id uuid not null,
+  resources text[],
+  scopes text[],
+  external_client_id text,
+  required_acr text,
+  max_authentication_age integer,
+  organization_id uuid,
+  organization_group_id uuid,
+  role_id uuid,
+  status text not null default 'enabled'::text,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint outbound_grants_pkey PRIMARY KEY (environment_id, id),
+  constraint outbound_grants_required_acr_check CHECK ((required_acr = ANY (ARRAY['2'::text, 'phr'::text]))),
+  constraint outbound_grants_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
+  constraint outbound_grants_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
+  constraint outbound_grants_environment_id_external_server_id_fkey FOREIGN KEY (environment_id, external_server_id) REFERENCES external_servers(environment_id, id) ON DELETE CASCADE,
+  constraint outbound_grants_environment_id_organization_group_id_fkey FOREIGN KEY (environment_id, organization_group_id) REFERENCES organization_groups(environment_id, id) ON DELETE CASCADE,
+  constraint outbound_grants_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE,
+  constraint outbound_grants_environment_id_role_id_fkey FOREIGN KEY (environment_id, role_id) REFERENCES roles(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX outbound_grants_client ON outbound_grants USING btree (environment_id, client_id, external_server_id);
+CREATE INDEX outbound_grants_created_at ON outbound_grants USING btree (environment_id, created_at, id);
+CREATE INDEX outbound_grants_group ON outbound_grants USING btree (environment_id, organization_group_id) WHERE (organization_group_id IS NOT NULL);
+CREATE INDEX outbound_grants_organization ON outbound_grants USING btree (environment_id, organization_id) WHERE (organization_id IS NOT NULL);
+CREATE INDEX outbound_grants_role ON outbound_grants USING btree (environment_id, role_id) WHERE (role_id IS NOT NULL);
+CREATE INDEX outbound_grants_server ON outbound_grants USING btree (environment_id, external_server_id);
+CREATE INDEX outbound_grants_updated_at ON outbound_grants USING btree (environment_id, updated_at, id);
+CREATE TRIGGER outbound_grants_changed AFTER INSERT OR DELETE OR UPDATE ON outbound_grants FOR EACH ROW EXECUTE FUNCTION note_change();
+
 create table page_texts (
   environment_id uuid not null,
   id uuid not null,
@@ -1192,6 +1277,22 @@ create table recovery_codes (
   constraint recovery_codes_pkey PRIMARY KEY (environment_id, authenticator_id, code_digest),
   constraint recovery_codes_environment_id_authenticator_id_fkey FOREIGN KEY (environment_id, authenticator_id) REFERENCES authenticators(environment_id, id) ON DELETE CASCADE
 ) with ();
+
+create table redeemed_assertions (
+  environment_id uuid not null,
+  connection_id uuid not null,
+  digest bytea not null,
+  grant_id uuid not null,
+  identity_id uuid not null,
+  client_id text not null,
+  audience text not null,
+  jkt text,
+  expires_at timestamp with time zone not null,
+  constraint redeemed_assertions_pkey PRIMARY KEY (environment_id, connection_id, digest)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX redeemed_assertions_client ON redeemed_assertions USING btree (environment_id, client_id);
+CREATE INDEX redeemed_assertions_expires_at ON redeemed_assertions USING btree (expires_at);
+CREATE INDEX redeemed_assertions_identity ON redeemed_assertions USING btree (environment_id, identity_id);
 
 create table refresh_tokens (
   environment_id uuid not null,
@@ -1861,6 +1962,48 @@ AS $function$
 begin
   new.pending_migration := false;
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION end_redeemed_of_client_grant()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into revocations (environment_id, id, expires_at)
+    select r.environment_id, r.grant_id, r.expires_at from redeemed_assertions r
+    join api_resources a on a.environment_id = r.environment_id and a.identifier = r.audience
+    where r.environment_id = old.environment_id and r.client_id = old.client_id and a.id = old.api_resource_id
+    on conflict do nothing;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION end_redeemed_of_connection()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' or new.status <> 'enabled' or new.assertions <> 'on' or new.generation <> old.generation
+    or (new.assertion_issuer, new.assertion_jwks_uri, new.assertion_tenant, new.assertion_clients)
+      is distinct from (old.assertion_issuer, old.assertion_jwks_uri, old.assertion_tenant, old.assertion_clients) then
+    insert into revocations (environment_id, id, expires_at)
+      select environment_id, grant_id, expires_at from redeemed_assertions where environment_id = old.environment_id and connection_id = old.id
+      on conflict do nothing;
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION end_redeemed_of_identity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into revocations (environment_id, id, expires_at)
+    select environment_id, grant_id, expires_at from redeemed_assertions where environment_id = old.environment_id and identity_id = old.id
+    on conflict do nothing;
+  return null;
 end
 $function$;
 

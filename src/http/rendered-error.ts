@@ -48,7 +48,7 @@ const ofScim = ({ status, scim_type, detail, headers }: ScimError): RenderedErro
 /** What is answered to an error that the service throws itself; null for others. */
 function ownError(error: unknown): RenderedError | null {
   if (error instanceof OAuthError)
-    return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
+    return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: error.extra };
   if (error instanceof PageError)
     return {
       status: error.status,

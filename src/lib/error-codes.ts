@@ -53,7 +53,7 @@ export const apiErrorCodes = {
   public_client: [[409, 422], 'Public clients, and those with keys, have no secret.'],
   self_registered_client: [[422], 'Make a client of your own for this: whoever registered this one can change it.'],
   logo_in_use: [[409], 'Take its address out of the branding that names it first.'],
-  signing_algorithm_in_use: [[409], 'Choose another algorithm at the clients and API resources that have this one.'],
+  signing_algorithm_in_use: [[409], 'Choose another algorithm at the clients, API resources and external servers that have this one.'],
   domain_in_use: [[409], 'The domain is the primary one, or passkeys belong to it.'],
   default_environment: [[409], 'The default environment stays.'],
   wrong_range: [[409], 'Go on with `Content-Range` from `meta.received_bytes`, with the Content-Encoding and the length of the first part.'],

@@ -6,3 +6,6 @@ export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-ex
 
 /** The grant type by which a workload gets a client's token for one of its platform's (RFC 7523 2.1). */
 export const jwtBearerGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+/** The same with a key that the assertion is bound to (draft-ietf-oauth-identity-assertion-authz-grant 9.8.1.2.1). */
+export const jwtDpopGrantType = 'urn:ietf:params:oauth:grant-type:jwt-dpop';

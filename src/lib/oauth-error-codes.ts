@@ -18,6 +18,7 @@ export const oauthErrorCodes = {
   invalid_dpop_proof: ['RFC 9449', 'The header `DPoP` is missing, or its proof is not for this request, of another key, or was used before; the description says what. Make a new one for every request.'],
   use_dpop_nonce: ['RFC 9449', 'Make a new proof with the `nonce` in the header `DPoP-Nonce` of this answer, and repeat.'],
   insufficient_scope: ['RFC 6750', 'The token lacks the scope that `WWW-Authenticate` names.'],
+  insufficient_user_authentication: ['RFC 9470', 'The sign-in behind what was brought is too weak or too old. Let the person sign in again with the `acr_values` and the `max_age` of the answer.'],
   authorization_pending: ['RFC 8628', 'The person has not answered yet. Ask again after `interval` seconds.'],
   slow_down: ['RFC 8628', 'The device asks too often. Wait five seconds longer than until now, this time and from now on.'],
   expired_token: ['RFC 8628', 'The device code has expired without an answer. Start anew.'],

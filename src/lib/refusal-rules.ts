@@ -1,3 +1,5 @@
+import { assertionRules } from './assertion-rules.js';
+
 /** Why something was refused, or a scope given or not, in people's words: its name, what the rule found, and what to do about it. */
 type RuleText = { readonly title: string; readonly found: string; readonly fix: string };
 
@@ -202,6 +204,7 @@ const requestRules = {
     found: 'The DPoP proof is missing, wrong, or of another key than the one that the token is bound to.',
     fix: 'Send a fresh proof of the key with each request (RFC 9449).',
   },
+  ...assertionRules,
   device_code_expired: {
     title: 'Device code expired',
     found: 'The device code has expired unanswered.',

@@ -27,6 +27,9 @@ export const securityEventReasons = [
   // A sign-in at a provider, by the code of its page.
   'sso_state_mismatch', 'sso_access_denied', 'sso_email_unverified', 'sso_account_exists', 'sso_domain_not_allowed', 'sso_provider_error',
   'registration_disabled', 'not_found', 'saml_invalid', 'saml_expired', 'saml_replayed', 'saml_unsolicited', 'saml_wrong_audience', 'saml_no_identity',
+  // An identity assertion of an issuer outside.
+  'assertion_invalid', 'assertion_expired', 'assertion_issuer', 'assertion_not_for_us', 'assertion_not_for_client', 'assertion_key', 'assertion_scope',
+  'assertion_nobody', 'assertion_sign_in',
   // A client that did not prove who it is.
   'not_proven', 'unknown_client', 'no_credentials',
   // An operation of the Management API.

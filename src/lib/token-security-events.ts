@@ -28,4 +28,44 @@ export const tokenSecurityEvents = {
     description:
       'A client got a token in the name of a person, which does not say who acts (RFC 8693); see `audience`, `scope` and `subject_client`.',
   },
+  'assertion.issued': {
+    class: 'access_granted',
+    severity: 'info',
+    outcome: 'success',
+    recorded: 'transaction',
+    actor: 'the client',
+    target: 'user',
+    description:
+      'A client got an identity assertion of a person for a server outside (ID-JAG); see `external_server_id`, `audience`, `resource` and `scope`.',
+  },
+  'assertion.redeemed': {
+    class: 'access_granted',
+    severity: 'info',
+    outcome: 'success',
+    recorded: 'transaction',
+    actor: 'the client',
+    target: 'user',
+    description:
+      'A client got a token in the name of a person for an identity assertion of a connection’s provider (ID-JAG); see `connection_id`, `audience` and `scope`.',
+  },
+  'assertion.refused': {
+    class: 'access_granted',
+    severity: 'warning',
+    outcome: 'denied',
+    recorded: 'collected',
+    actor: 'the client',
+    target: 'connection',
+    description:
+      'An identity assertion was refused; `reason` says by which kind of rule. Without a target its issuer is that of no connection.',
+  },
+  'assertion.replayed': {
+    class: 'finding',
+    severity: 'critical',
+    outcome: 'denied',
+    recorded: 'transaction',
+    actor: 'the client',
+    target: 'connection',
+    description:
+      'An identity assertion was presented again: it may be stolen, or the client brings each several times. It gave nothing more.',
+  },
 } as const;

@@ -12,6 +12,7 @@ import { languageTags } from '../lib/languages/languages.js';
 import { ageHeader, publicDocumentOf, sendDocument } from './document.js';
 import { oauthEndpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
+import { idJagProfile, idJagTokenType } from '../lib/identity-assertions.js';
 import { ofEach } from '../lib/memo.js';
 
 const confidentialMethods = clientAuthMethods.filter((method) => method !== 'none');
@@ -58,6 +59,8 @@ export function metadata(environment: Environment): Record<string, unknown> {
     authorization_response_iss_parameter_supported: true,
     ...(environment.client_id_metadata_documents === 'off' ? {} : { client_id_metadata_document_supported: true }),
     resource_indicators_supported: takes('resource'),
+    identity_chaining_requested_token_types_supported: [idJagTokenType],
+    authorization_grant_profiles_supported: [idJagProfile],
   };
 }
 

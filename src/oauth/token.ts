@@ -7,6 +7,8 @@ import { dpopProofOf } from '../http/auth/dpop.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { traceDropped } from '../http/auth/trace.js';
 import type { Web } from '../http/web.js';
+import { enforce } from '../http/limits/rate-limits.js';
+import { idJagTokenType, isIdJag } from '../lib/identity-assertions.js';
 import { named } from '../lib/named.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Grant, Param, Params, ParamValues } from './grants/grant.js';
@@ -56,6 +58,13 @@ export function grantFor(client: Client, grant_type: string): Grant {
   return grant;
 }
 
+/** Identity assertions, those that are asked for and those that are brought, count by their client too. @throws {RateLimitedError} */
+async function limitAssertions({ limiter, deps }: Web, { ctx, client, form }: Request, res: Response): Promise<void> {
+  const isOne = form.get('requested_token_type') === idJagTokenType || isIdJag(form.get('assertion') ?? '');
+  if (!isOne || !limiter.enabled) return;
+  enforce(res, await limiter.take(JSON.stringify(['assertions', ctx.environment.id, client.id]), deps.config.rateLimits.assertions));
+}
+
 /** POST /oauth/token (RFC 6749 3.2): answers with the tokens of the grant type (RFC 6749 5.1), `Cache-Control: no-store`. @throws {OAuthError} */
 export function token(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -64,6 +73,7 @@ export function token(web: Web) {
     if (grant_type === undefined) throw OAuthError.invalid_request('grant_type is required');
     const grant = grantFor(client, grant_type);
     const started = performance.now();
+    await limitAssertions(web, req, res);
     const params = await paramsOf(grant, ctx, client, form);
     const proof = await dpopProofOf(web, req);
     requireBound(ctx, client, proof);
@@ -78,7 +88,7 @@ export function token(web: Web) {
     res.setHeader('Pragma', 'no-cache');
     res.setHeader('Content-Type', 'application/json');
     // What is undefined is left out.
-    const token_type = proof === null ? 'Bearer' : 'DPoP';
+    const token_type = given.token_type ?? (proof === null ? 'Bearer' : 'DPoP');
     res.end(
       JSON.stringify({
         access_token,

@@ -4,7 +4,8 @@ import { samlKeys } from '../domain/saml-certificates/saml-certificates.js';
 import { identityProviderId, singleSignOnUrl } from '../domain/saml/identity-provider.js';
 import { element } from '../domain/saml/write-xml.js';
 import { xmlNamespaces } from '../domain/saml/xml.js';
-import { bindings, nameIdFormats } from './names.js';
+import { nameIdFormats } from '../domain/saml/name-id.js';
+import { bindings } from './names.js';
 
 /** Our metadata as an identity provider (SAML Metadata 2.4.3): the next certificate too, so that applications know it before it signs. */
 async function identityProviderMetadata(ctx: Context): Promise<string> {

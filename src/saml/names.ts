@@ -1,4 +1,3 @@
-import type { ClientRow } from '../db/tables/clients.js';
 import type { AuthenticationClass } from '../domain/proofs/classes.js';
 import { named } from '../lib/named.js';
 
@@ -6,12 +5,6 @@ export const bindings = {
   redirect: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
   post: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
 } as const;
-
-/** SAML Core 8.3. */
-export const nameIdFormats: Readonly<Record<ClientRow['saml_name_id'], string>> = {
-  persistent: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
-  email: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
-};
 
 const contextClass = (name: string) => `urn:oasis:names:tc:SAML:2.0:ac:classes:${name}`;
 export const passwordContext = contextClass('PasswordProtectedTransport');

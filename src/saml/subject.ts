@@ -1,19 +1,15 @@
-import { createHmac } from 'node:crypto';
 import { findUserClaims, type UserWithRoles } from '../db/tables/user_claims.js';
 import { asClaimed, claimsOf } from '../domain/claims/claims.js';
 import type { Context } from '../domain/context.js';
 import { satisfies } from '../domain/proofs/classes.js';
+import { nameIdAt, nameIdFormats, pairwise } from '../domain/saml/name-id.js';
 import type { BrowserSession } from '../domain/sessions/sessions.js';
 import { named, own } from '../lib/named.js';
 import { AuthorizationError } from '../oauth/authorize/authorization-error.js';
 import type { AuthorizationRequest } from '../oauth/authorize/request.js';
 import { statedContext } from '../oauth/authorize/requested-classes.js';
 import type { Subject } from './assertion.js';
-import { contextClasses, nameIdFormats, passwordContext, secondFactorContext, unspecifiedContext } from './names.js';
-
-/** What is known of somebody to one application alone: it can't be told from what another one knows (SAML Core 8.3.7). */
-const pairwise = ({ environment }: Context, purpose: 'person' | 'session', client_id: string, id: string): string =>
-  createHmac('sha256', environment.pairwise_salt).update(`${purpose} ${id} ${client_id}`).digest('base64url');
+import { contextClasses, passwordContext, secondFactorContext, unspecifiedContext } from './names.js';
 
 const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value : [value]).map(String);
 
@@ -56,16 +52,16 @@ export async function assertedSubject(
   const found = await findUserClaims(ctx.scope, session.user_id, organization?.id ?? null);
   if (!found) throw new AuthorizationError(request, 'access_denied', 'the person is gone');
   const user = asClaimed(ctx.environment, found);
-  if (client.saml_name_id === 'email' && !user.email_verified)
-    throw new AuthorizationError(request, 'access_denied', 'the address of the person is not verified');
+  const name_id = nameIdAt(ctx.environment, client, { id: user.id, verified_email: user.email_verified ? user.email : null });
+  if (name_id === null) throw new AuthorizationError(request, 'access_denied', 'the address of the person is not verified');
   return {
-    name_id: client.saml_name_id === 'email' ? user.email : pairwise(ctx, 'person', client.id, user.id),
+    name_id,
     format: nameIdFormats[client.saml_name_id],
     is_pairwise: client.saml_name_id === 'persistent',
     attributes: attributesOf(request, user),
     context: contextOf(request, session, contexts),
     auth_time: statedContext(request, session).auth_time,
-    session_index: pairwise(ctx, 'session', client.id, session.id),
+    session_index: pairwise(ctx.environment, 'session', client.id, session.id),
     session_until: session.expires_at,
   };
 }

@@ -215,6 +215,13 @@ const special: Record<string, () => unknown[]> = {
   'environments.storeBaseUrlIssuerUntil': () => [soon],
   'identities.updateIdentity': () => [{ id: row('identities')['id'] }, { email: 'other@example.com' }],
   'identities.voidIdentitiesOfUser': () => [row('identities')['user_id'], null],
+  'issued_assertions.findIdTokenSubject': () => [ofSession(), sessionBounds(own)],
+  'issued_assertions.storeIssuedAssertion': () => [
+    { audit: row('audit_logs'), refresh: { digest: row('refresh_tokens')['digest'], expires_at: soon }, proof: null },
+  ],
+  'outbound_grants.listFittingOutboundGrants': () => [[row('outbound_grants')['id']], row('users')['id']],
+  'redeemed_assertions.findAssertedIdentity': () => [row('identities')['connection_id'], row('identities')['subject'], null],
+  'redeemed_assertions.redeemAssertion': () => [redemption()],
   'log_streams.rotateLogStreamSecret': () => [row('log_streams')['id'], nextSecret('log_streams')],
   'passcode_budgets.noteHalfUsed': () => [1, now],
   'passcodes.consumePasscode': () => [row('passcodes'), now, null],
@@ -237,6 +244,12 @@ const jwt = () => ({
   session_id: row('sessions')['id'],
   resource: row('api_resources')['identifier'],
 });
+const ofSession = () => ({ user_id: row('users')['id'], session_id: row('sessions')['id'], organization_id: null, issued_at: now });
+const redemption = () => ({
+  ...bag('redeemed_assertions'), generation: row('identities')['generation'], identity_id: row('identities')['id'], connection_id: row('identities')['connection_id'],
+  again: true, token_digest: digest('redeemed'), user_id: row('identities')['user_id'], organization_id: null, scopes: ['read'], held_only: false, acr: '1', amr: [],
+  auth_time: null, issued_at: now, audit: row('audit_logs'),
+}); // prettier-ignore
 const ofUser = (table: string) => ({ id: row(table)['id'], user_id: row(table)['user_id'] });
 const nextSecret = (table: string) => ({
   secret_sealed: row(table)['secret_sealed'], secret_hint: row(table)['secret_hint'], at: now, previous_secret_expires_at: soon,

@@ -50,6 +50,13 @@ beforeAll(async () => {
       issuer: 'https://idp.example',
     }),
   );
+  const server = { name: 'One', issuer: 'https://server.example', resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }] };
+  await keep('external_servers', api.create('external_servers', 'external_server', server));
+  const outbound = {
+    client: link('client', ids.get('clients') as string),
+    external_server: link('external_server', ids.get('external_servers') as string),
+  };
+  await keep('outbound_grants', api.create('outbound_grants', 'outbound_grant', { external_client_id: 'one' }, outbound));
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
   const organization = link('organization', ids.get('organizations') as string);

@@ -26,6 +26,10 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('clients', api.create('clients', 'client', { name: 'One', application_type: 'machine' }));
   const relationships = { client: link('client', records.get('clients')?.['id']), api_resource: resource };
   await keep('client_grants', api.create('client_grants', 'client_grant', { scopes: ['read'] }, relationships));
+  const server = { name: 'One', issuer: 'https://server.example', resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }] };
+  await keep('external_servers', api.create('external_servers', 'external_server', server));
+  const outbound = { client: relationships.client, external_server: link('external_server', records.get('external_servers')?.['id']) };
+  await keep('outbound_grants', api.create('outbound_grants', 'outbound_grant', { external_client_id: 'one' }, outbound));
   await keep('webhooks', api.create('webhooks', 'webhook', { name: 'One', url: 'http://127.0.0.1:49151/', events: ['role.created'] }));
   records.set('webhook_deliveries', (await api.post(`/webhooks/${records.get('webhooks')?.['id']}/test`)).body['data']);
   const connection = { name: 'one', display_name: 'One', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example' };

@@ -1356,6 +1356,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/clients/{id}/outbound_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which identity assertions it may have for servers outside. */
+        get: operations["get_client_outbound_grants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clients/{id}/relationships/outbound_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which identity assertions it may have for servers outside. Ids alone. */
+        get: operations["get_client_outbound_grants_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clients/{id}/federated_credentials": {
         parameters: {
             query?: never;
@@ -2045,6 +2079,386 @@ export interface paths {
         };
         /** The environment that it belongs to. Ids alone. */
         get: operations["get_api_resource_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/external_servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List external servers */
+        get: operations["list_external_servers"];
+        put?: never;
+        /** Create an external server */
+        post: operations["create_external_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/external_servers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an external server */
+        get: operations["get_external_server"];
+        put?: never;
+        post?: never;
+        /** Delete an external server */
+        delete: operations["delete_external_server"];
+        options?: never;
+        head?: never;
+        /** Change an external server */
+        patch: operations["update_external_server"];
+        trace?: never;
+    };
+    "/api/external_servers/{id}/sign_in_client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Its client here, by which it signs people in: assertions name them as that is told of them. null = none. */
+        get: operations["get_external_server_sign_in_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/external_servers/{id}/relationships/sign_in_client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Its client here, by which it signs people in: assertions name them as that is told of them. null = none. Ids alone. */
+        get: operations["get_external_server_sign_in_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/external_servers/{id}/outbound_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may have what of it. */
+        get: operations["get_external_server_outbound_grants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/external_servers/{id}/relationships/outbound_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may have what of it. Ids alone. */
+        get: operations["get_external_server_outbound_grants_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/external_servers/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_external_server_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/external_servers/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_external_server_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List outbound grants */
+        get: operations["list_outbound_grants"];
+        put?: never;
+        /** Create an outbound grant */
+        post: operations["create_outbound_grant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an outbound grant */
+        get: operations["get_outbound_grant"];
+        put?: never;
+        post?: never;
+        /** Delete an outbound grant */
+        delete: operations["delete_outbound_grant"];
+        options?: never;
+        head?: never;
+        /** Change an outbound grant */
+        patch: operations["update_outbound_grant"];
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may. */
+        get: operations["get_outbound_grant_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/relationships/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may. Ids alone. */
+        get: operations["get_outbound_grant_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/external_server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where. */
+        get: operations["get_outbound_grant_external_server"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/relationships/external_server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where. Ids alone. */
+        get: operations["get_outbound_grant_external_server_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/organization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Members of this organization alone; null = anybody. */
+        get: operations["get_outbound_grant_organization"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/relationships/organization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Members of this organization alone; null = anybody. Ids alone. */
+        get: operations["get_outbound_grant_organization_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/organization_group": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Members of this group alone; null = anybody. */
+        get: operations["get_outbound_grant_organization_group"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/relationships/organization_group": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Members of this group alone; null = anybody. Ids alone. */
+        get: operations["get_outbound_grant_organization_group_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Holders of this role alone, in the environment or in an organization; null = anybody. */
+        get: operations["get_outbound_grant_role"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/relationships/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Holders of this role alone, in the environment or in an organization; null = anybody. Ids alone. */
+        get: operations["get_outbound_grant_role_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_outbound_grant_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/outbound_grants/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_outbound_grant_environment_linkage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6234,7 +6648,7 @@ export interface components {
             /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
             allowed_origins?: string[];
             /** @description The grant types that it may use at the token endpoint. */
-            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
             /**
              * @description How it authenticates (RFC 7591 2); `none` for public clients.
              * @enum {string}
@@ -6409,7 +6823,7 @@ export interface components {
             /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
             allowed_origins?: string[];
             /** @description The grant types that it may use at the token endpoint. */
-            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
             /**
              * @description How it authenticates (RFC 7591 2); `none` for public clients.
              * @enum {string}
@@ -6594,6 +7008,8 @@ export interface components {
             token_exchange?: "none" | "delegation" | "impersonation";
             /** @description Identifiers of the API resources whose tokens, issued to other clients, it may bring; tokens of its own it always may. */
             subject_audiences?: string[];
+            /** @description Whether it brings identity assertions of people for tokens of the API (ID-JAG). */
+            assertions?: boolean;
         };
         client_grant_update: {
             data: {
@@ -6614,6 +7030,8 @@ export interface components {
             token_exchange?: "none" | "delegation" | "impersonation";
             /** @description Identifiers of the API resources whose tokens, issued to other clients, it may bring; tokens of its own it always may. */
             subject_audiences?: string[];
+            /** @description Whether it brings identity assertions of people for tokens of the API (ID-JAG). */
+            assertions?: boolean;
         };
         registration_token_create: {
             data: {
@@ -6633,7 +7051,7 @@ export interface components {
             /** @description How many clients may register with it; 1 unless given, null = any number. */
             max_uses?: number | null;
             /** @description The grant types that its clients may have; those of sign-in unless given. */
-            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
             /** @description The scopes that its clients may ask for; null = whatever is on offer. */
             scopes?: string[] | null;
             /** @description Whether its clients are verified: you trust everyone who has it. */
@@ -6804,6 +7222,11 @@ export interface components {
             dpop_bound_access_tokens?: boolean;
             /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
+            /**
+             * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
+             * @enum {string}
+             */
+            assertion_access?: "off" | "granted" | "verified";
             /** @description Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them. */
             default_scopes?: string[];
             /** @description For developers of clients; in its metadata (`resource_documentation`); null = none. */
@@ -6867,6 +7290,11 @@ export interface components {
             dpop_bound_access_tokens?: boolean;
             /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
+            /**
+             * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
+             * @enum {string}
+             */
+            assertion_access?: "off" | "granted" | "verified";
             /** @description Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them. */
             default_scopes?: string[];
             /** @description For developers of clients; in its metadata (`resource_documentation`); null = none. */
@@ -6875,6 +7303,239 @@ export interface components {
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session. */
             max_authentication_age?: number | null;
+        };
+        external_server_create: {
+            data: {
+                /** @constant */
+                type: "external_server";
+                attributes: components["schemas"]["external_server_create_attributes"];
+                relationships?: {
+                    /** @description Its client here, by which it signs people in: assertions name them as that is told of them. null = none. */
+                    sign_in_client?: {
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+        };
+        external_server_create_attributes: {
+            /** @description For administrators. */
+            name: string;
+            /** @description Its issuer: `aud` of the assertions, and the `audience` by which clients ask for it. Unique in the environment. */
+            issuer: string;
+            /** @description Other names by which clients ask for it; `aud` is the one that was asked for, in this spelling. */
+            audiences?: string[];
+            /** @description The APIs behind it, as `resource` names them (RFC 8707), each with the scopes that assertions for it may hold. */
+            resources: {
+                identifier: string;
+                scopes: string[];
+            }[];
+            /** @description Whether assertions have the person’s address, where it is verified. */
+            include_email?: boolean;
+            /**
+             * @description `tenant` of the assertions: nothing, the id of this environment, or of the organization that the sign-in was for.
+             * @enum {string}
+             */
+            tenant?: "none" | "environment" | "organization";
+            /** @description `aud_tenant` of the assertions: the tenant there; null = none. */
+            aud_tenant?: string | null;
+            /** @description How long an assertion is good, in seconds: 60 to 600. */
+            lifetime?: number;
+            /**
+             * @description What assertions are signed with: one of the `signing_algorithms` of the environment.
+             * @enum {string}
+             */
+            signing_alg?: "RS256" | "ES256" | "PS256" | "EdDSA";
+            /** @description Whether assertions for it are bound to a key: without a DPoP proof there are none. */
+            require_proof?: boolean;
+            /**
+             * @description `disabled`: nobody gets assertions for it.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
+        };
+        external_server_update: {
+            data: {
+                /** @constant */
+                type: "external_server";
+                /** Format: uuid */
+                id: string;
+                attributes?: components["schemas"]["external_server_update_attributes"];
+                relationships?: {
+                    /** @description Its client here, by which it signs people in: assertions name them as that is told of them. null = none. */
+                    sign_in_client?: {
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+        };
+        external_server_update_attributes: {
+            /** @description For administrators. */
+            name?: string;
+            /** @description Its issuer: `aud` of the assertions, and the `audience` by which clients ask for it. Unique in the environment. */
+            issuer?: string;
+            /** @description Other names by which clients ask for it; `aud` is the one that was asked for, in this spelling. */
+            audiences?: string[];
+            /** @description The APIs behind it, as `resource` names them (RFC 8707), each with the scopes that assertions for it may hold. */
+            resources?: {
+                identifier: string;
+                scopes: string[];
+            }[];
+            /** @description Whether assertions have the person’s address, where it is verified. */
+            include_email?: boolean;
+            /**
+             * @description `tenant` of the assertions: nothing, the id of this environment, or of the organization that the sign-in was for.
+             * @enum {string}
+             */
+            tenant?: "none" | "environment" | "organization";
+            /** @description `aud_tenant` of the assertions: the tenant there; null = none. */
+            aud_tenant?: string | null;
+            /** @description How long an assertion is good, in seconds: 60 to 600. */
+            lifetime?: number;
+            /**
+             * @description What assertions are signed with: one of the `signing_algorithms` of the environment.
+             * @enum {string}
+             */
+            signing_alg?: "RS256" | "ES256" | "PS256" | "EdDSA";
+            /** @description Whether assertions for it are bound to a key: without a DPoP proof there are none. */
+            require_proof?: boolean;
+            /**
+             * @description `disabled`: nobody gets assertions for it.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
+        };
+        outbound_grant_create: {
+            data: {
+                /** @constant */
+                type: "outbound_grant";
+                attributes?: components["schemas"]["outbound_grant_create_attributes"];
+                relationships: {
+                    /** @description Required. Who may. */
+                    client: {
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        };
+                    };
+                    /** @description Required. Where. */
+                    external_server: {
+                        data: {
+                            /** @constant */
+                            type: "external_server";
+                            /** Format: uuid */
+                            id: string;
+                        };
+                    };
+                    /** @description Members of this organization alone; null = anybody. */
+                    organization?: {
+                        data: {
+                            /** @constant */
+                            type: "organization";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                    /** @description Members of this group alone; null = anybody. */
+                    organization_group?: {
+                        data: {
+                            /** @constant */
+                            type: "organization_group";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                    /** @description Holders of this role alone, in the environment or in an organization; null = anybody. */
+                    role?: {
+                        data: {
+                            /** @constant */
+                            type: "role";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+        };
+        outbound_grant_create_attributes: {
+            /** @description Identifiers of the server’s resources; null = all. */
+            resources?: string[] | null;
+            /** @description Within those of the resource; null = all. */
+            scopes?: string[] | null;
+            /** @description What the server calls the client. Needed, but for clients of metadata documents, whose address it is. */
+            external_client_id?: string | null;
+            /** @description The class that the person’s sign-in must have reached; null = any. */
+            required_acr?: ("2" | "phr") | null;
+            /** @description How old the person’s sign-in may be, in seconds; null = any. */
+            max_authentication_age?: number | null;
+            /**
+             * @description `disabled`: it lets nobody have anything.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
+        };
+        outbound_grant_update: {
+            data: {
+                /** @constant */
+                type: "outbound_grant";
+                /** Format: uuid */
+                id: string;
+                attributes?: components["schemas"]["outbound_grant_update_attributes"];
+                relationships?: {
+                    /** @description Members of this organization alone; null = anybody. */
+                    organization?: {
+                        data: {
+                            /** @constant */
+                            type: "organization";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                    /** @description Members of this group alone; null = anybody. */
+                    organization_group?: {
+                        data: {
+                            /** @constant */
+                            type: "organization_group";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                    /** @description Holders of this role alone, in the environment or in an organization; null = anybody. */
+                    role?: {
+                        data: {
+                            /** @constant */
+                            type: "role";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+        };
+        outbound_grant_update_attributes: {
+            /** @description Identifiers of the server’s resources; null = all. */
+            resources?: string[] | null;
+            /** @description Within those of the resource; null = all. */
+            scopes?: string[] | null;
+            /** @description What the server calls the client. Needed, but for clients of metadata documents, whose address it is. */
+            external_client_id?: string | null;
+            /** @description The class that the person’s sign-in must have reached; null = any. */
+            required_acr?: ("2" | "phr") | null;
+            /** @description How old the person’s sign-in may be, in seconds; null = any. */
+            max_authentication_age?: number | null;
+            /**
+             * @description `disabled`: it lets nobody have anything.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
         };
         connection_create: {
             data: {
@@ -6958,6 +7619,27 @@ export interface components {
             second_factor?: "own" | "asserted" | "provider";
             /** @description With `second_factor` `asserted`: values of the provider’s `acr` that stand for a second factor; `phr` and `phrh` for a phishing-resistant one. */
             trusted_acr_values?: string[];
+            /**
+             * @description Whether identity assertions of the provider (ID-JAG) are redeemed here. Like every change of what they are, on takes every Management permission, but within an organization.
+             * @enum {string}
+             */
+            assertions?: "off" | "on";
+            /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+            assertion_issuer?: string | null;
+            /** @description Where the keys are that sign them; null = `jwks_uri`, or as the metadata of their issuer says. */
+            assertion_jwks_uri?: string | null;
+            /** @description Their `tenant`; null = they have none. */
+            assertion_tenant?: string | null;
+            /**
+             * @description `once`: each is good once; `until_expiry`: again and again for the same client, key and resource.
+             * @enum {string}
+             */
+            assertion_reuse?: "once" | "until_expiry";
+            /**
+             * @description `authenticated`: public clients bring them with a key that they are bound to; `any`: without one too.
+             * @enum {string}
+             */
+            assertion_clients?: "authenticated" | "any";
         };
         connection_update: {
             data: {
@@ -7025,6 +7707,27 @@ export interface components {
             second_factor?: "own" | "asserted" | "provider";
             /** @description With `second_factor` `asserted`: values of the provider’s `acr` that stand for a second factor; `phr` and `phrh` for a phishing-resistant one. */
             trusted_acr_values?: string[];
+            /**
+             * @description Whether identity assertions of the provider (ID-JAG) are redeemed here. Like every change of what they are, on takes every Management permission, but within an organization.
+             * @enum {string}
+             */
+            assertions?: "off" | "on";
+            /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+            assertion_issuer?: string | null;
+            /** @description Where the keys are that sign them; null = `jwks_uri`, or as the metadata of their issuer says. */
+            assertion_jwks_uri?: string | null;
+            /** @description Their `tenant`; null = they have none. */
+            assertion_tenant?: string | null;
+            /**
+             * @description `once`: each is good once; `until_expiry`: again and again for the same client, key and resource.
+             * @enum {string}
+             */
+            assertion_reuse?: "once" | "until_expiry";
+            /**
+             * @description `authenticated`: public clients bring them with a key that they are bound to; `any`: without one too.
+             * @enum {string}
+             */
+            assertion_clients?: "authenticated" | "any";
         };
         organization_create: {
             data: {
@@ -10217,6 +10920,27 @@ export interface components {
                 second_factor?: "own" | "asserted" | "provider";
                 /** @description With `second_factor` `asserted`: values of the provider’s `acr` that stand for a second factor; `phr` and `phrh` for a phishing-resistant one. */
                 trusted_acr_values?: string[];
+                /**
+                 * @description Whether identity assertions of the provider (ID-JAG) are redeemed here. Like every change of what they are, on takes every Management permission, but within an organization.
+                 * @enum {string}
+                 */
+                assertions?: "off" | "on";
+                /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+                assertion_issuer?: string | null;
+                /** @description Where the keys are that sign them; null = `jwks_uri`, or as the metadata of their issuer says. */
+                assertion_jwks_uri?: string | null;
+                /** @description Their `tenant`; null = they have none. */
+                assertion_tenant?: string | null;
+                /**
+                 * @description `once`: each is good once; `until_expiry`: again and again for the same client, key and resource.
+                 * @enum {string}
+                 */
+                assertion_reuse?: "once" | "until_expiry";
+                /**
+                 * @description `authenticated`: public clients bring them with a key that they are bound to; `any`: without one too.
+                 * @enum {string}
+                 */
+                assertion_clients?: "authenticated" | "any";
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;
                 /** @description Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again. */
@@ -10317,7 +11041,7 @@ export interface components {
                 /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
                 allowed_origins?: string[];
                 /** @description The grant types that it may use at the token endpoint. */
-                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                 /**
                  * @description How it authenticates (RFC 7591 2); `none` for public clients.
                  * @enum {string}
@@ -10508,6 +11232,21 @@ export interface components {
                     data?: {
                         /** @constant */
                         type: "client_grant";
+                        /** Format: uuid */
+                        id: string;
+                    }[];
+                };
+                /** @description Which identity assertions it may have for servers outside. */
+                outbound_grants?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "outbound_grant";
                         /** Format: uuid */
                         id: string;
                     }[];
@@ -10758,6 +11497,11 @@ export interface components {
                 dpop_bound_access_tokens?: boolean;
                 /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
                 allow_unverified_clients?: boolean;
+                /**
+                 * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
+                 * @enum {string}
+                 */
+                assertion_access?: "off" | "granted" | "verified";
                 /** @description Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them. */
                 default_scopes?: string[];
                 /** @description For developers of clients; in its metadata (`resource_documentation`); null = none. */
@@ -10905,7 +11649,7 @@ export interface components {
                     /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
                     allowed_origins?: string[];
                     /** @description The grant types that it may use at the token endpoint. */
-                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                     /**
                      * @description How it authenticates (RFC 7591 2); `none` for public clients.
                      * @enum {string}
@@ -11098,6 +11842,21 @@ export interface components {
                         data?: {
                             /** @constant */
                             type: "client_grant";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
+                    /** @description Which identity assertions it may have for servers outside. */
+                    outbound_grants?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "outbound_grant";
                             /** Format: uuid */
                             id: string;
                         }[];
@@ -11217,7 +11976,7 @@ export interface components {
                     /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
                     allowed_origins?: string[];
                     /** @description The grant types that it may use at the token endpoint. */
-                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                     /**
                      * @description How it authenticates (RFC 7591 2); `none` for public clients.
                      * @enum {string}
@@ -11414,6 +12173,21 @@ export interface components {
                             id: string;
                         }[];
                     };
+                    /** @description Which identity assertions it may have for servers outside. */
+                    outbound_grants?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "outbound_grant";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
                     /** @description Which workloads are the client without a secret. */
                     federated_credentials?: {
                         links?: {
@@ -11502,7 +12276,7 @@ export interface components {
                 };
             };
         };
-        /** @description Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type. `token_exchange` of the type `user` lets it exchange people’s tokens (RFC 8693), of itself or of `subject_audiences`. */
+        /** @description Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type. `token_exchange` of the type `user` lets it exchange people’s tokens (RFC 8693), of itself or of `subject_audiences`; with `assertions` it brings identity assertions of people (ID-JAG). */
         client_grant: {
             /** @constant */
             type: "client_grant";
@@ -11523,6 +12297,8 @@ export interface components {
                 token_exchange?: "none" | "delegation" | "impersonation";
                 /** @description Identifiers of the API resources whose tokens, issued to other clients, it may bring; tokens of its own it always may. */
                 subject_audiences?: string[];
+                /** @description Whether it brings identity assertions of people for tokens of the API (ID-JAG). */
+                assertions?: boolean;
                 /**
                  * Format: date-time
                  * @description When it was made.
@@ -11560,6 +12336,164 @@ export interface components {
                     data?: {
                         /** @constant */
                         type: "api_resource";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        outbound_grant_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["outbound_grant"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description Which identity assertions of people a client may have for an external server (ID-JAG), and of whom: of everybody, unless organization, group or role say otherwise; where several do, all have to fit. */
+        outbound_grant: {
+            /** @constant */
+            type: "outbound_grant";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description Identifiers of the server’s resources; null = all. */
+                resources?: string[] | null;
+                /** @description Within those of the resource; null = all. */
+                scopes?: string[] | null;
+                /** @description What the server calls the client. Needed, but for clients of metadata documents, whose address it is. */
+                external_client_id?: string | null;
+                /** @description The class that the person’s sign-in must have reached; null = any. */
+                required_acr?: ("2" | "phr") | null;
+                /** @description How old the person’s sign-in may be, in seconds; null = any. */
+                max_authentication_age?: number | null;
+                /**
+                 * @description `disabled`: it lets nobody have anything.
+                 * @enum {string}
+                 */
+                status?: "enabled" | "disabled";
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Who may. */
+                client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
+                        id: string;
+                    } | null;
+                };
+                /** @description Where. */
+                external_server?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "external_server";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description Members of this organization alone; null = anybody. */
+                organization?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "organization";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description Members of this group alone; null = anybody. */
+                organization_group?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "organization_group";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description Holders of this role alone, in the environment or in an organization; null = anybody. */
+                role?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "role";
                         /** Format: uuid */
                         id: string;
                     } | null;
@@ -11780,7 +12714,7 @@ export interface components {
                 /** @description How many clients may register with it; 1 unless given, null = any number. */
                 max_uses?: number | null;
                 /** @description The grant types that its clients may have; those of sign-in unless given. */
-                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                 /** @description The scopes that its clients may ask for; null = whatever is on offer. */
                 scopes?: string[] | null;
                 /** @description Whether its clients are verified: you trust everyone who has it. */
@@ -11854,7 +12788,7 @@ export interface components {
                     /** @description How many clients may register with it; 1 unless given, null = any number. */
                     max_uses?: number | null;
                     /** @description The grant types that its clients may have; those of sign-in unless given. */
-                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer")[];
+                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                     /** @description The scopes that its clients may ask for; null = whatever is on offer. */
                     scopes?: string[] | null;
                     /** @description Whether its clients are verified: you trust everyone who has it. */
@@ -12107,42 +13041,171 @@ export interface components {
             }[];
             data: components["schemas"]["api_resource"];
         };
-        connection_document: {
+        external_server_list: {
             jsonapi: {
                 /** @constant */
                 version: "1.1";
             };
             links: {
                 /** Format: uri-reference */
-                self?: string;
+                self: string;
                 /** Format: uri-reference */
-                describedby?: string;
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
             };
+            data: components["schemas"]["external_server"][];
             included?: {
                 type: string;
                 id: string;
             }[];
-            data: components["schemas"]["connection"];
-        };
-        connection_test: {
-            jsonapi: {
-                /** @constant */
-                version: "1.1";
-            };
-            links: {
-                /** Format: uri-reference */
-                self?: string;
-                /** Format: uri-reference */
-                describedby?: string;
-            };
-            included?: {
-                type: string;
-                id: string;
-            }[];
-            data: components["schemas"]["connection"];
             meta: {
-                login_url: string;
+                page: {
+                    size: number;
+                };
             };
+        };
+        /** @description Authorization servers outside that take identity assertions of this environment (ID-JAG): what clients may have of them, and for whom, outbound grants say. */
+        external_server: {
+            /** @constant */
+            type: "external_server";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description For administrators. */
+                name?: string;
+                /** @description Its issuer: `aud` of the assertions, and the `audience` by which clients ask for it. Unique in the environment. */
+                issuer?: string;
+                /** @description Other names by which clients ask for it; `aud` is the one that was asked for, in this spelling. */
+                audiences?: string[];
+                /** @description The APIs behind it, as `resource` names them (RFC 8707), each with the scopes that assertions for it may hold. */
+                resources?: {
+                    identifier: string;
+                    scopes: string[];
+                }[];
+                /** @description Whether assertions have the person’s address, where it is verified. */
+                include_email?: boolean;
+                /**
+                 * @description `tenant` of the assertions: nothing, the id of this environment, or of the organization that the sign-in was for.
+                 * @enum {string}
+                 */
+                tenant?: "none" | "environment" | "organization";
+                /** @description `aud_tenant` of the assertions: the tenant there; null = none. */
+                aud_tenant?: string | null;
+                /** @description How long an assertion is good, in seconds: 60 to 600. */
+                lifetime?: number;
+                /**
+                 * @description What assertions are signed with: one of the `signing_algorithms` of the environment.
+                 * @enum {string}
+                 */
+                signing_alg?: "RS256" | "ES256" | "PS256" | "EdDSA";
+                /** @description Whether assertions for it are bound to a key: without a DPoP proof there are none. */
+                require_proof?: boolean;
+                /**
+                 * @description `disabled`: nobody gets assertions for it.
+                 * @enum {string}
+                 */
+                status?: "enabled" | "disabled";
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Its client here, by which it signs people in: assertions name them as that is told of them. null = none. */
+                sign_in_client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
+                        id: string;
+                    } | null;
+                };
+                /** @description Who may have what of it. */
+                outbound_grants?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "outbound_grant";
+                        /** Format: uuid */
+                        id: string;
+                    }[];
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        external_server_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["external_server"];
+        };
+        outbound_grant_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["outbound_grant"];
         };
         /** @description Business customers: companies whose people sign in as members, with roles that count there alone. */
         organization: {
@@ -12301,6 +13364,135 @@ export interface components {
             };
             meta: {
                 version: number;
+            };
+        };
+        /** @description Groups that organizations’ directories tell of (SCIM). Their names mean nothing by themselves: their members have the roles that the group is given here. */
+        organization_group: {
+            /** @constant */
+            type: "organization_group";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description As the directory calls it. */
+                display_name?: string;
+                /** @description The id in the directory; null = it has told none. */
+                external_id?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Whose group. */
+                organization?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "organization";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description The directory that tells of it. */
+                directory?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "directory";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description What its members have; roles of the kind `organization`. */
+                roles?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "role";
+                        /** Format: uuid */
+                        id: string;
+                    }[];
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        connection_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["connection"];
+        };
+        connection_test: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["connection"];
+            meta: {
+                login_url: string;
             };
         };
         organization_list: {
@@ -13159,98 +14351,6 @@ export interface components {
                 page: {
                     size: number;
                 };
-            };
-        };
-        /** @description Groups that organizations’ directories tell of (SCIM). Their names mean nothing by themselves: their members have the roles that the group is given here. */
-        organization_group: {
-            /** @constant */
-            type: "organization_group";
-            /** Format: uuid */
-            id: string;
-            attributes: {
-                /** @description As the directory calls it. */
-                display_name?: string;
-                /** @description The id in the directory; null = it has told none. */
-                external_id?: string | null;
-                /**
-                 * Format: date-time
-                 * @description When it was made.
-                 */
-                created_at?: string;
-                /**
-                 * Format: date-time
-                 * @description When it last changed; at first the same as created_at.
-                 */
-                updated_at?: string;
-            };
-            relationships?: {
-                /** @description Whose group. */
-                organization?: {
-                    links?: {
-                        /** Format: uri-reference */
-                        self: string;
-                        /** Format: uri-reference */
-                        related: string;
-                    };
-                    data?: {
-                        /** @constant */
-                        type: "organization";
-                        /** Format: uuid */
-                        id: string;
-                    } | null;
-                };
-                /** @description The directory that tells of it. */
-                directory?: {
-                    links?: {
-                        /** Format: uri-reference */
-                        self: string;
-                        /** Format: uri-reference */
-                        related: string;
-                    };
-                    data?: {
-                        /** @constant */
-                        type: "directory";
-                        /** Format: uuid */
-                        id: string;
-                    } | null;
-                };
-                /** @description What its members have; roles of the kind `organization`. */
-                roles?: {
-                    links?: {
-                        /** Format: uri-reference */
-                        self: string;
-                        /** Format: uri-reference */
-                        related: string;
-                    };
-                    data?: {
-                        /** @constant */
-                        type: "role";
-                        /** Format: uuid */
-                        id: string;
-                    }[];
-                };
-                /** @description The environment that it belongs to. */
-                environment?: {
-                    links?: {
-                        /** Format: uri-reference */
-                        self: string;
-                        /** Format: uri-reference */
-                        related: string;
-                    };
-                    data?: {
-                        /** @constant */
-                        type: "environment";
-                        /** Format: uuid */
-                        id: string;
-                    } | null;
-                };
-            };
-            links?: {
-                /** Format: uri-reference */
-                self: string;
-            };
-            meta: {
-                version: number;
             };
         };
         organization_group_document: {
@@ -15613,7 +16713,7 @@ export interface components {
                  * @description Why.
                  * @enum {string}
                  */
-                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "device_code_expired" | "rate_limited" | "refused";
+                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused";
                 /** @description The error code that was answered; null for what went on. */
                 error?: string | null;
                 /** @description The requests from the authorization on, as far as they are known to belong together; the last is the one that was refused. */
@@ -15624,7 +16724,7 @@ export interface components {
                     step: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token";
                     /** @enum {string} */
                     outcome: "accepted" | "narrowed" | "refused";
-                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "device_code_expired" | "rate_limited" | "refused") | null;
+                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused") | null;
                     /** @description What the request said, and what it was compared with; never a code, token, verifier or password. */
                     detail: {
                         /** @description As it was received. */
@@ -19024,7 +20124,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -19524,7 +20624,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -20857,7 +21957,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -21246,7 +22346,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -21294,7 +22394,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -21340,7 +22440,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21418,7 +22518,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21466,7 +22566,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21508,7 +22608,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21550,7 +22650,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21600,7 +22700,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
+                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -21687,6 +22787,131 @@ export interface operations {
                         data: {
                             /** @constant */
                             type: "client_grant";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_client_outbound_grants: {
+        parameters: {
+            query?: {
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description For one of these servers (ids). Several mean any of them. */
+                "filter[external_server]"?: string[];
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["outbound_grant_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_client_outbound_grants_linkage: {
+        parameters: {
+            query?: {
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "outbound_grant";
                             /** Format: uuid */
                             id: string;
                         }[];
@@ -21852,7 +23077,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -22233,7 +23458,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
+                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -22281,7 +23506,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
+                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -22327,7 +23552,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
+                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
             header?: never;
             path: {
@@ -22405,7 +23630,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
+                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
             header?: never;
             path: {
@@ -22453,7 +23678,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22572,7 +23797,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -23783,7 +25008,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24144,7 +25369,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -24192,7 +25417,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -24238,7 +25463,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -24316,7 +25541,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -24499,7 +25724,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
+                "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -24728,6 +25953,1539 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    list_external_servers: {
+        parameters: {
+            query?: {
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description Name or issuer holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
+                "filter[search]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["external_server_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    create_external_server: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["external_server_create"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    /** @description Where the new resource is. */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["external_server_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_external_server: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["external_server_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    delete_external_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to show. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    update_external_server: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["external_server_update"];
+            };
+        };
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["external_server_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_external_server_sign_in_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_external_server_sign_in_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_external_server_outbound_grants: {
+        parameters: {
+            query?: {
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description For one of these servers (ids). Several mean any of them. */
+                "filter[external_server]"?: string[];
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["outbound_grant_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_external_server_outbound_grants_linkage: {
+        parameters: {
+            query?: {
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "outbound_grant";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_external_server_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_external_server_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an external server. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    list_outbound_grants: {
+        parameters: {
+            query?: {
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description For one of these servers (ids). Several mean any of them. */
+                "filter[external_server]"?: string[];
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["outbound_grant_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    create_outbound_grant: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["outbound_grant_create"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    /** @description Where the new resource is. */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["outbound_grant_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["outbound_grant_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    delete_outbound_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to show. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    update_outbound_grant: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["outbound_grant_update"];
+            };
+        };
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["outbound_grant_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_external_server: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["external_server"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_external_server_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "external_server";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_organization: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("default_roles" | "domains" | "connections" | "default_roles.permissions" | "default_roles.permissions.api_resource" | "default_roles.permissions.roles" | "domains.organization" | "domains.connection" | "domains.organization.default_roles" | "domains.organization.domains" | "domains.organization.connections" | "domains.connection.organization" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[organization]"?: ("name" | "display_name" | "external_id" | "logo_url" | "primary_color" | "branding" | "status" | "auto_membership" | "require_sso" | "required_acr" | "max_authentication_age" | "metadata" | "created_at" | "updated_at" | "default_roles" | "memberships" | "domains" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["organization"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_organization_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "organization";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_organization_group: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("organization" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[organization_group]"?: ("display_name" | "external_id" | "created_at" | "updated_at" | "organization" | "directory" | "roles" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["organization_group"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_organization_group_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "organization_group";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_role: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
+                /** @description Only these fields. */
+                "fields[role]"?: ("name" | "description" | "is_default" | "kind" | "is_system" | "created_at" | "updated_at" | "permissions" | "users" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["role"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_role_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "role";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_outbound_grant_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an outbound grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     list_connections: {
         parameters: {
             query?: {
@@ -24746,7 +27504,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -24794,7 +27552,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -24840,7 +27598,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -24918,7 +27676,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -24966,7 +27724,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -25008,7 +27766,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -26051,7 +28809,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -27704,7 +30462,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -28451,7 +31209,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -30439,7 +33197,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -31055,7 +33813,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -34169,7 +36927,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -35815,7 +38573,7 @@ export interface operations {
                 /** @description Meant one of these clients (ids). Several mean any of them. */
                 "filter[client]"?: string[];
                 /** @description Refused by one of these rules. Several mean any of them. */
-                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "device_code_expired" | "rate_limited" | "refused")[];
+                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused")[];
                 /** @description Refused at one of these steps. Several mean any of them. */
                 "filter[step]"?: ("pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token")[];
                 /** @description When. */
@@ -35925,7 +38683,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {

@@ -1,6 +1,8 @@
 import type { Presentation } from '../parts/records/presentation.js';
 import { apiResourcesPresentation } from './apis/api-resources.js';
 import { clientGrantsPresentation } from './apis/client-grants.js';
+import { externalServersPresentation } from './agents/external-servers.js';
+import { outboundGrantsPresentation } from './agents/outbound-grants.js';
 import { auditLogsPresentation } from './activity/audit-logs.js';
 import { authenticatorsPresentation } from './users/authenticators.js';
 import { clientsPresentation } from './clients/clients.js';
@@ -70,5 +72,7 @@ export const presentations: readonly Presentation[] = [
   samlCertificatesPresentation,
   trustedIssuersPresentation,
   federatedCredentialsPresentation,
+  externalServersPresentation,
+  outboundGrantsPresentation,
   environmentsPresentation,
 ];

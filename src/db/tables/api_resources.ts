@@ -6,6 +6,8 @@ import type { requiredAcrs } from './environments.js';
 /** Which clients may ask people for tokens of a resource: every one, or those with a grant of type `user`. */
 export const userAccesses = ['open', 'granted'] as const;
 
+export const assertionAccesses = ['off', 'granted', 'verified'] as const;
+
 export const tokenTyps = ['at+jwt', 'JWT'] as const;
 export const userScopes = ['requested', 'held'] as const;
 
@@ -30,6 +32,8 @@ export type ApiResourceRow = {
   claim_mappings: ClaimMapping[];
   /** Whether people's tokens for it reach unverified clients; never for the Management API. */
   allow_unverified_clients: boolean;
+  /** Which clients get its tokens for identity assertions (ID-JAG): none, those whose grant says so, or verified ones too. */
+  assertion_access: (typeof assertionAccesses)[number];
   /** Scopes that are granted where none of the resource's was asked for. */
   default_scopes: string[];
   /** For whoever develops a client (RFC 9728 2, `resource_documentation`). */

@@ -19,6 +19,8 @@ export type ClientGrantRow = {
   token_exchange: TokenExchange;
   /** Identifiers of the API resources whose tokens the client may bring, beside its own. */
   subject_audiences: string[];
+  /** Whether the client may bring identity assertions for the API resource (ID-JAG). */
+  assertions: boolean;
   version: number;
   created_at: Date;
   updated_at: Date;

@@ -5,6 +5,10 @@ import { runSystem } from '../system.js';
 /** Who sees to the second factor of a sign-in through a connection. */
 export const connectionSecondFactors = ['own', 'asserted', 'provider'] as const;
 
+export const connectionAssertions = ['off', 'on'] as const;
+export const assertionReuses = ['once', 'until_expiry'] as const;
+export const assertionClients = ['authenticated', 'any'] as const;
+
 /** A row of `connections`; `provider_client_secret_sealed` is sealed for `connections/<id>`. */
 export type ConnectionRow = {
   environment_id: string;
@@ -37,6 +41,17 @@ export type ConnectionRow = {
   trusted_acr_values: string[];
   /** Whose connection it is: then its domains are the verified ones of the organization. Null: the environment's. */
   organization_id: string | null;
+  /** Whether identity assertions of the provider (ID-JAG) are redeemed here. */
+  assertions: (typeof connectionAssertions)[number];
+  /** Their `iss`, and where their keys are; null: as of the connection. */
+  assertion_issuer: string | null;
+  assertion_jwks_uri: string | null;
+  /** Their `tenant`; null: none. */
+  assertion_tenant: string | null;
+  /** Whether one is good once, or for the same client, resource and key until it expires. */
+  assertion_reuse: (typeof assertionReuses)[number];
+  /** Which clients may bring them without a key that they are bound to. */
+  assertion_clients: (typeof assertionClients)[number];
   /** When an administrator accepted that the metadata of a SAML provider names another one by now. */
   metadata_accepted_at: Date | null;
   /** Increased by a trigger at each change that affects whom the provider's answers identify; identities are valid for the generation they were proven in. */
@@ -103,9 +118,9 @@ export async function findConnection(scope: Scope, id: string): Promise<Connecti
   );
 }
 
-/** The connection of the id, as it stays until the transaction ends, or null. */
+/** The connection of the id with the domains that count now, as it stays until the transaction ends, or null. */
 export async function holdConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
-  const row = await table<ConnectionRow>(scope, 'connections')
+  const row = await connectionsOf(scope)
     .where({ id } as never)
     .forShare()
     .first();

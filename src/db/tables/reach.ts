@@ -88,7 +88,7 @@ export async function listReachOfMember(scope: Scope, organization_id: string, u
   );
 }
 
-/** Scopes of the clients' grants, of either subject type, and what exchanging people's tokens reaches. */
+/** Scopes of the clients' grants, of either subject type, and what exchanging people's tokens, and assertions of them, reach. */
 export async function listReachOfClientGrants(scope: Scope, client_ids: readonly string[]): Promise<string[]> {
   if (client_ids.length === 0) return [];
   return names(
@@ -96,8 +96,9 @@ export async function listReachOfClientGrants(scope: Scope, client_ids: readonly
     `select distinct ${named} from client_grants g
        join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id, unnest(g.scopes) p(name)
      where g.environment_id = ? and g.client_id = any (?)
-     union select 'users:write' from client_grants x where x.environment_id = ? and x.client_id = any (?) and x.token_exchange <> 'none'`,
-    [scope.environment_id, [...client_ids], scope.environment_id, [...client_ids]],
+     union select 'users:write' from client_grants x where x.environment_id = ? and x.client_id = any (?) and (x.token_exchange <> 'none' or x.assertions)
+     union select 'users:write' from outbound_grants o where o.environment_id = ? and o.client_id = any (?)`,
+    [scope.environment_id, [...client_ids], scope.environment_id, [...client_ids], scope.environment_id, [...client_ids]],
   );
 }
 
@@ -139,8 +140,18 @@ export async function listReachOfApiResource(scope: Scope, id: string, { exchang
     scope,
     `select ${named} from permissions p join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
      where p.environment_id = ? and p.api_resource_id = ?
-     union select 'users:write' from client_grants x where ? and x.environment_id = ? and x.api_resource_id = ? and x.token_exchange <> 'none'`,
+     union select 'users:write' from client_grants x where ? and x.environment_id = ? and x.api_resource_id = ? and (x.token_exchange <> 'none' or x.assertions)`,
     [scope.environment_id, id, exchanges, scope.environment_id, id],
+  );
+}
+
+/** What the clients reach besides that exchange people's tokens for this permission. */
+export async function listReachOfExchanges(scope: Scope, api_resource_id: string, permission: string): Promise<string[]> {
+  return names(
+    scope,
+    `select 'users:write' as name from client_grants x
+     where x.environment_id = ? and x.api_resource_id = ? and x.token_exchange <> 'none' and ? = any (x.scopes) limit 1`,
+    [scope.environment_id, api_resource_id, permission],
   );
 }
 

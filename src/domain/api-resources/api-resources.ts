@@ -25,7 +25,7 @@ export type ApiResourceInput = Partial<
     ApiResourceRow,
     | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
     | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
-    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url'
+    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url' | 'assertion_access'
   >
 >; // prettier-ignore
 
@@ -94,6 +94,8 @@ export async function changeApiResource(tx: Context, resource: ApiResourceRow, i
     throw systemRecord("People's permissions of the Management API reach only clients with a grant.");
   if (resource.is_system && input.allow_unverified_clients === true)
     throw systemRecord('Unverified clients never get access to the Management API.');
+  if (resource.is_system && input.assertion_access !== undefined && input.assertion_access !== 'off')
+    throw systemRecord('No assertion is redeemed for a token of the Management API.');
   const changed = await updateApiResource(tx.scope, resource.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such API resource.' });
   return changed;

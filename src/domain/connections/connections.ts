@@ -58,6 +58,16 @@ export async function requiredConnectionFor(ctx: Context, email: string): Promis
   return connection?.required ? connection : null;
 }
 
+/** `iss` of the provider's identity assertions (ID-JAG): what was set, as for SAML it has to be, else its own. */
+export function assertionIssuerOf({
+  assertion_issuer,
+  issuer,
+  strategy,
+}: Pick<Connection, 'assertion_issuer' | 'issuer' | 'strategy'>): string | null {
+  const known = Object.hasOwn(connectionStrategies, strategy) ? strategyOf(strategy as StrategyName).issuer : null;
+  return assertion_issuer ?? issuer ?? known;
+}
+
 /** Whether the provider can say, in a signed ID token or assertion, when the person signed in there (`auth_time`, OIDC Core 2). */
 export function tellsAuthTime({ strategy, issuer }: Pick<Connection, 'strategy' | 'issuer'>): boolean {
   if (!Object.hasOwn(connectionStrategies, strategy)) return false;

@@ -16,10 +16,22 @@ export const identityDeciding = [
   'claim_mapping',
 ] as const satisfies readonly (keyof ConnectionRow)[];
 
+/** What decides whose identity assertions a connection takes, and from whom. */
+const assertionAttributes = [
+  'assertions',
+  'assertion_issuer',
+  'assertion_jwks_uri',
+  'assertion_tenant',
+  'assertion_reuse',
+  'assertion_clients',
+] as const satisfies readonly (keyof ConnectionRow)[];
+export type AssertionAttribute = (typeof assertionAttributes)[number];
+
 /** The columns of a connection that its reach depends on. */
 export type ConnectionState = Pick<
   ConnectionRow,
   | (typeof identityDeciding)[number]
+  | AssertionAttribute
   | 'status' | 'options' | 'scopes' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
   | 'provider_client_secret_sealed' | 'second_factor' | 'trusted_acr_values' | 'organization_id'
 >; // prettier-ignore
@@ -54,6 +66,9 @@ function connectionReach(before: ConnectionState | null, after: ConnectionState 
   const standsIn = after.second_factor !== 'own';
   if (standsIn && before?.second_factor !== after.second_factor) return 'second_factor';
   if (after.trusted && !before?.trusted) return 'trusted';
+  // Those who are linked are not asked again, as they would be by another issuer.
+  const taken = after.assertions === 'on' ? assertionAttributes.find((name) => before === null || before[name] !== after[name]) : undefined;
+  if (taken !== undefined) return taken;
   const known = new Set(before?.domains.map(nameOf));
   if (after.domains.some((domain) => !known.has(nameOf(domain)))) return 'domains';
   if (before === null || !(after.required || after.account_linking === 'verified_email' || standsIn)) return null;

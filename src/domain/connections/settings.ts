@@ -7,9 +7,10 @@ import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
-import { optionProblems } from './options.js';
+import { assertionProblems } from './assertion-problems.js';
 import { organizationProblems } from './organization-problems.js';
-import { domainsAfter, refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
+import { optionProblems } from './options.js';
+import { domainsAfter, refuseConnectionReach, trustAfter, type AssertionAttribute, type ConnectionState } from './reach.js';
 import { domainOfEmail, providerSecretAad } from './connections.js';
 import { acceptSamlMetadata } from './saml-provider.js';
 import { leadsSecretElsewhere } from './secret-receivers.js';
@@ -25,7 +26,7 @@ export type ConnectionInput = Partial<
     ConnectionRow,
     | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
     | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
-    | 'second_factor' | 'trusted_acr_values'
+    | 'second_factor' | 'trusted_acr_values' | AssertionAttribute
   >
 > & { provider_client_secret?: string | null }; // prettier-ignore
 
@@ -51,7 +52,7 @@ const urlTexts: Record<UrlProblem, string> = {
 };
 
 function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
-  return (['issuer', ...endpointFields] as const).flatMap((field) => {
+  return (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri'] as const).flatMap((field) => {
     const url = row[field];
     const problem = url === null ? null : checkUrl(url, policy);
     return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
@@ -109,6 +110,7 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
     ...clientIdProblems(row),
     ...listProblems(row),
     ...requiredProblems(row),
+    ...assertionProblems(row),
   ];
 }
 
@@ -133,6 +135,12 @@ const blank = {
   second_factor: 'own',
   trusted_acr_values: [],
   organization_id: null,
+  assertions: 'off',
+  assertion_issuer: null,
+  assertion_jwks_uri: null,
+  assertion_tenant: null,
+  assertion_reuse: 'once',
+  assertion_clients: 'authenticated',
 } as const;
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {

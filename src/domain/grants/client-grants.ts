@@ -32,7 +32,7 @@ async function checkScopes(tx: Context, resource: ApiResourceRow, scopes: readon
 }
 
 /** What can be set of a policy to exchange people's tokens. */
-type ExchangeInput = { token_exchange?: TokenExchange; subject_audiences?: string[] };
+type ExchangeInput = { token_exchange?: TokenExchange; subject_audiences?: string[]; assertions?: boolean };
 
 const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
   status: 422,
@@ -44,7 +44,7 @@ const wrong = (attribute: string | (string | number)[], detail: string): Problem
 /** Problems of a policy to exchange tokens (RFC 8693), as it is to be. */
 async function checkExchange(
   tx: Context,
-  { subject_type, token_exchange = 'none', subject_audiences = [] }: ExchangeInput & { subject_type: SubjectType },
+  { subject_type, token_exchange = 'none', subject_audiences = [], assertions = false }: ExchangeInput & { subject_type: SubjectType },
   isSystem: boolean,
   isPublic: boolean,
 ): Promise<void> {
@@ -54,6 +54,8 @@ async function checkExchange(
     ...(!off && subject_type !== 'user' ? [wrong('token_exchange', 'Only a grant of subject_type user exchanges people’s tokens.')] : []),
     ...(!off && isSystem ? [wrong('token_exchange', 'No token is exchanged for one of the Management API.')] : []),
     ...(!off && isPublic ? [wrong('token_exchange', 'A public client can not keep a secret, and exchanges nothing.')] : []),
+    ...(assertions && subject_type !== 'user' ? [wrong('assertions', 'Only a grant of subject_type user is about people.')] : []),
+    ...(assertions && isSystem ? [wrong('assertions', 'No assertion is redeemed for a token of the Management API.')] : []),
     ...(off && subject_audiences.length > 0 ? [wrong('subject_audiences', 'Without token_exchange no token is brought.')] : []),
     ...subject_audiences.flatMap((identifier, index) =>
       known.has(identifier) ? [] : [wrong(['subject_audiences', index], `"${identifier}" is not the identifier of an API resource.`)],
@@ -112,7 +114,7 @@ export async function changeClientGrant(
 ): Promise<ClientGrantRow> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
   if (resource && input.scopes) await checkScopes(tx, resource, input.scopes);
-  if (input.token_exchange !== undefined || input.subject_audiences !== undefined) {
+  if (input.token_exchange !== undefined || input.subject_audiences !== undefined || input.assertions !== undefined) {
     const client = await findClient(tx.scope, grant.client_id);
     await checkExchange(tx, { ...grant, ...input }, resource?.is_system ?? false, client?.token_endpoint_auth_method === 'none');
   }

@@ -12,6 +12,8 @@ export const managementCollections = [
   'trusted_issuers',
   'federated_credentials',
   'api_resources',
+  'external_servers',
+  'outbound_grants',
   'connections',
   'organizations',
   'organization_memberships',

@@ -25,6 +25,7 @@ import {
   listReachOfClientGrants,
   listReachOfConsents,
   listReachOfDefaultRoles,
+  listReachOfExchanges,
   listReachOfLinkedUsers,
   listReachOfMember,
   listReachOfOrganization,
@@ -93,18 +94,21 @@ async function reachOfClients(tx: Tx, clients: readonly ReachingClient[]): Promi
  */
 export const reachOfClient = (tx: Tx, client: ReachingClient): Promise<Reach> => reachOfClients(tx, [client]);
 
+/** What lets clients have something of people without their being asked: as whoever may change them could. */
+export const actsForPeople = (): Promise<Reach> => Promise.resolve(new Set(['users:write']));
+
 /**
- * A grant: its scopes. One that exchanges people's tokens for those of another API acts for them without their
+ * A grant: its scopes. One that exchanges people's tokens for those of another API, or identity assertions, acts for them without their
  * being asked, as whoever may change them could.
  */
 export async function reachOfClientGrant(
   tx: Tx,
-  grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange'>,
+  grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange' | 'assertions'>,
 ): Promise<Reach> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
   if (!resource || resource.is_system) return new Set(grant.scopes);
   const scopes = grant.scopes.map((name) => elsewhere(resource.identifier, name));
-  return union(scopes, grant.token_exchange === 'none' ? [] : ['users:write']);
+  return union(scopes, grant.token_exchange === 'none' && !grant.assertions ? [] : ['users:write']);
 }
 
 const reachOfClientIds = async (tx: Tx, credentials: readonly Pick<FederatedCredentialRow, 'client_id'>[]): Promise<Reach> =>
@@ -130,9 +134,13 @@ export async function reachOfTrustedIssuer(tx: Tx, { id }: Pick<TrustedIssuerRow
 }
 
 /** An API resource: the Management API itself is everything; any other all of its permissions, and those behind what its claim mappings say of people. */
-export async function reachOfApiResource(tx: Tx, resource: Pick<ApiResourceRow, 'id' | 'is_system' | 'claim_mappings'>): Promise<Reach> {
+export async function reachOfApiResource(
+  tx: Tx,
+  resource: Pick<ApiResourceRow, 'id' | 'is_system' | 'claim_mappings' | 'assertion_access'>,
+): Promise<Reach> {
   if (resource.is_system) return fullReach;
-  return union(await listReachOfApiResource(tx.scope, resource.id), permissionsOfMappings(resource.claim_mappings));
+  const given = resource.assertion_access === 'off' ? [] : ['users:write'];
+  return union(await listReachOfApiResource(tx.scope, resource.id), [...permissionsOfMappings(resource.claim_mappings), ...given]);
 }
 
 /** What the deletion of an API resource takes besides: the policies of clients that exchange people's tokens for its own. */
@@ -144,6 +152,12 @@ export async function reachOfPermission(tx: Tx, permission: Pick<PermissionRow, 
   const resource = await findApiResource(tx.scope, permission.api_resource_id);
   return new Set(resource ? [resource.is_system ? permission.name : elsewhere(resource.identifier, permission.name)] : []);
 }
+
+/** What the deletion of a permission takes besides: the policies of clients that exchange people's tokens for it. */
+export const removedWithPermission = async (
+  tx: Tx,
+  { api_resource_id, name }: Pick<PermissionRow, 'name' | 'api_resource_id'>,
+): Promise<Reach> => new Set(await listReachOfExchanges(tx.scope, api_resource_id, name));
 
 /**
  * A connection: everybody linked to it, the new people whom it may register (unless it is trusted they get no default role of the Management API),

@@ -1,5 +1,6 @@
 import { countApiResourcesSignedWith } from '../../db/tables/api_resources.js';
 import { countClientsSignedWith } from '../../db/tables/clients.js';
+import { countExternalServersSignedWith } from '../../db/tables/external_servers.js';
 import { lockSigningAlgorithms, storeSigningAlgorithm } from '../../db/tables/environments.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { recordSecurityEvent, serviceActor } from '../audit/security-trail.js';
@@ -36,13 +37,14 @@ export const signingAlgorithmProblems = (requested: readonly SigningAlgorithm[] 
 async function refuseIfInUse(tx: Context, algorithm: SigningAlgorithm): Promise<void> {
   const clients = await countClientsSignedWith(tx.scope, algorithm);
   const resources = await countApiResourcesSignedWith(tx.scope, algorithm);
-  if (clients + resources === 0) return;
+  const external_servers = await countExternalServersSignedWith(tx.scope, algorithm);
+  if (clients + resources + external_servers === 0) return;
   throw new Refusal({
     status: 409,
     code: 'signing_algorithm_in_use',
     attribute: 'signing_algorithms',
-    detail: `${algorithm} is chosen by ${clients} clients and ${resources} API resources: choose another one there first.`,
-    meta: { algorithm, clients, api_resources: resources },
+    detail: `${algorithm} is chosen by ${clients} clients, ${resources} API resources and ${external_servers} external servers: choose another one there first.`,
+    meta: { algorithm, clients, api_resources: resources, external_servers },
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Client } from '../clients/clients.js';
 import { acceptedIssuers } from '../environment.js';
 import { requireTime, type Context } from '../context.js';
+import { isUuid } from '../../lib/random.js';
 import { halfHash } from '../../lib/half-hash.js';
 import { tokenHashOf } from '../../lib/signing-algorithm.js';
 import { drawsOnUser, mappedClaims, type ClaimFacts } from '../claims/claim-mappings.js';
@@ -76,14 +77,58 @@ export async function idTokenValue(ctx: Context, content: IdTokenContent): Promi
 /** What an `id_token_hint` says (OIDC Core 3.1.2.1, RP-Initiated Logout 1.0 2). */
 export type IdTokenHint = { readonly sub: string; readonly client_id: string; readonly session_id: string | null };
 
+type IdTokenClaims = Readonly<Record<string, unknown>> & { readonly sub: string; readonly aud: string; readonly exp: number };
+
 /**
- * An ID token of ours that comes back as a hint, expired or not; null when it isn't one. Access tokens may bear the same `typ`: they have a
+ * An ID token of ours that comes back, expired or not; null when it isn't one. Access tokens may bear the same `typ`: they have a
  * `client_id`; and so may userinfo, which has no `exp`.
  */
-export async function readIdTokenHint(ctx: Context, hint: string): Promise<IdTokenHint | null> {
-  const claims = verifyJwt(await keyRing(ctx), 'JWT', hint);
-  const { iss, sub, aud, sid, exp, client_id } = claims ?? {};
+async function claimsOfIdToken(ctx: Context, token: string): Promise<IdTokenClaims | null> {
+  const claims = verifyJwt(await keyRing(ctx), 'JWT', token) ?? {};
+  const { iss, sub, aud, exp, client_id } = claims;
   if (typeof exp !== 'number' || client_id !== undefined) return null;
   if (typeof iss !== 'string' || !acceptedIssuers(ctx).includes(iss) || typeof sub !== 'string' || typeof aud !== 'string') return null;
-  return { sub, client_id: aud, session_id: typeof sid === 'string' ? sid : null };
+  return { ...claims, sub, aud, exp };
+}
+
+/** The same as a hint. */
+export async function readIdTokenHint(ctx: Context, hint: string): Promise<IdTokenHint | null> {
+  const claims = await claimsOfIdToken(ctx, hint);
+  const sid = claims?.['sid'];
+  return claims && { sub: claims.sub, client_id: claims.aud, session_id: typeof sid === 'string' ? sid : null };
+}
+
+/** What an ID token says of the sign-in behind it, for whoever issues something on the strength of it. */
+export type SignInOfIdToken = {
+  readonly client_id: string;
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly organization_id: string | null;
+  readonly acr: string | null;
+  readonly amr: readonly string[];
+  readonly auth_time: Date | null;
+  readonly issued_at: Date;
+  readonly expires_at: Date;
+};
+
+const dateOf = (value: unknown) => (typeof value === 'number' ? new Date(value * 1000) : null);
+
+/** An ID token of ours, expired or not, as {@link SignInOfIdToken}; null when it isn't one, or has no session. */
+export async function readIdToken(ctx: Context, token: string): Promise<SignInOfIdToken | null> {
+  const claims = await claimsOfIdToken(ctx, token);
+  if (!claims) return null;
+  const { sub, aud, exp, sid, org_id, acr, amr, auth_time, iat } = claims;
+  const issued_at = dateOf(iat);
+  if (typeof sid !== 'string' || !isUuid(sid) || !isUuid(sub) || issued_at === null) return null;
+  return {
+    client_id: aud,
+    user_id: sub,
+    session_id: sid,
+    organization_id: typeof org_id === 'string' ? org_id : null,
+    acr: typeof acr === 'string' ? acr : null,
+    amr: Array.isArray(amr) ? amr.map(String) : [],
+    auth_time: dateOf(auth_time),
+    issued_at,
+    expires_at: new Date(exp * 1000),
+  };
 }

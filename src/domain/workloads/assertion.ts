@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
 import { listCredentialsOfIssuer, type FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
-import { findTrustedIssuer, type TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
+import { findTrustedIssuer } from '../../db/tables/trusted_issuers.js';
 import { noteWorkloadRefusal } from '../../db/tables/workload_refusals.js';
 import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { isNumericDate } from '../../lib/numeric-date.js';
@@ -11,7 +11,7 @@ import { signedBy } from '../clients/key-set.js';
 import { isFapi2 } from '../clients/profile.js';
 import { remembered, type Context } from '../context.js';
 import { unmetConditions } from '../claims/conditions.js';
-import { issuerKeys } from './issuer-keys.js';
+import { issuerKeys, type KeyOwner } from './issuer-keys.js';
 
 /** The algorithms of the platforms (RFC 8725 3.1): never a symmetric one, never `none`. */
 const algorithms = ['RS256', 'ES256', 'PS256', 'EdDSA'] as const;
@@ -37,18 +37,23 @@ export function claimedIssuer(assertion: string): string | null {
   }
 }
 
-const types = new Set(['jwt']);
+/** The type of a platform's token, if it names one. */
+const types = [undefined, 'jwt'];
 
-/** The claims that one of the issuer's keys signed; or why that isn't so. @throws {errors.JOSEError | TypeError | SyntaxError} as {@link signedBy} */
-async function verifiedClaims(
+/**
+ * The claims that one of the issuer's keys signed; or why that isn't so. @throws {errors.JOSEError | TypeError | SyntaxError} as {@link signedBy}
+ * @param types of the header, in small letters
+ */
+export async function verifiedClaims(
   ctx: Context,
-  issuer: TrustedIssuerRow,
+  issuer: KeyOwner,
   assertion: string,
+  types: readonly (string | undefined)[],
 ): Promise<{ readonly claims: JsonObject } | AssertionRefusal> {
   const { alg = '', kid, typ, crit } = decodeProtectedHeader(assertion);
   if (crit !== undefined) return { reason: 'the assertion asks for an extension that is not supported' };
   if (!algorithms.some((one) => one === alg)) return { reason: `the assertion must be signed with ${algorithms.join(', ')}` };
-  if (typ !== undefined && !types.has(typ.toLowerCase())) return { reason: 'the assertion is of another type' };
+  if (!types.includes(typ?.toLowerCase())) return { reason: 'the assertion is of another type' };
   const { keys, error } = await issuerKeys(ctx, issuer, kid);
   if (error !== null) return { reason: `the keys of the issuer can not be had: ${error}` };
   const claims = jsonObject(await signedBy(keys, assertion, alg, kid));
@@ -56,7 +61,7 @@ async function verifiedClaims(
 }
 
 /** What is wrong with the times of the token (RFC 7523 3); null when nothing is. */
-function timeProblem(ctx: Context, { exp, nbf, iat }: JsonObject): string | null {
+export function timeProblem(ctx: Context, { exp, nbf, iat }: JsonObject): string | null {
   const now = Math.floor(ctx.clock.now().getTime() / 1000);
   const problems: [boolean, string][] = [
     [!isNumericDate(exp), 'exp is required in the assertion'],
@@ -83,13 +88,20 @@ function credentialFor(credentials: readonly FederatedCredentialRow[], claims: J
   return fitting[0]?.credential ?? { reason: `these claims of the assertion fit no federated credential: ${nearest.unmet.join(', ')}` };
 }
 
+/** What is said of an assertion that can't be verified; other errors are thrown on. */
+export function notSigned(error: unknown): AssertionRefusal {
+  if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError)
+    return { reason: 'the assertion is not signed with a key of its issuer' };
+  throw error;
+}
+
 async function judge(ctx: Context, assertion: string, client_id: string | null): Promise<Client | AssertionRefusal> {
   if (assertion.length > maxLength) return { reason: 'the assertion is too long' };
   const iss = claimedIssuer(assertion);
   if (iss === null) return { reason: 'iss of the assertion is missing, or no address' };
   const issuer = await remembered(ctx, 'trusted_issuers', iss, ({ scope }) => findTrustedIssuer(scope, iss));
   if (issuer?.status !== 'enabled') return { reason: 'iss of the assertion is no trusted issuer' };
-  const verified = await verifiedClaims(ctx, issuer, assertion);
+  const verified = await verifiedClaims(ctx, issuer, assertion, types);
   if ('reason' in verified) return verified;
   const { claims } = verified;
   const late = timeProblem(ctx, claims);
@@ -120,11 +132,7 @@ async function note(ctx: Context, client_id: string, reason: string): Promise<vo
  * @param client_id the client that the workload names; null when it names none
  */
 export async function clientByWorkload(ctx: Context, assertion: string, client_id: string | null): Promise<Client | AssertionRefusal> {
-  const judged = await judge(ctx, assertion, client_id).catch((error: unknown): AssertionRefusal => {
-    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError)
-      return { reason: 'the assertion is not signed with a key of its issuer' };
-    throw error;
-  });
+  const judged = await judge(ctx, assertion, client_id).catch(notSigned);
   if ('reason' in judged && client_id !== null) await note(ctx, client_id, judged.reason);
   return judged;
 }

@@ -21,6 +21,9 @@ const failedPauseMs = 10_000;
 const maxKeys = 100;
 const maxIssuers = 1_000;
 
+/** Whose keys are asked for. `last_error` is left out where no record keeps what came of it. */
+export type KeyOwner = Pick<TrustedIssuerRow, 'id' | 'issuer' | 'jwks_uri' | 'jwks'> & Partial<Pick<TrustedIssuerRow, 'last_error'>>;
+
 /** The keys of an issuer, or why they can't be had. */
 export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: string | null };
 
@@ -47,7 +50,7 @@ async function fetchJson(ctx: Context, url: string, what: string, started: numbe
 class Unusable extends Error {}
 
 /** The address of the keys: the one that was set, else that of the issuer's own metadata, which must be its own (OIDC Discovery 4.3, RFC 8414 3.3). */
-async function keysUrl(ctx: Context, { issuer, jwks_uri }: TrustedIssuerRow, started: number): Promise<string> {
+async function keysUrl(ctx: Context, { issuer, jwks_uri }: KeyOwner, started: number): Promise<string> {
   if (jwks_uri !== null) return jwks_uri;
   const metadata = await fetchJson(ctx, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, 'the metadata', started);
   if (metadata['issuer'] !== issuer) throw new Unusable('the metadata is of another issuer');
@@ -56,7 +59,7 @@ async function keysUrl(ctx: Context, { issuer, jwks_uri }: TrustedIssuerRow, sta
   return found;
 }
 
-async function fetchKeys(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
+async function fetchKeys(ctx: Context, issuer: KeyOwner): Promise<IssuerKeys> {
   const started = performance.now();
   try {
     const url = await keysUrl(ctx, issuer, started);
@@ -71,14 +74,15 @@ async function fetchKeys(ctx: Context, issuer: TrustedIssuerRow): Promise<Issuer
 }
 
 /** What the issuer's record says of its keys follows what came of fetching them. */
-async function noted(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
+async function noted(ctx: Context, issuer: KeyOwner): Promise<IssuerKeys> {
   const fetched = await fetchKeys(ctx, issuer);
   if (fetched.error !== null)
     ctx.logger.warn(
-      { event: 'issuer_keys.unusable', environment_id: ctx.environment.id, trusted_issuer_id: issuer.id, reason: fetched.error },
-      'the keys of a trusted issuer can not be used',
+      { event: 'issuer_keys.unusable', environment_id: ctx.environment.id, issuer: issuer.issuer, reason: fetched.error },
+      'the keys of an issuer can not be used',
     );
-  if (fetched.error !== issuer.last_error) await noteIssuerError(ctx.scope, issuer.id, fetched.error, ctx.clock.now());
+  if (issuer.last_error !== undefined && fetched.error !== issuer.last_error)
+    await noteIssuerError(ctx.scope, issuer.id, fetched.error, ctx.clock.now());
   return fetched;
 }
 
@@ -99,12 +103,12 @@ const keysByIssuer = ofEach((_cache: Cache) =>
   memo((_issuer: string): CachedKeys => ({ read: null, error: null, dueAt: 0, refetchAt: 0, refetch: null }), maxIssuers),
 );
 
-function cachedOf({ cache, environment }: Context, { id, issuer, jwks_uri }: TrustedIssuerRow): CachedKeys {
+function cachedOf({ cache, environment }: Context, { id, issuer, jwks_uri }: KeyOwner): CachedKeys {
   return keysByIssuer(cache)(`${environment.id} ${id} ${jwks_uri ?? issuer}`);
 }
 
 /** Fetches the keys; whoever asks meanwhile waits for the same answer. What was read before stays when they can't be had. */
-async function attempt(ctx: Context, issuer: TrustedIssuerRow, cached: CachedKeys): Promise<void> {
+async function attempt(ctx: Context, issuer: KeyOwner, cached: CachedKeys): Promise<void> {
   await remembered(ctx, 'issuer_keys', `${issuer.id} ${issuer.jwks_uri ?? issuer.issuer}`, async (shared) => {
     const { keys, error } = await noted(shared, issuer);
     const at = shared.clock.elapsed();
@@ -125,7 +129,7 @@ function serving({ clock }: Context, { read, error }: CachedKeys): IssuerKeys {
  * The keys of the issuer: as they were given, or fetched by the guarded fetch and taken as they are for a minute. While the issuer is away those that were
  * read last serve, for an hour at most, and nobody waits for it.
  */
-async function keysOf(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
+async function keysOf(ctx: Context, issuer: KeyOwner): Promise<IssuerKeys> {
   if (issuer.jwks !== null) return { keys: importKeySet(issuer.jwks, maxKeys) ?? [], error: null };
   const cached = cachedOf(ctx, issuer);
   if (ctx.clock.elapsed() < cached.dueAt) return serving(ctx, cached);
@@ -141,7 +145,7 @@ async function keysOf(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKey
  * The same, fetched anew when a key of this id isn't among them: issuers change their keys, and made-up ids must not become requests, nor have those wait who
  * bring a key that is known.
  */
-export async function issuerKeys(ctx: Context, issuer: TrustedIssuerRow, kid: string | undefined): Promise<IssuerKeys> {
+export async function issuerKeys(ctx: Context, issuer: KeyOwner, kid: string | undefined): Promise<IssuerKeys> {
   const known = await keysOf(ctx, issuer);
   const missing = kid !== undefined && known.error === null && !known.keys.some((key) => key.kid === kid);
   if (issuer.jwks !== null || !missing) return known;

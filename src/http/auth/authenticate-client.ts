@@ -8,6 +8,7 @@ import { requestOrigin } from '../request/asked-origin.js';
 import { claimedIssuer, clientByWorkload } from '../../domain/workloads/assertion.js';
 import { OAuthError } from '../../errors.js';
 import { jwtBearerGrantType } from '../../lib/grant-types.js';
+import { isIdJag } from '../../lib/identity-assertions.js';
 import { named } from '../../lib/named.js';
 import { parseBasicCredentials, type BasicCredentials } from '../../lib/basic-credentials.js';
 
@@ -73,7 +74,9 @@ function credentialsOf(req: Request, byGrant: boolean): Credentials {
     return { method: 'secret', ...basic };
   }
   const assertion = byGrant && req.form.get('grant_type') === jwtBearerGrantType ? req.form.get('assertion') : undefined;
-  if (assertion !== undefined && client_secret === undefined) return { method: 'grant', client_id: client_id ?? null, assertion };
+  // An identity assertion proves a person, and no client.
+  if (assertion !== undefined && client_secret === undefined && !isIdJag(assertion))
+    return { method: 'grant', client_id: client_id ?? null, assertion };
   if (client_id === undefined) return { method: 'absent' };
   return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
 }

@@ -9,7 +9,7 @@ import {
 import { wwwAuthenticateOf, metadataUrlOf } from '../../domain/api-resources/metadata.js';
 import { reachOfApiResource, removedWithApiResource } from '../../domain/reach/reach-of.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
-import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import { assertionAccesses, tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { isResourceIdentifier } from '../../lib/resource-identifier.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
@@ -98,6 +98,13 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       'control',
       z.boolean().meta({
         description: 'Whether unverified clients can get its tokens, within `user_access`; never for the Management API.',
+      }),
+    ],
+    assertion_access: [
+      'reach and control',
+      z.enum(assertionAccesses).meta({
+        description:
+          'Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.',
       }),
     ],
     // What people are asked for on behalf of clients that don't say.

@@ -9,7 +9,7 @@ import { equalTo, stamps, stampSorts, boundedText, uniqueTexts, uuid } from '../
 import { resource } from '../declaration.js';
 import { scopeToken } from './permissions.js';
 
-type Exchange = { token_exchange?: TokenExchange; subject_audiences?: string[] };
+type Exchange = { token_exchange?: TokenExchange; subject_audiences?: string[]; assertions?: boolean };
 
 export const client_grants = resource<
   ClientGrantRow,
@@ -19,7 +19,7 @@ export const client_grants = resource<
   type: 'client_grant',
   path: 'client_grants',
   description:
-    'Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type. `token_exchange` of the type `user` lets it exchange people’s tokens (RFC 8693), of itself or of `subject_audiences`.',
+    'Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type. `token_exchange` of the type `user` lets it exchange people’s tokens (RFC 8693), of itself or of `subject_audiences`; with `assertions` it brings identity assertions of people (ID-JAG).',
   attributes: z.object(stamps),
   reach: { of: reachOfClientGrant },
   settable: {
@@ -27,6 +27,7 @@ export const client_grants = resource<
     subject_type: ['reach', z.enum(subjectTypes), 'fixed'],
     token_exchange: ['reach and control', z.enum(tokenExchanges)],
     subject_audiences: ['control', uniqueTexts(boundedText(2048), 50)],
+    assertions: ['reach and control', z.boolean()],
   },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
@@ -53,8 +54,9 @@ export const client_grants = resource<
   },
   update: {
     async run(tx, actor, row, input) {
-      // Other scopes of a grant that exchanges people's tokens are as much as the policy itself, whatever the reach was before.
-      const reach = input.scopes === undefined || row.token_exchange === 'none' ? noReach : await reachOfClientGrant(tx, row);
+      // Other scopes of a grant that acts for people unasked are as much as the policy itself, whatever the reach was before.
+      const reach =
+        input.scopes === undefined || (row.token_exchange === 'none' && !row.assertions) ? noReach : await reachOfClientGrant(tx, row);
       requireReach(actor, { before: reach, after: reach, touched: [{ touch: 'control', at: { attribute: 'scopes' } }] });
       return { row: await changeClientGrant(tx, row, input) };
     },

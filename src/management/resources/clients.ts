@@ -105,6 +105,12 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       description: 'What it may do for itself, and what it may ask people for.',
       include: true,
     },
+    outbound_grants: {
+      kind: 'many',
+      to: 'outbound_grant',
+      by: { foreign: 'client_id' },
+      description: 'Which identity assertions it may have for servers outside.',
+    },
     federated_credentials: {
       kind: 'many',
       to: 'federated_credential',

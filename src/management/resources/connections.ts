@@ -11,7 +11,14 @@ import { strategyNames } from '../../domain/connections/strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl, samlEntityId } from '../../domain/connections/connections.js';
 import { reachOfConnection, removedWithConnection } from '../../domain/reach/reach-of.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
-import { connectionSecondFactors, listDomainsOfConnections, type ConnectionRow } from '../../db/tables/connections.js';
+import {
+  assertionClients,
+  assertionReuses,
+  connectionAssertions,
+  connectionSecondFactors,
+  listDomainsOfConnections,
+  type ConnectionRow,
+} from '../../db/tables/connections.js';
 import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 
@@ -118,6 +125,12 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     // Whose word stands for a second step reaches whoever comes through it.
     second_factor: ['control', secondFactor],
     trusted_acr_values: ['control', trustedAcrs],
+    assertions: ['control', z.enum(connectionAssertions)],
+    assertion_issuer: ['control', url],
+    assertion_jwks_uri: ['control', url],
+    assertion_tenant: ['control', boundedText(255).nullable()],
+    assertion_reuse: ['control', z.enum(assertionReuses)],
+    assertion_clients: ['control', z.enum(assertionClients)],
   },
   relationships: {
     organization: {

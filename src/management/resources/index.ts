@@ -11,6 +11,7 @@ import { directories } from './directories.js';
 import { environments } from './environments.js';
 import { event_types } from './event_types.js';
 import { events } from './events.js';
+import { external_servers } from './external_servers.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
@@ -21,6 +22,7 @@ import { organization_groups } from './organization_groups.js';
 import { organization_invitations } from './organization_invitations.js';
 import { organization_memberships } from './organization_memberships.js';
 import { organizations } from './organizations.js';
+import { outbound_grants } from './outbound_grants.js';
 import { page_texts } from './page_texts.js';
 import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
@@ -55,6 +57,8 @@ export const resources = [
   trusted_issuers,
   federated_credentials,
   api_resources,
+  external_servers,
+  outbound_grants,
   connections,
   organizations,
   organization_memberships,

@@ -32,6 +32,8 @@ export type GrantedTokens = {
   readonly expires_in: number;
   readonly scope: string;
   readonly issued_token_type?: string;
+  /** What is handed out is no access token, and how it would be used is not applicable (RFC 8693 2.2.1); left out: it is one. */
+  readonly token_type?: 'N_A';
   readonly refresh_token?: string | null;
   readonly id_token?: string | undefined;
   /** What became of each scope that was granted, where the token says less; it isn't answered, but leaves a trace. */

@@ -2,10 +2,10 @@ import { authorization_code } from './authorization_code.js';
 import { client_credentials } from './client_credentials.js';
 import { device_code } from './device_code.js';
 import type { Grant } from './grant.js';
-import { jwt_bearer } from './jwt_bearer.js';
+import { jwt_bearer, jwt_dpop } from './jwt_bearer.js';
 import { refresh_token } from './refresh_token.js';
 import { token_exchange } from './token_exchange.js';
-import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
+import { deviceCodeGrantType, jwtBearerGrantType, jwtDpopGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
 
 /** The grant types by their wire names. The token endpoint, discovery and client validation follow from this list. */
@@ -16,4 +16,5 @@ export const grants: Readonly<Record<string, Grant>> = named({
   [deviceCodeGrantType]: device_code,
   [tokenExchangeGrantType]: token_exchange,
   [jwtBearerGrantType]: jwt_bearer,
+  [jwtDpopGrantType]: jwt_dpop,
 });

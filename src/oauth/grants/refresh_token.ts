@@ -48,19 +48,22 @@ function problemRefusal(problem: RefreshTokenProblem): OAuthError {
   return OAuthError.invalid_grant(description).by(rule);
 }
 
+/** A refresh token that is brought; `with_user`: whether its person has to be known. */
+type Presented = { readonly presented: string; readonly proof: DpopProof | null; readonly with_user?: boolean; origin(): Origin };
+
 /**
  * The refresh token that was presented. One of another client is refused and left as it is (RFC 6749 6); one that was rotated before is a
  * replay, and ends its grant (RFC 9700 4.14.2): of one that is bound to a key only whoever holds that can do so (RFC 9449 5).
  * @throws {OAuthError} `invalid_grant`
  */
-async function requireUsable(
+export async function requireUsable(
   ctx: Context,
   client: Client,
-  { presented, proof, origin }: { readonly presented: string; readonly proof: DpopProof | null; origin(): Origin },
+  { presented, proof, origin, with_user = saysOfUser(client) }: Presented,
 ): Promise<RefreshTokenState> {
   const bounds = sessionBounds(ctx);
   const token = await findRefreshToken(ctx.scope, digest(presented), bounds, {
-    with_user: saysOfUser(client),
+    with_user,
     factors: factorsRequired(ctx),
   });
   if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked').by('refresh_token_not_usable');
@@ -77,7 +80,7 @@ async function requireUsable(
   return token;
 }
 
-function isOld(token: RefreshTokenState, now: Date): boolean {
+export function isOld(token: RefreshTokenState, now: Date): boolean {
   const life = token.expires_at.getTime() - token.issued_at.getTime();
   return now.getTime() - token.issued_at.getTime() > life * rotationShare;
 }

@@ -17,10 +17,12 @@ import { quotedValue } from '../../domain/tokens/unusable-token.js';
 import { isClass, satisfies } from '../../domain/proofs/classes.js';
 import { OAuthError } from '../../errors.js';
 import { tokenExchangeGrantType } from '../../lib/grant-types.js';
+import { idJagTokenType } from '../../lib/identity-assertions.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isSubset, parseScope } from '../../lib/scope-set.js';
 import { actClaim, type Act } from './act-claim.js';
 import { earlierScopes, scopesBefore } from './earlier-scopes.js';
+import { issueAssertion } from './issue-assertion.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
 import { organizationParam, requireSameOrganization } from './same-organization.js';
 
@@ -115,8 +117,8 @@ function scopesOf({ scopes, resource }: Policy, chain: ReadonlyMap<string, strin
 }
 
 const params = {
-  subject_token: required(16_384), subject_token_type: required(255), resource: required(4096), scope: optional(16_384),
-  actor_token: optional(16_384), actor_token_type: optional(255), requested_token_type: optional(255),
+  subject_token: required(16_384), subject_token_type: required(255), resource: optional(4096), scope: optional(16_384),
+  actor_token: optional(16_384), actor_token_type: optional(255), requested_token_type: optional(255), audience: optional(4096),
   organization: organizationParam,
 }; // prettier-ignore
 
@@ -139,6 +141,7 @@ type Exchange = {
 /** Judges the request. @throws {OAuthError} */
 async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>, proof: DpopProof | null): Promise<Exchange> {
   requireAccessTokens(sent);
+  if (sent.resource === undefined) throw OAuthError.invalid_request('resource is required');
   const policy = await policyOf(ctx, client, sent.resource);
   requireBound(ctx, policy.resource, proof);
   const { subject_audiences, token_exchange: kind } = policy.grant;
@@ -247,6 +250,7 @@ export const token_exchange = grant({
   spends_proof: true,
   params,
   async handle(ctx, client, sent, origin, proof) {
+    if (sent.requested_token_type === idJagTokenType) return issueAssertion(ctx, client, sent, { origin, proof });
     const exchange = await exchangeOf(ctx, client, sent, proof);
     const issued = await store(ctx, exchange, origin);
     const access_token = await sign(ctx, exchange, issued);

@@ -134,6 +134,13 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
     { subject_audiences: ['https://api.example/near'] },
     { subject_type: 'user', token_exchange: 'delegation', subject_audiences: ['https://api.example/near'] },
   ],
+  'client_grant.assertions': [{ assertions: true }, { subject_type: 'user', assertions: true }, { assertions: false }],
+  'external_server.resources': [{ resources: [{ identifier: 'https://walked.example/', scopes: ['walked'] }] }],
+  'external_server.audiences': [{ audiences: ['https://walked.example'] }],
+  'outbound_grant.external_client_id': [{ external_client_id: 'walked' }],
+  'connection.assertions': [{ assertions: 'on' }, { assertions: 'off' }],
+  'connection.assertion_issuer': [{ assertion_issuer: 'https://walked.example' }, { assertion_issuer: null }],
+  'connection.assertion_jwks_uri': [{ assertion_jwks_uri: 'https://walked.example/jwks' }, { assertion_jwks_uri: null }],
   'trusted_issuer.jwks': [{ jwks: sampleKeys(2), jwks_uri: null }, { jwks: null }],
   'trusted_issuer.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }, { jwks_uri: null }],
   'federated_credential.claims': [{ claims: { sub: 'walked' } }],
@@ -231,6 +238,23 @@ export function creations(type: string, world: World): { attributes: Document; r
           trusted_issuer: one('trusted_issuer', `trusted issuer ${name}`),
         },
       }));
+    case 'external_server':
+      return [
+        {
+          attributes: {
+            name: 'New',
+            issuer: 'https://new.outside.example',
+            resources: [{ identifier: 'https://new.example/', scopes: ['read'] }],
+          },
+        },
+      ];
+    case 'outbound_grant':
+      return [
+        {
+          attributes: { external_client_id: 'new' },
+          relationships: { client: one('client', 'client bare'), external_server: one('external_server', 'external server') },
+        },
+      ];
     case 'api_resource':
       return [{ attributes: { identifier: 'https://api.example/new', name: 'New' } }];
     case 'connection':

@@ -48,8 +48,12 @@ const told = (row: string) => `(case when exists (select 1 from jsonb_array_elem
   || case when ${row}.claim_mappings @> '[{"source": "permissions"}]' then array['permissions:read'] else '{}' end)`;
 
 /** What a client `c` may do in the name of people with the tokens that it is called with: null when nothing. */
-const exchanges = `(select array_agg(concat_ws(' ', g.api_resource_id, g.token_exchange, array_to_string(g.scopes, ','), array_to_string(g.subject_audiences, ','))
-    order by g.id) from client_grants g where g.environment_id = c.environment_id and g.client_id = c.id and g.token_exchange <> 'none')`;
+const exchanges = `(select array_agg(concat_ws(' ', g.api_resource_id, g.token_exchange, g.assertions, array_to_string(g.scopes, ','), array_to_string(g.subject_audiences, ','))
+    order by g.id) from client_grants g where g.environment_id = c.environment_id and g.client_id = c.id and (g.token_exchange <> 'none' or g.assertions))`;
+
+/** What assertions of people a client `c` may have for servers outside: null when none. */
+const outbound = `(select array_agg((to_jsonb(o) - '{version,created_at,updated_at}'::text[])::text order by o.id) from outbound_grants o
+    where o.environment_id = c.environment_id and o.client_id = c.id)`;
 
 /** Whose tokens, signed by which keys, prove a client `c`: null when nobody's do. */
 const workloads = `(select array_agg(concat_ws(' ', f.audience, f.claims::text, i.issuer, i.jwks_uri, i.jwks::text, i.status) order by f.id)
@@ -65,7 +69,7 @@ const allowed = `coalesce((select array_agg(distinct r.key || '#' || s) from con
       where a.environment_id = k.environment_id and a.identifier = r.key and a.user_access = 'open' and not a.is_system)), '{}')`;
 
 /** What the people may do who are linked to a connection `c`. */
-const linked = `coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
+const linked = `coalesce((select array_agg(n) from identities i join person_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
     where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')`;
 
 const sql = `
@@ -80,6 +84,13 @@ with everything as (
   left join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
   group by r.environment_id, r.id
 ), user_reach as (
+  select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
+  from users u
+  left join user_roles ur on ur.environment_id = u.environment_id and ur.user_id = u.id
+  left join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
+  left join lateral unnest(rr.names) n on true
+  group by u.environment_id, u.id
+), person_reach as (
   select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
   from users u
   left join lateral (
@@ -127,9 +138,9 @@ select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
     else coalesce((select array_agg(${named}) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
       unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')}
-      || case when ${exchanges} is not null then array['users:write'] else '{}' end end as reach,
+      || case when ${exchanges} is not null or ${outbound} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
-      where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
+      where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${outbound}, ${workloads}) as control
 from clients c
 union all
 select 'allowed ' || c.environment_id || ' ' || c.id, ${allowed}, jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, ${workloads},
@@ -144,10 +155,10 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
   (select array_agg((to_jsonb(a) - '{name,version,updated_at}'::text[])::text order by a.id) from authenticators a
     where a.environment_id = u.environment_id and a.user_id = u.id),
   (select array_agg(d.id order by d.id) from devices d where d.environment_id = u.environment_id and d.user_id = u.id))
-from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
+from users u join person_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
 -- What an API gives, and is told of people by its access tokens.
-select 'api ' || a.environment_id || ' ' || a.id, ${told('a')} || coalesce((select array_agg(${named}) from permissions p
+select 'api ' || a.environment_id || ' ' || a.id, ${told('a')} || case when a.assertion_access = 'off' then '{}' else array['users:write'] end || coalesce((select array_agg(${named}) from permissions p
     where p.environment_id = a.environment_id and p.api_resource_id = a.id), '{}'), jsonb_build_array(to_jsonb(a) - ${harmless('api_resources')})
 from api_resources a where not a.is_system
 union all
@@ -216,6 +227,9 @@ select 'webhook ' || w.environment_id || ' ' || w.id,
   jsonb_build_array(to_jsonb(w) - ${harmless('webhooks')})
 from webhooks w
 union all
+select 'external-server ' || s.environment_id || ' ' || s.id, array['users:write'], jsonb_build_array(to_jsonb(s) - '{name,version,created_at,updated_at}'::text[])
+from external_servers s
+union all
 select 'log-stream ' || s.environment_id || ' ' || s.id, (select array_agg(source || ':read') from unnest(s.sources) source),
   jsonb_build_array(to_jsonb(s) - ${harmless('log_streams')})
 from log_streams s
@@ -260,6 +274,7 @@ const removalMatters = new Set([
   'permission',
   'webhook',
   'log-stream',
+  'external-server',
 ]);
 /** What is new of these is nobody's until somebody gives it. */
 const newIsNobodys = new Set(['api', 'permission']);

@@ -135,6 +135,19 @@ async function workloads(maker: Maker): Promise<void> {
   }
 }
 
+/** Servers outside, for which clients have assertions of people. */
+async function outside(maker: Maker): Promise<void> {
+  const { ids } = maker;
+  const attributes = {
+    name: 'Outside',
+    issuer: 'https://outside.example',
+    resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }],
+  };
+  const server = await make(maker, 'external server', 'external_servers', 'external_server', attributes);
+  const between = { client: link('client', ids.get('client near') as string), external_server: link('external_server', server) };
+  await make(maker, 'outbound grant', 'outbound_grants', 'outbound_grant', { external_client_id: 'near' }, between);
+}
+
 /** Who reaches `refund` at the payments API: by a role, a grant, workloads, or because people allowed it before. */
 async function payments(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
@@ -425,6 +438,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await people(maker);
   await applications(maker);
   await workloads(maker);
+  await outside(maker);
   await payments(maker);
   await signIns(maker);
   await organizations(maker);

@@ -18,6 +18,15 @@ const accesses = [
   { value: 'open', label: 'All clients', hint: 'Any client can call it on a person’s behalf.' },
   { value: 'granted', label: 'Clients with a client grant', hint: 'Only clients with a grant can request its scopes.' },
 ];
+const assertionAccesses = [
+  { value: 'off', label: terms.refused },
+  {
+    value: 'granted',
+    label: 'Clients whose grant allows it',
+    hint: 'They get tokens for identity assertions of a connection (ID-JAG), without asking people.',
+  },
+  { value: 'verified', label: 'All verified clients', hint: 'Those that may request it from people.' },
+];
 const heldScopes = [
   { value: 'requested', label: terms.requested_scopes, hint: 'Your API also checks the permissions claim.' },
   {
@@ -104,7 +113,7 @@ const subjects: readonly FormSubject[] = [
       },
       {
         name: 'signing_alg',
-        label: 'Signing algorithm',
+        label: terms.signing_algorithm,
         initial: 'RS256',
         choices: signingAlgorithmChoices,
         hint: 'Every library supports RS256. ES256 and EdDSA need far less processor time.',
@@ -135,6 +144,7 @@ const subjects: readonly FormSubject[] = [
         label: 'Unverified clients',
         hint: 'Clients that registered themselves, such as MCP clients. People are warned and asked for consent.',
       },
+      { name: 'assertion_access', label: terms.assertions, kind: 'radios', initial: 'off', choices: async () => assertionAccesses },
       {
         name: 'default_scopes',
         label: 'Default scopes',
@@ -156,6 +166,7 @@ const defaults = {
   user_access: 'open',
   user_scopes: 'requested',
   allow_unverified_clients: false,
+  assertion_access: 'off',
   default_scopes: [],
   required_acr: null,
   max_authentication_age: null,
@@ -185,7 +196,7 @@ export const apiResourcesPresentation: Presentation = {
     { label: 'Identifier', value: code(a['identifier'], true) },
     { label: 'Token format', value: text(a['token_format'] === 'jwt' ? 'JWT (RFC 9068)' : terms.opaque) },
     { label: 'Access token lifetime', value: duration(a['access_token_lifetime']) },
-    { label: 'Signing algorithm', value: text(a['signing_algorithm']) },
+    { label: terms.signing_algorithm, value: text(a['signing_algorithm']) },
     {
       label: terms.dpop_bound_access_tokens,
       value: text(a['dpop_bound_access_tokens'] === true ? 'Always (DPoP)' : 'As the client asks'),
@@ -197,6 +208,7 @@ export const apiResourcesPresentation: Presentation = {
       value: text(a['user_scopes'] === 'held' ? 'All permissions of the user' : terms.requested_scopes),
     },
     { label: 'Unverified clients', value: text(a['allow_unverified_clients'] === true ? terms.allowed : terms.refused) },
+    { label: terms.assertions, value: text(assertionAccesses.find(({ value }) => value === a['assertion_access'])?.label) },
     { label: 'Default scopes', value: tags(a['default_scopes'], 20) },
     {
       label: 'Documentation URL',

@@ -1,6 +1,6 @@
 import type { Choice, Value } from '../../parts/page-parts.js';
 import { code, text, words } from '../../parts/values.js';
-import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../../lib/grant-types.js';
+import { deviceCodeGrantType, jwtBearerGrantType, jwtDpopGrantType, tokenExchangeGrantType } from '../../../lib/grant-types.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
 
@@ -57,7 +57,11 @@ export const grantLabels: Record<string, [string, string]> = named({
   refresh_token: [terms.refresh_token, 'Stays signed in without asking again. Required for the offline_access scope.'],
   client_credentials: [terms.client_credentials, 'The client acts for itself.'],
   [deviceCodeGrantType]: [terms.device_authorization, 'For TVs and command lines: users enter a code in a browser on another device.'],
-  [jwtBearerGrantType]: [terms.jwt_bearer, 'A workload uses a token of its platform instead of a secret. Requires a federated credential.'],
+  [jwtBearerGrantType]: [
+    terms.jwt_bearer,
+    'A workload uses a token of its platform instead of a secret, or the client brings identity assertions. Requires a federated credential, or a client grant.',
+  ],
+  [jwtDpopGrantType]: ['JWT bearer with DPoP', 'Brings identity assertions that are bound to its key.'],
   [tokenExchangeGrantType]: [
     terms.token_exchange,
     'Calls another API on behalf of the person whose token it received. Requires a client grant.',

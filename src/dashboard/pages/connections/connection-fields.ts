@@ -39,7 +39,7 @@ const syncs = [
   { value: 'on_login', label: 'At every sign-in' },
   { value: 'never', label: terms.never },
 ];
-export const [provider, people] = ['Identity provider', terms.users];
+export const [provider, people, assertions] = ['Identity provider', terms.users, terms.assertions];
 export const plain = { spellcheck: 'false', autocapitalize: 'none', autocomplete: 'off' };
 
 /** Where the provider is: what it needs beside its client credentials depends on the strategy. */
@@ -184,6 +184,61 @@ const trustFields = (trusted: boolean): FieldSpec[] => [
   },
 ];
 
+const assertionFields: readonly FieldSpec[] = [
+  {
+    name: 'assertions',
+    label: terms.assertions,
+    kind: 'select',
+    optional: false,
+    initial: 'off',
+    hint: `Whether clients get people’s tokens for assertions of this provider (ID-JAG). ${everything}`,
+    choices: async () => [
+      { value: 'off', label: terms.refused },
+      { value: 'on', label: terms.allowed },
+    ],
+    section: assertions,
+  },
+  {
+    name: 'assertion_issuer',
+    label: terms.issuer,
+    kind: 'url',
+    hint: 'The iss of the assertions. Leave empty for that of the provider.',
+    section: assertions,
+  },
+  {
+    name: 'assertion_jwks_uri',
+    label: terms.jwks_uri,
+    kind: 'url',
+    hint: 'Leave empty to use the metadata of the issuer.',
+    section: assertions,
+  },
+  { name: 'assertion_tenant', label: 'Tenant', hint: 'The tenant in the assertions. Leave empty if they have none.', section: assertions },
+  {
+    name: 'assertion_reuse',
+    label: 'Reuse',
+    kind: 'select',
+    optional: false,
+    initial: 'once',
+    choices: async () => [
+      { value: 'once', label: 'Each assertion once' },
+      { value: 'until_expiry', label: 'Until it expires, by the same client for the same API' },
+    ],
+    section: assertions,
+  },
+  {
+    name: 'assertion_clients',
+    label: 'Public clients',
+    kind: 'select',
+    optional: false,
+    initial: 'authenticated',
+    choices: async () => [
+      { value: 'authenticated', label: 'Only with a key (DPoP)' },
+      { value: 'any', label: terms.allowed },
+    ],
+    section: assertions,
+  },
+];
+
 export const connectionFields = (strategy: StrategyName, trusted = false): FieldSpec[] => [
   {
     name: 'display_name',
@@ -194,4 +249,5 @@ export const connectionFields = (strategy: StrategyName, trusted = false): Field
   statusField('Hidden on the sign-in page, but can be tested.', { initial: 'enabled' }),
   ...providerFields(strategy),
   ...peopleFields(trusted),
+  ...assertionFields,
 ];

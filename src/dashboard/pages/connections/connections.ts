@@ -7,7 +7,7 @@ import type { Value } from '../../parts/page-parts.js';
 import { downloadsOf } from '../../parts/lists/downloads.js';
 import type { Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { connectionFields, labels, linkings, people, plain, provider, secondFactors } from './connection-fields.js';
+import { assertions, connectionFields, labels, linkings, people, plain, provider, secondFactors } from './connection-fields.js';
 import { connectionTabs } from './connection-tabs.js';
 import { code, json, quiet, stack, state, tags, text, time, yesNo, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
@@ -77,7 +77,7 @@ export const connectionsPresentation: Presentation = {
     { label: terms.created, value: time(a['created_at'], now) },
     { label: terms.id, value: code(id, true) },
   ],
-  sections: [{ title: provider }, { title: people }],
+  sections: [{ title: provider }, { title: people }, { title: assertions, folded: true }],
   fields: connectionFields('oidc'),
   editFields: ({ attributes }) => connectionFields(attributes['strategy'] as StrategyName),
   createFields(req: Request) {

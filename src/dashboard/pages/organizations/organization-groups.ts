@@ -21,7 +21,7 @@ export const organizationGroupsPresentation: Presentation = {
   include: 'organization,roles',
   recordInclude: 'organization,roles',
   columns: [
-    { label: 'Group', sort: 'display_name', value: (record) => text(record.attributes['display_name']) },
+    { label: terms.group, sort: 'display_name', value: (record) => text(record.attributes['display_name']) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
     { label: terms.roles, value: (record, _view, { included }) => tags(rolesOf(record, included), 4) },
     { label: 'Updated', sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },

@@ -9,7 +9,7 @@ const nouns = named<string>({
   authenticator: terms.sign_in_method,
   config: 'Configuration',
   identity: terms.connected_account,
-  organization_group: 'Group',
+  organization_group: terms.group,
   registration_token: terms.initial_access_token,
   webhook_delivery: 'Delivery',
   webhook_delivery_attempt: 'Delivery attempt',

@@ -11,6 +11,7 @@ import { organizationSentences } from './organization-sentences.js';
 import type { ActivityEntry } from './entry.js';
 import type { Names } from './names.js';
 import { operationWords } from './operations.js';
+import { clientReasons } from './client-reasons.js';
 import { samlReasons } from './saml-reasons.js';
 
 /** What happened, how much it matters, and what to do about it. */
@@ -102,19 +103,13 @@ const reasons: Readonly<Record<SecurityEventReason, Template>> = {
   ],
   sso_provider_error: ['The provider did not answer as expected', 'bad', 'Test the connection: it says what the provider answered.'],
   ...samlReasons,
+  ...clientReasons,
   registration_disabled: [
     'Refused: new accounts are not allowed',
     'warning',
     'Create the user, or allow registration through the connection.',
   ],
   not_found: ['Refused: the connection is disabled or gone', 'warning', 'Enable the connection, if people should sign in through it.'],
-  not_proven: [
-    'Wrong client credentials',
-    'warning',
-    'Compare the secret or key of the application with the one here; rotate it if it was lost.',
-  ],
-  unknown_client: ['Unknown client ID', 'warning', 'Compare the client ID of the application with the one here.'],
-  no_credentials: ['No client credentials sent', 'warning', 'Have the application send its client ID, and its secret or key.'],
   insufficient_scope: ['A permission is missing', 'bad', administrators],
   insufficient_user_authentication: [
     'A stronger or more recent sign-in is required',
@@ -229,6 +224,10 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'authorization_code.reused': ['Authorization code used twice: its tokens were revoked', 'bad', stolen],
   'refresh_token.reused': ['Refresh token used twice: all tokens of the sign-in were revoked', 'bad', stolen],
   'token.impersonated': [({ by }) => `Token in the name of the person issued${by}`, 'quiet'],
+  'assertion.issued': ['Identity assertion for a server outside issued', 'quiet'],
+  'assertion.redeemed': ['Identity assertion redeemed', 'quiet'],
+  'assertion.refused': refused('Identity assertion refused'),
+  'assertion.replayed': ['Identity assertion used twice', 'bad', stolen],
   'client.removed_unused': [withBy('Unused client removed'), 'quiet'],
   'webhook.target_blocked': refused('Delivery not sent'),
   ...organizationSentences,

@@ -45,6 +45,7 @@ export function withHeld(choices: readonly Choice[], held: readonly ResourceObje
 
 const ofKind = (kind: string) => (record: ResourceObject) => record.attributes['kind'] === kind;
 export const roleChoices = (view: ViewContext) => choicesFrom(view, 'roles', 'name', 'name', 'description', ofKind('environment'));
+export const anyRoleChoices = (view: ViewContext) => choicesFrom(view, 'roles', 'name', 'name', 'description');
 export const organizationRoleChoices = (view: ViewContext) =>
   choicesFrom(view, 'roles', 'name', 'name', 'description', ofKind('organization'));
 export const organizationChoices = (view: ViewContext) => choicesFrom(view, 'organizations', 'display_name', 'display_name');
@@ -64,6 +65,8 @@ export const apiIdentifierChoices = async (view: ViewContext): Promise<Choice[]>
 export const apiResourceChoices = (view: ViewContext) => choicesFrom(view, 'api_resources', 'name', 'name');
 export const connectionChoices = (view: ViewContext) => choicesFrom(view, 'connections', 'display_name', 'name');
 export const trustedIssuerChoices = (view: ViewContext) => choicesFrom(view, 'trusted_issuers', 'name', 'name', 'issuer');
+export const externalServerChoices = (view: ViewContext) => choicesFrom(view, 'external_servers', 'name', 'name', 'issuer');
+export const organizationGroupChoices = (view: ViewContext) => choicesFrom(view, 'organization_groups', 'display_name', 'display_name');
 export const clientChoices = (view: ViewContext) => choicesFrom(view, 'clients', 'name', 'name');
 export const workloadClientChoices = (view: ViewContext) => choicesFrom(view, 'clients', 'name', 'name', undefined, takesWorkloads);
 

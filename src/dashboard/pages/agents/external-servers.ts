@@ -1,0 +1,92 @@
+import { clientChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
+import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
+import { code, duration, json, lines, link, quiet, stack, state, text, time, words } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+
+const address = { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' } as const;
+
+const tenants = [
+  { value: 'none', label: terms.none },
+  { value: 'environment', label: 'This environment' },
+  { value: 'organization', label: 'The organization of the sign-in', hint: 'People who signed in for none get no assertion.' },
+];
+
+const fields: readonly FieldSpec[] = [
+  { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
+  { name: 'issuer', label: terms.issuer, hint: 'The aud of the assertions, and the audience that clients name.', attributes: address },
+  { name: 'audiences', label: 'Other audiences', hint: 'Other addresses that clients may name, one per line.', attributes: address },
+  {
+    name: 'resources',
+    label: terms.resources,
+    kind: 'json',
+    optional: false,
+    initial: JSON.stringify([{ identifier: 'https://mcp.example.com/', scopes: ['read'] }], null, 2),
+    hint: 'The APIs behind it, as JSON: each with its identifier and the scopes that assertions may hold.',
+    attributes: { spellcheck: 'false', autocapitalize: 'none' },
+  },
+  {
+    name: 'sign_in_client',
+    label: 'Client here',
+    relationship: 'one',
+    optional: true,
+    hint: 'Its client here, if people sign in to it with this service. Assertions then name people the same way.',
+    choices: clientChoices,
+  },
+  { name: 'include_email', label: terms.email_address, hint: 'Include it in assertions if it is verified.' },
+  { name: 'tenant', label: 'Tenant', kind: 'radios', initial: 'none', choices: async () => tenants },
+  { name: 'aud_tenant', label: 'Tenant there', hint: 'Which of its tenants is meant. Leave empty if it has none.' },
+  { name: 'lifetime', label: 'Assertion lifetime', initial: '300' },
+  { name: 'signing_alg', label: terms.signing_algorithm, initial: 'RS256', choices: signingAlgorithmChoices },
+  { name: 'require_proof', label: terms.dpop, hint: 'Only issue assertions that are bound to a key of the client.' },
+  statusField('Nobody gets assertions for it.'),
+];
+
+export const externalServersPresentation: Presentation = {
+  path: 'external_servers',
+  title: 'External servers',
+  under: 'advanced',
+  one: 'external server',
+  lead: 'Authorization servers outside that take identity assertions of your people (ID-JAG), such as those of MCP servers.',
+  empty: { title: 'No external servers yet', text: 'Add the server of an API that your clients call for people who sign in here.' },
+  recordInclude: 'sign_in_client',
+  columns: [
+    { label: terms.name, sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['issuer']))) },
+    {
+      label: terms.status,
+      value: ({ attributes: a }) => (a['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled)),
+    },
+    { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+  ],
+  filters: [
+    { name: 'search', label: 'Name or issuer', kind: 'search' },
+    { name: 'status', label: terms.status },
+  ],
+  name: (record) => words(record.attributes['name']),
+  state: ({ attributes: a }) => (a['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled)),
+  summary: (record, { now }, included) => {
+    const { attributes: a, id } = record;
+    const client = includedRecord(record, 'sign_in_client', included);
+    const signsIn = client
+      ? link(words(client.attributes['name']), recordPath('clients', client.id))
+      : text(relatedId(record, 'sign_in_client'));
+    return [
+      { label: terms.issuer, value: code(a['issuer'], true) },
+      { label: 'Other audiences', value: lines(a['audiences']) },
+      { label: terms.resources, value: json(a['resources']) },
+      { label: 'Client here', value: signsIn },
+      { label: terms.email_address, value: text(a['include_email'] === true ? 'In assertions' : 'Not in assertions') },
+      { label: 'Tenant', value: text(tenants.find(({ value }) => value === a['tenant'])?.label) },
+      { label: 'Tenant there', value: text(a['aud_tenant']) },
+      { label: 'Assertion lifetime', value: duration(a['lifetime']) },
+      { label: terms.signing_algorithm, value: text(a['signing_alg']) },
+      { label: terms.dpop, value: text(a['require_proof'] === true ? terms.required : 'Optional') },
+      { label: terms.created, value: time(a['created_at'], now) },
+      { label: terms.id, value: code(id, true) },
+    ];
+  },
+  fields,
+  create: { label: 'Add external server', title: 'Add an external server', button: 'Add external server', guarded: true },
+  edit: { guarded: true },
+  remove: { label: 'Delete external server', text: 'Nobody gets assertions for it any more. Tokens that it gave live on there.' },
+};

@@ -1,0 +1,30 @@
+/** What token requests are refused for that have to do with identity assertions (ID-JAG); part of the list of all. */
+export const assertionRules = {
+  assertion_refused: {
+    title: 'Assertion refused',
+    found:
+      'The identity assertion is not one that a connection takes from this client: its issuer, signature, audience, client, key, time or scope.',
+    fix: 'The error that the application received names the claim. Compare the connection, and what the issuer calls this environment, the client and the API.',
+  },
+  assertion_replayed: {
+    title: 'Assertion used twice',
+    found: 'The identity assertion was redeemed before.',
+    fix: 'Get a new assertion for each token, or let the connection take them until they expire (assertion_reuse).',
+  },
+  assertion_nobody: {
+    title: 'Nobody of the assertion',
+    found: 'No account here is the person of the identity assertion, or one that may not sign in through its connection.',
+    fix: 'Let the person sign in through the connection once, or look at what the account or the membership lacks.',
+  },
+  assertion_subject_not_usable: {
+    title: 'Nothing to assert',
+    found:
+      'The ID token or refresh token that the identity assertion was asked for with is not the client’s, has expired, or its sign-in has ended.',
+    fix: 'Let the person sign in again, and bring what that sign-in gave this client.',
+  },
+  no_outbound_grant: {
+    title: 'No grant for the server outside',
+    found: 'No enabled external server of the audience and resource is granted to the client for this person.',
+    fix: 'Create an outbound grant for the client and the external server, or look at whom the one that is there is for.',
+  },
+} as const;
