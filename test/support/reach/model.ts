@@ -25,7 +25,9 @@ const harmlessColumns: Readonly<Record<string, string>> = {
     'name,branding,support_email,default_locale,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,record_token_issued',
   api_resources: 'documentation_url',
   log_streams: 'name,next_attempt_at,attempt_count,failing_since,last_error,last_response_status,last_sent_at,lease_id,leased_until',
-  webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',
+  // How deliveries went is written while a walk goes on.
+  webhooks:
+    'name,description,past_events,last_delivery_at,last_success_at,failed_event_count,failing_since,failed_attempt_count,last_response_status,last_failure_reason',
 };
 const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
 
