@@ -42,7 +42,13 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
   consents: { delete: { refresh_tokens: 'ended' } },
   roles: { delete: { users: 'first', permissions: 'deleted' } },
   clients: {
-    delete: { client_grants: 'deleted', consents: 'deleted', federated_credentials: 'deleted', refresh_tokens: 'ended' },
+    delete: {
+      client_grants: 'deleted',
+      consents: 'deleted',
+      federated_credentials: 'deleted',
+      outbound_grants: 'deleted',
+      refresh_tokens: 'ended',
+    },
     revoke_tokens: { refresh_tokens: 'ended' },
   },
   api_resources: { delete: { permissions: 'deleted', client_grants: 'deleted', roles: 'affected' } },
@@ -61,6 +67,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
   },
   directories: { delete: { organization_groups: 'deleted', directory_users: 'deleted' } },
   trusted_issuers: { delete: { federated_credentials: 'deleted' } },
+  external_servers: { delete: { outbound_grants: 'deleted' } },
   webhooks: { delete: { waiting_deliveries: 'deleted', past_deliveries: 'deleted' } },
   log_streams: { delete: { log_stream_entries: 'deleted' } },
   environments: {
@@ -96,6 +103,7 @@ const texts: Readonly<Record<string, string>> = named({
   domains: '{count, plural, one {# domain} other {# domains}}',
   memberships: '{count, plural, one {# membership} other {# memberships}}',
   organization_groups: '{count, plural, one {# group} other {# groups}}',
+  outbound_grants: '{count, plural, one {# outbound grant} other {# outbound grants}}',
   past_deliveries: '{count, plural, one {# delivery that is over} other {# deliveries that are over}}',
   permissions: '{count, plural, one {# permission} other {# permissions}}',
   refresh_tokens: '{count, plural, =0 {refresh tokens} one {# refresh token} other {# refresh tokens}}',
