@@ -60,6 +60,7 @@ const dependents = {
     directories: rowsBy('directories', 'organization_id'),
     organization_groups: rowsBy('organization_groups', 'organization_id'),
     setup_links: rowsBy('setup_links', 'organization_id'),
+    outbound_grants: rowsBy('outbound_grants', 'organization_id'),
   },
   directories: {
     organization_groups: rowsBy('organization_groups', 'directory_id'),
@@ -67,6 +68,7 @@ const dependents = {
   },
   roles: {
     users: rowsBy('user_roles', 'role_id'),
+    outbound_grants: rowsBy('outbound_grants', 'role_id'),
     permissions: rowsBy('role_permissions', 'role_id'),
   },
   clients: {

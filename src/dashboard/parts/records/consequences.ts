@@ -40,7 +40,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
   },
   sessions: { revoke: { session_clients: 'ended' } },
   consents: { delete: { refresh_tokens: 'ended' } },
-  roles: { delete: { users: 'first', permissions: 'deleted' } },
+  roles: { delete: { users: 'first', permissions: 'deleted', outbound_grants: 'deleted' } },
   clients: {
     delete: {
       client_grants: 'deleted',
@@ -63,6 +63,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
       organization_groups: 'deleted',
       invitations: 'deleted',
       setup_links: 'deleted',
+      outbound_grants: 'deleted',
     },
   },
   directories: { delete: { organization_groups: 'deleted', directory_users: 'deleted' } },
