@@ -57,6 +57,7 @@ const slow = [
   'test/db/migrations/baseline.test.ts',
   'test/docs/{configuration,webhooks}-guide.test.ts',
   'test/docs/dependencies.test.ts',
+  'test/packages/packed.test.ts',
   // A SAML provider of another maker.
   'test/clients/saml/pysaml2.test.ts',
   'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',

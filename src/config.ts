@@ -141,9 +141,6 @@ function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
   return { values: { ...values, ...Object.fromEntries(owned) }, problems: [...problems, ...useless] };
 }
 
-/** All variables of the process, for a command that is told the name of one. */
-export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env;
-
 function collectorOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SDK_DISABLED }: z.output<typeof variables>) {
   return url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
 }

@@ -9,6 +9,7 @@ import { findUser, findUserByEmailKey, type UserRow } from '../db/tables/users.j
 import { csrfToken } from '../http/auth/csrf.js';
 import { basePage, formActionSource, type PageInvitation } from '../http/pages/pages.js';
 import { wordsOf } from '../http/pages/words.js';
+import { organizationLooks } from '../domain/environments/branding.js';
 import type { Web } from '../http/web.js';
 import { renderComplete } from './register-complete.js';
 
@@ -54,10 +55,15 @@ async function render(web: Web, req: Request, res: Response, held: HeldInvitatio
     res,
     'account/invitation',
     {
-      ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...basePage(req.ctx.environment, {
+        title,
+        request_id: req.request_id,
+        csrf_token: csrfToken(req, res),
+        client: organizationLooks(organization),
+      }),
       path: pathOf(req),
       asked: await askedOf(req, invitation, user),
-      organization: { name: organization.display_name, logo_url: organization.branding.logo_url ?? null },
+      organization: { name: organization.display_name },
       inviter: invitation.inviter_name,
       email: invitation.email,
       user_email: user?.email ?? null,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspectConfig, variablesOfProcess, type Config } from '../config.js';
+import { inspectConfig, type Config } from '../config.js';
+import { variablesOfProcess } from '../lib/process-variables.js';
 import { createKnex } from '../db/connection/knex.js';
 import { clusterExists } from '../db/postgres/embedded/cluster.js';
 import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { CommanderError, InvalidArgumentError } from 'commander';
-import { variablesOfProcess } from '../config.js';
+import { variablesOfProcess } from '../lib/process-variables.js';
 import { CliError, exits } from './cli/api.js';
 import { createProgram } from './cli/program.js';
 import { visibleLines } from './cli/visible.js';

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { Browser, pkcePair } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
+import { addOrganization, changeRow } from '../support/organizations.js';
 import { sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
@@ -20,8 +21,8 @@ beforeAll(async () => {
 });
 
 /** Where the client sends a browser that is not signed in: the sign-in page's address. */
-async function arrive(browser: Browser, { id } = client): Promise<string> {
-  const query = new URLSearchParams({ client_id: id, redirect_uri, response_type: 'code', scope: 'openid', state: 's', code_challenge: pkcePair().challenge, code_challenge_method: 'S256' }); // prettier-ignore
+async function arrive(browser: Browser, { id } = client, more: Record<string, string> = {}): Promise<string> {
+  const query = new URLSearchParams({ client_id: id, redirect_uri, response_type: 'code', scope: 'openid', state: 's', code_challenge: pkcePair().challenge, code_challenge_method: 'S256', ...more }); // prettier-ignore
   const answer = await browser.get(`/oauth/authorize?${query}`);
   return answer.headers.get('location') ?? '';
 }
@@ -60,6 +61,29 @@ test('the mail with the code of a registration on the way to it; and of one that
   expect(mail.text).toContain('notes@acme.example');
   expect((await browser.postJson('/register', { email: 'plain@example.com' })).status).toBe(202);
   expect((await lastMailTo(service.url, 'plain@example.com')).text).not.toContain('Acme Notes');
+});
+
+test('a sign-in for an organization, its pages and its mails, looks like the organization (specification 16.2.11)', async () => {
+  const ctx = await service.context();
+  const acme = await addOrganization(ctx, {
+    display_name: 'Acme Corporation',
+    branding: { name: null, logo_url: 'https://acme.example/logo.png', primary_color: '#0b6b3a', font: 'serif' },
+  });
+  const allowing = await addClient(ctx, { redirect_uris: [redirect_uri], branding, organization_usage: 'allow' });
+  const browser = new Browser(service.url);
+  const login = await arrive(browser, allowing, { organization: acme.name });
+  const page = await pageOf(browser, login);
+  for (const text of ['src="https://acme.example/logo.png" alt="Acme Corporation"', '0b6b3a']) expect(page).toContain(text);
+  const return_to = new URL(login, service.url).searchParams.get('return_to') ?? '';
+  await browser.postJson('/register', { email: 'member@example.com', return_to });
+  const mail = await lastMailTo(service.url, 'member@example.com');
+  expect(mail.text).toContain('at Acme Corporation:');
+  for (const text of ['https://acme.example/logo.png', '#0b6b3a', 'serif']) expect(mail.html).toContain(text);
+  expect(mail.text).not.toContain('Notes');
+  // Once it is disabled nothing looks like it.
+  await changeRow(ctx, 'organizations', { id: acme.id }, { status: 'disabled' });
+  await browser.postJson('/register', { email: 'late@example.com', return_to });
+  expect((await lastMailTo(service.url, 'late@example.com')).text).toContain('at Acme Notes:');
 });
 
 test('consent and sign-out', async () => {

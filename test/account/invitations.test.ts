@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { addOrganization, invitationPath, invite } from '../support/invitations.js';
+import { lastMailTo } from '../support/mailbox.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
@@ -53,6 +54,22 @@ test('the user of the address accepts, and goes on to where the invitation leads
   expect(await membersOf(organization)).toHaveLength(1);
   expect((await browser.get(path)).headers.get('location')).toBe(landing);
   expect((await post(browser, path)).status).toBe(410);
+});
+
+test('its mail and its page look like the organization; the mail says on whose service (specification 16.10.9)', async () => {
+  const email = `guest-${(number += 1)}@example.com`;
+  const organization = await addOrganization(api);
+  const id = organization['id'] as string;
+  const branding = { logo_url: 'https://acme.example/logo.png', primary_color: '#0b6b3a' };
+  await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { branding } } });
+  await invite(api, { organization, email });
+  const { display_name } = organization['attributes'];
+  const { text, html } = await lastMailTo(service.url, email);
+  expect(text).toContain(`join ${display_name} on ${(await service.context()).environment.name}.`);
+  expect(html).toMatch(new RegExp(`acme\\.example/logo\\.png[\\s\\S]*<bdi>${display_name}</bdi>`));
+  expect(html).toContain('#0b6b3a');
+  const page = await (await new Browser(service.url).get(await invitationPath(service.url, email))).text();
+  for (const shown of [`src="${branding.logo_url}" alt="${display_name}"`, '0b6b3a']) expect(page).toContain(shown);
 });
 
 test('without a client it leads to the account; with a client of no sign-in address to its first page (specification 16.10.5)', async () => {

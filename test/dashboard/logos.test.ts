@@ -1,15 +1,26 @@
 // A logo is uploaded in the dashboard by a form with a file, with or without scripts.
 import { describe, expect, test } from 'vitest';
 import { isLogoNamed } from '../../src/db/tables/logos.js';
+import { unusedLogoPass } from '../../src/jobs/unused-logos.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient } from '../support/data.js';
+import { addOrganization } from '../support/organizations.js';
 import { png } from '../support/images.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-const permissions = ['environments:read', 'environments:write', 'clients:read', 'clients:write', 'logos:read', 'logos:write'];
+const permissions = [
+  'environments:read',
+  'environments:write',
+  'clients:read',
+  'clients:write',
+  'logos:read',
+  'logos:write',
+  'organizations:read',
+  'organizations:write',
+];
 const admin = shared(() => signedInWith(service, ...permissions).then((made) => ({ made })));
 const settings = '/dashboard/settings/logo';
 
@@ -76,6 +87,32 @@ describe('the logo', () => {
     expect(answer.headers.get('location')).toBe(`/dashboard/clients/${client.id}/edit/branding?done=updated#image-light-title`);
     expect(await brandingOf('clients', client.id)).toMatchObject({ name: 'Acme Notes', logo_url: expect.stringContaining('/logos/') });
     expect((await admin.made.get(`/dashboard/clients/${client.id}x/logo`)).status).toBe(404);
+  });
+
+  test('of an organization is uploaded from its form, kept as long as it names it, and seen by who signs in for it', async () => {
+    const { id, display_name } = await addOrganization(ctx, { branding: { primary_color: '#0b6b3a' } });
+    const path = `/dashboard/organizations/${id}/logo`;
+    expect(await pageOf(`/dashboard/organizations/${id}/edit/branding`)).toMatch(
+      new RegExp(`href="#image-light"[\\s\\S]*action="${path}"`),
+    );
+    expect(await pageOf('/dashboard/organizations/new')).not.toContain('/logo"');
+    expect(await pageOf(path)).toContain(display_name);
+    const answer = await send(path, { slot: 'light' }, png(7, 7));
+    expect(answer.headers.get('location')).toBe(`/dashboard/organizations/${id}/edit/branding?done=updated#image-light-title`);
+    const { logo_url, ...rest } = await brandingOf('organizations', id);
+    expect([(await fetch(logo_url)).status, rest]).toEqual([200, { primary_color: '#0b6b3a' }]);
+    const named = /\/logos\/([0-9a-f]{64})/.exec(logo_url)?.[1] ?? '';
+    await ctx.db.knex('logos').update({ expires_at: new Date(0) });
+    await unusedLogoPass(service.deps);
+    expect([await isLogoNamed(ctx.scope, named), (await fetch(logo_url)).status]).toEqual([true, 200]);
+    const removed = await admin.made.post(path, { _csrf: csrfOf(await pageOf(path)), slot: 'light', remove: 'on' });
+    expect([removed.status, await brandingOf('organizations', id)]).toEqual([303, { logo_url: null, primary_color: '#0b6b3a' }]);
+    expect(await isLogoNamed(ctx.scope, named)).toBe(false);
+    expect((await admin.made.get(`/dashboard/organizations/${ctx.environment.id}/logo`)).status).toBe(404);
+    for (const lacking of ['organizations:write', 'logos:write']) {
+      const browser = await signedInWith(service, ...permissions.filter((permission) => permission !== lacking));
+      expect([lacking, (await browser.get(path)).status]).toEqual([lacking, 403]);
+    }
   });
 
   test('that is none, or too large, or was not chosen, is refused at its field, and nothing is kept (attack 42.823)', async () => {

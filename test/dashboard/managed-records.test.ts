@@ -30,7 +30,7 @@ test('a managed record says so on its page and above the form that changes it; a
 test('lists mark what is managed, and nothing else', async () => {
   const rows = (await html('/dashboard/clients')).split('<tr>').slice(1);
   const marked = rows.filter((row) => row.includes('row-mark')).map((row) => /\/dashboard\/clients\/([\w-]+)/.exec(row)?.[1]);
-  expect(marked.sort()).toEqual(['deploy', 'front', 'shop']);
+  expect(marked.sort()).toEqual(['deploy', 'front', 'shop', 'wiki']);
   expect(await html('/dashboard/roles')).toContain('managed');
   expect(await html('/dashboard/webhooks')).toContain('managed');
 });

@@ -127,7 +127,7 @@ test('no answer of a provider holds the event loop, whatever its shape (attack 1
 
 test('no upload holds the event loop, whatever its shape (attack 18.1079)', async () => {
   const walk = watched((status) => [400, 413, 422].includes(status));
-  const addresses = ['/dashboard/settings/logo', `/dashboard/clients/${encodeURIComponent(idOf('clients'))}/logo`];
+  const addresses = ['/dashboard/settings/logo', ...['clients', 'organizations'].map((owner) => `/dashboard/${owner}/${encodeURIComponent(idOf(owner))}/logo`)]; // prettier-ignore
   for (const address of addresses) {
     const csrf = csrfOf(await (await browser.get(address)).text());
     for (const [name, make] of Object.entries(hostileUploads)) {

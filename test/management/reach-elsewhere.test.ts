@@ -229,6 +229,22 @@ describe('API resources', () => {
     await expectRefused((await only('api_resources:write')).delete(`/api_resources/${ledger['id']}`), 'users:write');
     expect((await (await only('api_resources:write', 'users:write')).delete(`/api_resources/${ledger['id']}`)).status).toBe(204);
   });
+
+  test('nor is a permission that they exchange them for (attack 22.966)', async () => {
+    const relationships = {
+      api_resource: link(
+        'api_resource',
+        (await api.create('api_resources', 'api_resource', { identifier: 'https://tolls.example', name: 'Tolls' }))['id'],
+      ),
+    };
+    const permission = await api.create('permissions', 'permission', { name: 'charge' }, relationships);
+    const grant = { ...grantFor(await granted({ name: 'Tolls', application_type: 'machine' })), ...relationships };
+    const policy = { scopes: ['charge'], subject_type: 'user', token_exchange: 'delegation' };
+    await api.create('client_grants', 'client_grant', policy, grant);
+    await expectRefused((await only('permissions:write', 'credentials:write')).delete(`/permissions/${permission['id']}`), 'users:write');
+    const both = await only('permissions:write', 'credentials:write', 'users:write');
+    expect((await both.delete(`/permissions/${permission['id']}`)).status).toBe(204);
+  });
 });
 
 describe('handing out', () => {

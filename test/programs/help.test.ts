@@ -38,6 +38,13 @@ test.each(programs)('%s --help loads nothing of the service, nor what talks to a
   expect(names.filter((one) => /\/src\/(?:app|process\/|db\/|http\/|management\/|oauth\/)/.test(one))).toEqual([]);
 });
 
+test('the command line reads its words with commander alone', async () => {
+  for (const words of [['--help'], ['users', 'create', '--help']]) {
+    const { status, names } = await said('cli', ...words);
+    expect([status, names.filter((one) => one.includes('/node_modules/') && !one.includes('/commander/'))]).toEqual([0, []]);
+  }
+});
+
 test('a refused argument is told as fast; what a command needs is loaded when it runs', async () => {
   const refused = await said('cli', 'no-such-command');
   expect([refused.status, refused.stderr]).toEqual([64, expect.stringContaining("unknown command 'no-such-command'")]);

@@ -2,6 +2,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { table } from '../../src/db/scope.js';
+import { readResponse } from '../../src/domain/saml/gate.js';
+import { SamlRefusal } from '../../src/domain/saml/saml-refusal.js';
 import { flushRequestTraces } from '../../src/domain/request-traces/request-traces.js';
 import { optionProblems } from '../../src/domain/connections/options.js';
 import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
@@ -10,6 +12,7 @@ import {
   assertionXml,
   ecKeyPair,
   encrypted,
+  entityId,
   responseXml,
   samlKeyPair,
   sign,
@@ -50,6 +53,12 @@ async function refusalOf(make: (told: Told) => string | Promise<string>, to = co
   expect(browser.cookies.has('idp_session')).toBe(false);
   expect(response.status).toBeLessThan(500);
   return codeOf(response);
+}
+
+/** The response, which is refused before anything of it is verified. */
+function unverifiable(xml: string): string {
+  expect(() => readResponse(xml)).toThrow(SamlRefusal);
+  return xml;
 }
 
 const signatureOf = (xml: string) => /<ds:Signature[\s\S]*?<\/ds:Signature>/.exec(xml)?.[0] ?? '';
@@ -110,7 +119,7 @@ describe('signature wrapping', () => {
     const to = isOfResponse ? await addSamlConnection(ctx, key, { signed_part: 'response' }) : connection;
     const whole = (told: Told) => {
       const signed = of(told);
-      return make?.(signed, assertionOf(signed)) ?? '';
+      return unverifiable(make?.(signed, assertionOf(signed)) ?? '');
     };
     expect(await refusalOf(whole, to)).toBe('saml_invalid');
   });
@@ -138,7 +147,7 @@ describe('what isn’t plain XML', () => {
     'too many elements (attack 44.1371)': (xml) => xml.replace('<samlp:Status>', `${'<samlp:a/>'.repeat(9000)}<samlp:Status>`),
   };
   test.each(Object.keys(changed))('%s is refused', async (name) => {
-    expect(await refusalOf((told) => changed[name]?.(signedAssertion(told, key)) ?? '')).toBe('saml_invalid');
+    expect(await refusalOf((told) => unverifiable(changed[name]?.(signedAssertion(told, key)) ?? ''))).toBe('saml_invalid');
   });
 
   test('what is longer than 256 KiB is refused (attack 44.1371)', async () => {
@@ -222,6 +231,10 @@ describe('what it says', () => {
     'another recipient (attack 44.1373)': ['saml_wrong_audience', () => ({ recipient: 'https://other.example/acs' })],
     'another destination (attack 44.1374)': ['saml_wrong_audience', () => ({ destination: 'https://other.example/acs' })],
     'another issuer (attack 44.1375)': ['saml_invalid', () => ({ issuer: 'https://other.example' })],
+    'another issuer of the assertion alone (attack 44.1375)': [
+      'saml_invalid',
+      () => ({ issuer: 'https://other.example', response_issuer: entityId }),
+    ],
     'another issuer of the response alone (attack 44.1375)': ['saml_invalid', () => ({ response_issuer: 'https://other.example' })],
     'a failed status (attack 44.1376)': ['saml_invalid', () => ({ status: 'Responder' })],
     'that it has expired (attack 44.1377)': ['saml_expired', () => ({ from: at(-600), until: at(-120) })],

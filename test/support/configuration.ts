@@ -43,6 +43,14 @@ export const shopDocument: Document = {
     },
     { client_id: 'front', name: 'Front', application_type: 'spa', redirect_uris: ['https://shop.example/cb'], connections: ['acme'] },
     {
+      client_id: 'wiki',
+      name: 'Wiki',
+      application_type: 'saml',
+      saml_entity_id: 'https://wiki.example/saml',
+      saml_acs_urls: ['https://wiki.example/saml/acs'],
+      saml_attributes: { mail: 'email', groups: 'roles' },
+    },
+    {
       client_id: 'deploy',
       name: 'Deployment',
       application_type: 'machine',

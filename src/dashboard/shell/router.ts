@@ -129,6 +129,7 @@ export function dashboardRouter(web: Web): Router {
   for (const [path, owner] of [
     ['/dashboard/settings/logo', 'environments'],
     ['/dashboard/clients/:id/logo', 'clients'],
+    ['/dashboard/organizations/:id/logo', 'organizations'],
   ] as const)
     // prettier-ignore
     route(router, path, { get: [...reading, logosPage(render, owner)], post: [...upload, postLogo(render, owner)] });

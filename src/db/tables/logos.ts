@@ -57,6 +57,7 @@ export const removeLogo = async (scope: Scope, id: string): Promise<void> => voi
 const named = `select distinct environment_id, (regexp_match(address, '/logos/([0-9a-f]{64})[.]'))[1] as id from (
     select id as environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', branding ->> 'favicon_url']) as address from environments
     union all select environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', branding ->> 'favicon_url', logo_uri]) from clients
+    union all select environment_id, unnest(array[branding ->> 'logo_url', branding ->> 'dark_logo_url', branding ->> 'favicon_url']) from organizations
   ) as shown where address like '%/logos/%'`;
 
 /** Whether a branding of the environment itself names the logo. */

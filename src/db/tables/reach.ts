@@ -145,6 +145,16 @@ export async function listReachOfApiResource(scope: Scope, id: string, { exchang
   );
 }
 
+/** What the clients reach besides that exchange people's tokens for this permission. */
+export async function listReachOfExchanges(scope: Scope, api_resource_id: string, permission: string): Promise<string[]> {
+  return names(
+    scope,
+    `select 'users:write' as name from client_grants x
+     where x.environment_id = ? and x.api_resource_id = ? and x.token_exchange <> 'none' and ? = any (x.scopes) limit 1`,
+    [scope.environment_id, api_resource_id, permission],
+  );
+}
+
 /** Permissions of all users with a valid identity of the connection (of its present generation), those as members of organizations too. */
 export async function listReachOfLinkedUsers(scope: Scope, connection_id: string): Promise<string[]> {
   return names(

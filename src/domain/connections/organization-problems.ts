@@ -1,16 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
+import { listDomainsOfConnections, type ConnectionRow } from '../../db/tables/connections.js';
+import type { Context } from '../context.js';
 import type { Problem } from '../refusal.js';
 
-type OrganizationDecided = { readonly domains?: readonly string[]; readonly required?: boolean };
+const refused = (attribute: string, detail: string): Problem => ({ status: 422, code: 'invalid_value', detail, attribute: [attribute] });
 
-/** What the organization decides for its connections (specification 16.4.2); its domains may be sent back as they are shown. */
-export const organizationProblems = (input: OrganizationDecided, shown: readonly string[] = []): Problem[] =>
-  (['domains', 'required'] as const)
-    .filter((name) => name !== 'domains' || !isDeepStrictEqual(input.domains, shown))
-    .filter((name) => input[name] !== undefined && input[name] !== false && !(Array.isArray(input[name]) && input[name].length === 0))
-    .map((name) => ({
-      status: 422,
-      code: 'invalid_value',
-      attribute: [name],
-      detail: name === 'domains' ? 'Its domains are those of its organization: verify them there.' : 'Set require_sso of its organization.',
-    }));
+/** What an organization decides for its connections (specification 16.4.2); the domains of one that is there may be sent back as they are shown. */
+export async function organizationProblems(
+  { scope }: Context,
+  { domains = [], required = false }: Partial<Pick<ConnectionRow, 'domains' | 'required'>>,
+  connection: Pick<ConnectionRow, 'id'> | null,
+): Promise<Problem[]> {
+  const [shown] = domains.length > 0 && connection ? await listDomainsOfConnections(scope, [connection.id]) : [];
+  return [
+    ...(isDeepStrictEqual(domains, shown?.domains ?? [])
+      ? []
+      : [refused('domains', 'Its domains are those of its organization: verify them there.')]),
+    ...(required ? [refused('required', 'Set require_sso of its organization.')] : []),
+  ];
+}

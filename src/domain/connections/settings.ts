@@ -1,10 +1,4 @@
-import {
-  deleteConnection,
-  insertConnection,
-  listDomainsOfConnections,
-  updateConnection,
-  type ConnectionRow,
-} from '../../db/tables/connections.js';
+import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../../db/tables/connections.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { findSamlMetadata } from '../../db/tables/saml_metadata.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -184,7 +178,7 @@ export async function createConnection(
   const id = actor.setup_link_id ?? uuidv7(now.getTime());
   const owned = organization ? ({ organization_id: organization.id, account_linking: 'verified_email' } as const) : {};
   const columns = { ...owned, ...columnsOf(tx, id, input) };
-  refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? organizationProblems(input) : [])]);
+  refuseIfAny([...connectionInputProblems(tx, input, null), ...(organization ? await organizationProblems(tx, input, null) : [])]);
   const after = { ...blank, ...columns } as ConnectionState;
   const trusted = trustAfter(actor, null, after, input.trusted);
   refuseConnectionReach(actor, null, { ...after, trusted });
@@ -208,8 +202,7 @@ export async function changeConnection(
   const { organization_id } = connection;
   const { domains: sent, ...others } = input;
   const isOwn = organization_id === null;
-  const [shown] = !isOwn && sent ? await listDomainsOfConnections(tx.scope, [connection.id]) : [];
-  refuseIfAny([...connectionInputProblems(tx, input, connection), ...(isOwn ? [] : organizationProblems(input, shown?.domains))]);
+  refuseIfAny([...connectionInputProblems(tx, input, connection), ...(isOwn ? [] : await organizationProblems(tx, input, connection))]);
   const columns = columnsOf(tx, connection.id, isOwn ? input : others);
   const merged = { ...connection, ...columns };
   const after = { ...merged, domains: domainsAfter(actor, connection, merged, isOwn ? sent : undefined) };

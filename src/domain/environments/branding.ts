@@ -1,5 +1,6 @@
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { Branding, EnvironmentRow } from '../../db/tables/environments.js';
+import type { OrganizationRow } from '../../db/tables/organizations.js';
 import type { Font } from '../../lib/fonts.js';
 
 /** Colours as `#1a2b3c`, of light and of dark schemes, the radius of corners in pixels; null: the default. */
@@ -30,6 +31,17 @@ export type Brand = {
 /** As far as looks are concerned. */
 export type BrandedEnvironment = Pick<EnvironmentRow, 'name' | 'kind' | 'support_email'> & { branding: EnvironmentRow['branding'] | null };
 export type BrandedClient = Pick<ClientRow, 'branding' | 'policy_uri' | 'tos_uri' | 'verified'>;
+
+/** The looks of an organization, on the way to a client where there is one. */
+export const organizationLooks = (
+  { display_name, branding }: Pick<OrganizationRow, 'display_name' | 'branding'>,
+  client: Pick<ClientRow, 'policy_uri' | 'tos_uri'> | null = null,
+): BrandedClient => ({
+  branding: { ...branding, name: branding.name || display_name },
+  policy_uri: client?.policy_uri ?? null,
+  tos_uri: client?.tos_uri ?? null,
+  verified: true,
+});
 
 /**
  * The looks of the environment, or of the client whose sign-in is under way where it has its own. An unverified client has none: its pages

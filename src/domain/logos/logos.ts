@@ -45,6 +45,10 @@ export async function keepLogo(tx: Context, { bytes, content_type }: CheckedImag
 /** Removes a logo. @throws {Refusal} 409 `logo_in_use` while a branding of the environment names it; what others name is no concern of its owner's */
 export async function dropLogo(tx: Context, id: string): Promise<void> {
   if (await isLogoNamed(tx.scope, id))
-    throw new Refusal({ status: 409, code: 'logo_in_use', detail: 'The branding of the environment or of a client names this logo.' });
+    throw new Refusal({
+      status: 409,
+      code: 'logo_in_use',
+      detail: 'The branding of the environment, of a client or of an organization names this logo.',
+    });
   await removeLogo(tx.scope, id);
 }

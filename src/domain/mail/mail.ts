@@ -4,13 +4,14 @@ import { SealError, type Aad, type Sealer } from '../../lib/seal.js';
 import { userAgentDevice } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
 import { clientOf } from '../clients/clients.js';
+import type { BrandedClient } from '../environments/branding.js';
 import type { Origin } from '../origin.js';
 import { renderForEnvironment } from './mail-templates.js';
 import type { MailModels, MailName } from './mails.js';
 import { mailEnvironment } from './sample.js';
 
 /** Where the request came from that made the service write. */
-export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to' | 'language'>;
+export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to' | 'looks' | 'language'>;
 
 /** The opened content of a queued mail. */
 export type MailContent = {
@@ -40,15 +41,19 @@ export async function queueMail<Name extends MailName>(
     locale: string | null;
     model: Omit<MailModels[Name], 'environment' | 'request'>;
     origin: MailOrigin;
+    /** An organization's, in whose name the mail comes; its text names the environment nevertheless. */
+    looks?: BrandedClient;
     send_before?: Date | null;
     discarded?: boolean;
   },
 ): Promise<void> {
   const { template, to, locale, origin, send_before = null, discarded = false } = mail;
-  const client = origin.on_way_to ? await clientOf(tx, origin.on_way_to) : null;
+  const looks = mail.looks ?? origin.looks ?? (origin.on_way_to ? await clientOf(tx, origin.on_way_to) : null);
+  const shown = mailEnvironment(tx.environment, looks);
+  const { name } = mailEnvironment(tx.environment);
   const model = {
     ...mail.model,
-    environment: mailEnvironment(tx.environment, client),
+    environment: mail.looks ? { ...shown, name, heading: shown.name } : shown,
     request: { ip_address: origin.ip_address, device: userAgentDevice(origin.user_agent), at: tx.clock.now().toISOString() },
   } as MailModels[Name];
   const content = { template, ...(await renderForEnvironment(tx, template, model, [locale, origin.language?.() ?? null])) };

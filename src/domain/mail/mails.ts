@@ -234,6 +234,8 @@ export type MailRequest = {
 export type MailBase = {
   environment: {
     name: string;
+    /** On top of the HTML instead of the name; absent: the name. */
+    heading?: string;
     support_email: string | null;
     /** Of links, buttons and what is around; absent or null for ours. */
     theme?: Partial<Theme> | null | undefined;

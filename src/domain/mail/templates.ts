@@ -49,7 +49,8 @@ export function renderMail<Name extends MailName>(name: Name, model: MailModels[
   if (isWholeDocument(html)) return { subject, text, html, language };
   const { logo_url, dark_logo_url } = model.environment;
   const [logo, dark_logo] = [logo_url, dark_logo_url].map(fetched);
-  const page = { subject, environment: footer, logo, dark_logo, theme, ...directionOf(language) };
+  const heading = plainWords(model.environment.heading ?? model.environment.name);
+  const page = { subject, heading, environment: footer, logo, dark_logo, theme, ...directionOf(language) };
   return {
     subject,
     text,

@@ -15,6 +15,7 @@ import type { Context } from '../context.js';
 import { actorData, userActor } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { queueMail } from '../mail/mail.js';
+import { organizationLooks } from '../environments/branding.js';
 import { noOrigin } from '../origin.js';
 import { invalidTransition, Refusal, refuseDuplicates, type Problem } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
@@ -70,6 +71,7 @@ async function mailInvitation(tx: Context, row: InvitationRow, organization: Org
       invitation_url: `${tx.environment.issuer}/invitations/${token}`,
     },
     origin: noOrigin,
+    looks: organizationLooks(organization),
     send_before: row.expires_at,
   });
 }

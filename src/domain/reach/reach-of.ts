@@ -25,6 +25,7 @@ import {
   listReachOfClientGrants,
   listReachOfConsents,
   listReachOfDefaultRoles,
+  listReachOfExchanges,
   listReachOfLinkedUsers,
   listReachOfMember,
   listReachOfOrganization,
@@ -151,6 +152,12 @@ export async function reachOfPermission(tx: Tx, permission: Pick<PermissionRow, 
   const resource = await findApiResource(tx.scope, permission.api_resource_id);
   return new Set(resource ? [resource.is_system ? permission.name : elsewhere(resource.identifier, permission.name)] : []);
 }
+
+/** What the deletion of a permission takes besides: the policies of clients that exchange people's tokens for it. */
+export const removedWithPermission = async (
+  tx: Tx,
+  { api_resource_id, name }: Pick<PermissionRow, 'name' | 'api_resource_id'>,
+): Promise<Reach> => new Set(await listReachOfExchanges(tx.scope, api_resource_id, name));
 
 /**
  * A connection: everybody linked to it, the new people whom it may register (unless it is trusted they get no default role of the Management API),

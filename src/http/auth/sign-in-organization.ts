@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { Client } from '../../domain/clients/clients.js';
-import type { BrandedClient } from '../../domain/environments/branding.js';
+import { organizationLooks, type BrandedClient } from '../../domain/environments/branding.js';
 import { findOrganization, type Organization } from '../../domain/organizations/organizations.js';
 import { pendingHere, type PendingAuthorization } from '../request/return-to.js';
 
@@ -16,16 +16,8 @@ export async function organizationOfSignIn(
   return organization?.status === 'enabled' ? organization : null;
 }
 
-/** The looks of an organization's pages on the way to a client. */
-const brandedAs = ({ display_name, branding }: Organization, { policy_uri, tos_uri }: Client): BrandedClient => ({
-  branding: { name: display_name, ...branding },
-  policy_uri,
-  tos_uri,
-  verified: true,
-});
-
 /** Whom the pages of a pending sign-in look like: the organization that it is for, else its client. */
 export async function brandingOfSignIn(req: Request, client: Client | null): Promise<BrandedClient | null> {
   const organization = client && (await organizationOfSignIn(req, client, pendingHere(req)));
-  return organization && client ? brandedAs(organization, client) : client;
+  return organization && client ? organizationLooks(organization, client) : client;
 }

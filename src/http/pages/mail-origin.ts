@@ -16,6 +16,7 @@ export function originOf(req: Request): Origin {
     user_agent,
     request_id: req.request_id,
     on_way_to: onWayTo(req),
+    looks: req.branded_for ?? null,
     language: () => languageSoFar(req),
   };
 }

@@ -4,7 +4,7 @@ import type { FormPage, PageClient } from './form-page.js';
 export interface PageInvitation extends FormPage {
   path: string;
   asked: 'accept' | 'register' | 'sign_in' | 'other_account' | 'unverified';
-  organization: { name: string; logo_url: string | null };
+  organization: { name: string };
   /** Null: an application invites. */
   inviter: string | null;
   email: string;

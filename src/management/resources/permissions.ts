@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { changePermission, createPermission, removePermission } from '../../domain/api-resources/permissions.js';
-import { reachOfPermission } from '../../domain/reach/reach-of.js';
+import { reachOfPermission, removedWithPermission } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { equalTo, flagFilter, searchFilter, stamps, stampSorts, boundedText, textSort, uuid } from '../fields.js';
@@ -19,7 +19,7 @@ export const permissions = resource<PermissionRow, { name: string; description?:
   description: 'What an API resource lets its callers do. The name is the OAuth scope.',
   attributes: z.object({ is_system: z.boolean(), ...stamps }),
   // A new one is nobody's yet. Those of the Management API come with the service and can not be changed.
-  reach: { of: reachOfPermission, create: 'plain' },
+  reach: { of: reachOfPermission, removed: removedWithPermission, create: 'plain' },
   settable: { name: ['plain', scopeToken, 'needed and fixed'], description: ['plain', boundedText(500, 0).nullable()] },
   relationships: {
     api_resource: {

@@ -25,7 +25,9 @@ const harmlessColumns: Readonly<Record<string, string>> = {
     'name,branding,support_email,default_locale,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,record_token_issued',
   api_resources: 'documentation_url',
   log_streams: 'name,next_attempt_at,attempt_count,failing_since,last_error,last_response_status,last_sent_at,lease_id,leased_until',
-  webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',
+  // How deliveries went is written while a walk goes on.
+  webhooks:
+    'name,description,past_events,last_delivery_at,last_success_at,failed_event_count,failing_since,failed_attempt_count,last_response_status,last_failure_reason',
 };
 const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
 
@@ -67,7 +69,7 @@ const allowed = `coalesce((select array_agg(distinct r.key || '#' || s) from con
       where a.environment_id = k.environment_id and a.identifier = r.key and a.user_access = 'open' and not a.is_system)), '{}')`;
 
 /** What the people may do who are linked to a connection `c`. */
-const linked = `coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
+const linked = `coalesce((select array_agg(n) from identities i join person_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
     where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')`;
 
 const sql = `
@@ -82,6 +84,13 @@ with everything as (
   left join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
   group by r.environment_id, r.id
 ), user_reach as (
+  select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
+  from users u
+  left join user_roles ur on ur.environment_id = u.environment_id and ur.user_id = u.id
+  left join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
+  left join lateral unnest(rr.names) n on true
+  group by u.environment_id, u.id
+), person_reach as (
   select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
   from users u
   left join lateral (
@@ -146,7 +155,7 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
   (select array_agg((to_jsonb(a) - '{name,version,updated_at}'::text[])::text order by a.id) from authenticators a
     where a.environment_id = u.environment_id and a.user_id = u.id),
   (select array_agg(d.id order by d.id) from devices d where d.environment_id = u.environment_id and d.user_id = u.id))
-from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
+from users u join person_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
 -- What an API gives, and is told of people by its access tokens.
 select 'api ' || a.environment_id || ' ' || a.id, ${told('a')} || case when a.assertion_access = 'off' then '{}' else array['users:write'] end || coalesce((select array_agg(${named}) from permissions p
@@ -189,6 +198,13 @@ select 'member ' || m.environment_id || ' ' || m.organization_id || ' ' || m.use
   coalesce((select array_agg(n) from member_roles(m.environment_id, m.organization_id, m.user_id) g
     join role_reach rr on rr.environment_id = m.environment_id and rr.id = g.role_id, unnest(rr.names) n), '{}'), jsonb_build_array(m.status)
 from organization_memberships m
+union all
+-- Whoever has a link that works does what the organization's administrators may, and so comes to what counts there.
+select 'setup-link ' || s.environment_id || ' ' || s.id,
+  case when s.finished_at is not null or s.revoked_at is not null then '{}' else r.names || coalesce((select rr.names from roles a
+    join role_reach rr on rr.environment_id = a.environment_id and rr.id = a.id
+    where a.environment_id = s.environment_id and a.name = 'organization_admin'), '{}') end, jsonb_build_array(s.organization_id, s.sections, s.expires_at)
+from setup_links s join organization_reach r on r.environment_id = s.environment_id and r.id = s.organization_id
 union all
 select 'issuer ' || e.id, x.names, (select jsonb_agg(jsonb_build_array(d.domain, d.is_primary, d.accepts_passkeys, d.issuer_until) order by d.domain)
     from custom_domains d where d.environment_id = e.id and d.status = 'verified')

@@ -1,10 +1,12 @@
 import { acrChoices, acrLabel, organizationRoleChoices } from '../../parts/forms/choices.js';
-import { subjectOf, formSection, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
+import { subjectOf, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
 import { relatedIds } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { code, json, stack, quiet, state, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { brandingSections } from '../branding/branding-fields.js';
+import { brandingPreview } from '../branding/branding-preview.js';
+import { uploadParts } from '../branding/upload-parts.js';
 import { organizationTabs } from './organization-tabs.js';
 
 const memberships = [
@@ -23,11 +25,7 @@ const labelOf = (choices: readonly { value: string; label: string }[], value: un
 const organizationState = (record: ResourceObject) =>
   record.attributes['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled);
 
-/** An upload has no page of its own here: the address of an image does. */
-const looks = brandingSections('Shown instead of the environment’s.', 'clients', []).map(
-  ({ section, fields }) =>
-  formSection(section, fields.map(({ link: _link, ...field }) => field)), // prettier-ignore
-);
+const looks = brandingSections('Shown instead of the organization’s name.', 'organizations', []);
 
 const general: readonly FieldSpec[] = [
   { name: 'display_name', label: terms.name, hint: 'What people see.', attributes: { maxlength: 100 } },
@@ -139,6 +137,11 @@ export const organizationsPresentation: Presentation = {
   ],
   create: { label: 'Create organization', title: 'Create an organization' },
   edit: {},
+  preview: (entries, { attributes: a }) => brandingPreview(entries, words(a['display_name'])),
+  formParts: (req, record) => {
+    const isBranding = record !== null && req.params['subject'] === 'branding';
+    return { above: [], below: isBranding ? uploadParts({ req, now: req.call.ctx.clock.now() }, 'organizations', record) : [] };
+  },
   tabs: organizationTabs,
   remove: {
     label: 'Delete organization',

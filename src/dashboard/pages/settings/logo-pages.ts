@@ -9,6 +9,7 @@ import { listAddress } from '../../parts/list-address.js';
 import { brandingPath, imageFieldOf, imageSlots, logosPath, type ImageSlot, type LogoOwner } from '../branding/logo-link.js';
 import { brandingOf, imageLabels, uploadFormsOf, type Owner } from '../branding/upload-parts.js';
 import { clientsPresentation } from '../clients/clients.js';
+import { organizationsPresentation } from '../organizations/organizations.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import type { Render } from '../../parts/render.js';
 import { attempt } from '../../parts/forms/create.js';
@@ -16,10 +17,12 @@ import { recordOf, recordVersion, resourceOf } from '../../parts/records/objects
 import { addressedId, recordFrame } from '../../parts/records/record.js';
 import { terms } from '../../parts/words.js';
 
-/** The owner that the address names: the client, or else the environment. @throws {ApiError} 403, 404 */
+const presentations = { clients: clientsPresentation, organizations: organizationsPresentation };
+
+/** The owner that the address names: the client or organization, or else the environment. @throws {ApiError} 403, 404 */
 async function ownerOf(req: Request, collection: LogoOwner): Promise<Owner> {
   requirePermissions(req.call, `${collection}:write`, 'logos:write');
-  const id = collection === 'clients' ? addressedId(req) : req.ctx.environment.id;
+  const id = collection === 'environments' ? req.ctx.environment.id : addressedId(req);
   const { record } = await recordOf(req.call, collection, id);
   return { collection, record, path: logosPath(collection, id) };
 }
@@ -32,14 +35,16 @@ function show(render: Render, req: Request, res: Response, owner: Owner, errors:
     labels: imageLabels,
     parts: uploadFormsOf(owner, errors),
   };
-  if (owner.collection === 'environments') {
+  const { collection } = owner;
+  if (collection === 'environments') {
     const crumbs = [{ label: terms.settings, path: '/dashboard/settings/branding' }];
     return render(req, res, { title: terms.logo, crumbs, ...shared }, status);
   }
-  const { dangers: _dangers, ...frame } = recordFrame(view, clientsPresentation, owner.record, [], null);
+  const presentation = presentations[collection];
+  const { dangers: _dangers, ...frame } = recordFrame(view, presentation, owner.record, [], null);
   const crumbs = [
-    { label: clientsPresentation.title, path: listAddress(req, 'clients') },
-    { label: frame.title, path: recordPath('clients', owner.record.id) },
+    { label: presentation.title, path: listAddress(req, collection) },
+    { label: frame.title, path: recordPath(collection, owner.record.id) },
   ];
   render(req, res, { title: terms.logo, document_title: `${terms.logo} · ${frame.title}`, crumbs, ...shared }, status);
 }

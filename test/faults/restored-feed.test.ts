@@ -1,0 +1,86 @@
+// The events feed after a restore into another PostgreSQL: whoever goes on by a cursor of before misses nothing.
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, expect, test } from 'vitest';
+import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
+import type { Context } from '../../src/domain/context.js';
+import { createTestDatabase } from '../support/database.js';
+import { addMachine } from '../support/data.js';
+import { emitRole, follow, namesOf, now } from '../support/event-feed.js';
+import { Api, managementToken } from '../support/management.js';
+import { runProgram } from '../support/program.js';
+import { killReplicas, startReplica } from '../support/replica.js';
+import { openContext } from '../support/standalone.js';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  killReplicas();
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function opened(url: string, secretKey: string): Promise<Context> {
+  const { ctx, close } = await openContext(url, secretKey);
+  cleanups.push(close);
+  return ctx;
+}
+
+test('a database is restored elsewhere from before the last events: every cursor goes on, and what had no position yet comes once more (fault F45, specification 17.3.4)', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'identity-provider-restored-'));
+  await chmod(directory, 0o711);
+  cleanups.push(() => rm(directory, { recursive: true, force: true }));
+  const secretKey = randomBytes(32).toString('base64');
+  const file = join(directory, 'identity.backup');
+  const source = await createTestDatabase();
+  cleanups.push(source.drop);
+  const ctx = await opened(source.url, secretKey);
+  const { base_url, management_audience } = ctx.environment;
+  const management = await findApiResourceByIdentifier(ctx.scope, management_audience);
+  if (!management) throw new Error('the Management API is gone');
+  const client = await addMachine(ctx, management);
+  await ctx.db
+    .knex('client_grants')
+    .where({ client_id: client.id })
+    .update({ scopes: ['events:read', 'roles:read', 'permissions:read'] });
+  const host = new URL(base_url).host;
+  const start = async (url: string) => {
+    const replica = await startReplica(url, secretKey, { BASE_URL: base_url });
+    return { replica, api: new Api(replica.url, await managementToken(replica.url, client, { host }), host) };
+  };
+  const program = async (name: 'backup' | 'restore', url: string) => {
+    const variables = { DATABASE_URL: url, SECRET_KEY: secretKey, BASE_URL: base_url, BREACHED_PASSWORDS_URL: 'off', LOG_LEVEL: 'warn' };
+    const { code, stderr } = await runProgram(`programs/${name}`, [file], variables);
+    expect([code, stderr]).toEqual([0, '']);
+  };
+  const roles = '&filter[event_type]=role.created';
+
+  const first = await start(source.url);
+  const begun = await now(first.api);
+  for (const name of ['one', 'two']) await emitRole(ctx, name);
+  const early = await follow(first.api, begun, 2, roles);
+  await first.replica.end('SIGTERM');
+  // Nobody is there who would give it a position.
+  await emitRole(ctx, 'waiting');
+  await program('backup', source.url);
+  const second = await start(source.url);
+  for (const name of ['lost', 'lost too']) await emitRole(ctx, name);
+  const late = await follow(second.api, early.cursor, 3, roles);
+  expect(namesOf([...early.events, ...late.events])).toEqual(['one', 'two', 'waiting', 'lost', 'lost too']);
+  await second.replica.end('SIGTERM');
+
+  const elsewhere = await startEmbeddedPostgres({ dataDir: join(directory, 'data'), logger: pino({ level: 'silent' }) });
+  cleanups.push(elsewhere.stop);
+  await program('restore', elsewhere.url);
+  const restored = await opened(elsewhere.url, secretKey);
+  const third = await start(elsewhere.url);
+  await emitRole(restored, 'after');
+  for (const { cursor } of [early, late]) {
+    const { events } = await follow(third.api, cursor, 2, roles);
+    expect(namesOf(events)).toEqual(['waiting', 'after']);
+    expect(events[0]?.['id']).toBe(late.events[0]?.['id']);
+  }
+  await third.replica.end('SIGTERM');
+}, 180_000);
