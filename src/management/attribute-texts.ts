@@ -82,7 +82,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   outbound_grant: {
     resources: 'Identifiers of the server’s resources; null = all.',
     scopes: 'Within those of the resource; null = all.',
-    external_client_id: 'What the server calls the client. Needed, but for clients of metadata documents, whose address it is.',
+    external_client_id: 'What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have.',
     required_acr: 'The class that the person’s sign-in must have reached; null = any.',
     max_authentication_age: 'How old the person’s sign-in may be, in seconds; null = any.',
     status: '`disabled`: it lets nobody have anything.',

@@ -113,7 +113,7 @@ test('the numbers are those of the record, of each kind', async () => {
     ['users', 'delete', { 'Deleted with it': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'block', { 'Ends at once': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'end_sessions', { 'Ends at once': ['1 live session'] }, user.id],
-    ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 consent'] }],
+    ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 consent', '1 outbound grant'] }],
     ['clients', 'delete', { 'Ends at once': ['1 refresh token'] }, client.id],
     ['clients', 'delete', { 'Deleted with it': ['1 federated credential'] }, idOf('job')],
     ['roles', 'delete', { 'Prevents the deletion': ['1 user who holds it'], 'Deleted with it': ['1 permission assignment'] }],
@@ -121,6 +121,7 @@ test('the numbers are those of the record, of each kind', async () => {
     ['permissions', 'delete', { 'Stays, but is affected': ['1 role with it', '1 client grant with it'] }],
     ['connections', 'delete', { 'Deleted with it': ['1 connected account'], 'Stays, but is affected': ['1 client that names it'] }],
     ['trusted_issuers', 'delete', { 'Deleted with it': ['1 federated credential'] }],
+    ['external_servers', 'delete', { 'Deleted with it': ['1 outbound grant'] }],
   ]; // prettier-ignore
   for (const [path, verb, lists, of] of expected)
     expect([path, verb, told((await page(path, verb, of)).html)]).toEqual([path, verb, lists]);

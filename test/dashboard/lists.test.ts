@@ -88,6 +88,8 @@ const back = (page: string) => /<nav class="crumbs"[\s\S]*?href="([^"]+)"/.exec(
 
 /** Those first that go with others. */
 const lastDeleted = [
+  'outbound_grants',
+  'external_servers',
   'federated_credentials',
   'trusted_issuers',
   'permissions',

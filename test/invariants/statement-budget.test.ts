@@ -12,6 +12,7 @@ import { insertFederatedCredential } from '../../src/db/tables/federated_credent
 import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { digest } from '../../src/lib/digest.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { idJagTokenType, idJagTyp } from '../../src/lib/identity-assertions.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
@@ -22,6 +23,9 @@ import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { observeApp, type ObservedApp } from '../support/observed-app.js';
 import { addMembership, addOrganization } from '../support/organizations.js';
 import { addSamlClient, deflated, requestXml } from '../support/saml-application.js';
+import { addExternalServer, addIdentity, addOutboundGrant, idTokenType, refreshTokenType } from '../support/assertions.js';
+import { addConnection } from '../support/connections.js';
+import { startWorkloadIssuer, type WorkloadIssuer } from '../support/workload-issuer.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -41,6 +45,7 @@ let tenants: TestClient;
 let organization: OrganizationRow;
 let wiki: TestClient;
 let workloadKey: ClientKey;
+let issuer: WorkloadIssuer;
 let cookie: string;
 let proofKey: ProofKey;
 /** Has signed in before. */
@@ -54,7 +59,7 @@ beforeAll(async () => {
   service = await startManagedService();
   const ctx = await service.context();
   client = await addClient(ctx, {
-    grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType],
+    grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType, jwtBearerGrantType],
   });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
@@ -81,7 +86,21 @@ beforeAll(async () => {
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   proofKey = await createProofKey();
+  issuer = await startWorkloadIssuer(() => service.clock.now());
+  const connection = await addConnection(ctx, { issuer: issuer.url, assertions: 'on' });
   const user = await addUser(ctx);
+  await addIdentity(ctx, connection, user, 'remote');
+  for (const token_format of ['jwt', 'opaque'] as const) {
+    const api = await addResource(ctx, {
+      identifier: `https://asserted.example/${token_format}`,
+      token_format,
+      assertion_access: 'granted',
+    });
+    await addGrant(ctx, client, api, ['read'], 'user', { assertions: true });
+  }
+  const outside = { issuer: 'https://outside.example', resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }] };
+  const external_server_id = (await addExternalServer(ctx, outside)).id;
+  await addOutboundGrant(ctx, { client_id: client.id, external_server_id, external_client_id: 'there' });
   cookie = `idp_session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
   tenants = await addClient(ctx, { organization_usage: 'require' });
@@ -118,6 +137,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app?.close();
+  await issuer?.close();
   await service?.stop();
 });
 
@@ -170,6 +190,23 @@ const workloadToken = async (resource: ApiResourceRow) => {
   const exp = Math.floor(service.clock.now().getTime() / 1000) + 60;
   const assertion = await workloadKey.sign({ iss: 'https://platform.example', aud: 'us', sub: 'job', exp });
   return tokenRequest(origin, null, { grant_type: jwtBearerGrantType, assertion, resource: resource.identifier });
+};
+
+/** Asks for an identity assertion (ID-JAG) for a server outside. */
+const assertionFor = (subject_token: string, subject_token_type: string) =>
+  tokenRequest(origin, client, { grant_type: tokenExchangeGrantType, requested_token_type: idJagTokenType, audience: 'https://outside.example', subject_token, subject_token_type }); // prettier-ignore
+
+/** An assertion of a connection's provider. */
+const providersAssertion = (format: string) => {
+  const claims = {
+    sub: 'remote',
+    aud: service.url,
+    client_id: client.id,
+    jti: uuidv7(0),
+    resource: `https://asserted.example/${format}`,
+    scope: 'read',
+  };
+  return issuer.sign(claims, { ...issuer.key, sign: (said) => issuer.key.sign(said, { typ: idJagTyp }) });
 };
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
@@ -344,6 +381,26 @@ const budget: Record<
       return (await proven('/oauth/token', { ...fields, resource: 'https://delegation.example/jwt' })).status;
     },
   },
+  'identity assertion by an ID token': {
+    limit: 2,
+    prepare: async () => (await userTokens()).body.id_token as string,
+    run: async (token) => (await assertionFor(token, idTokenType)).status,
+  },
+  'identity assertion by a refresh token': {
+    limit: 2,
+    prepare: async () => (await userTokens()).body.refresh_token as string,
+    run: async (token) => (await assertionFor(token, refreshTokenType)).status,
+  },
+  ...Object.fromEntries(
+    ['jwt', 'opaque'].map((format) => [
+      `identity assertion redeemed, ${format}`,
+      {
+        limit: 2,
+        prepare: () => providersAssertion(format),
+        run: async (assertion: string) => (await tokenRequest(origin, client, { grant_type: jwtBearerGrantType, assertion })).status,
+      },
+    ]),
+  ),
   'JWT bearer grant of a workload, JWT': { limit: 0, run: async () => (await workloadToken(jwtApi)).status },
   'JWT bearer grant of a workload, opaque': {
     limit: 1,

@@ -7470,7 +7470,7 @@ export interface components {
             resources?: string[] | null;
             /** @description Within those of the resource; null = all. */
             scopes?: string[] | null;
-            /** @description What the server calls the client. Needed, but for clients of metadata documents, whose address it is. */
+            /** @description What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have. */
             external_client_id?: string | null;
             /** @description The class that the person’s sign-in must have reached; null = any. */
             required_acr?: ("2" | "phr") | null;
@@ -7525,7 +7525,7 @@ export interface components {
             resources?: string[] | null;
             /** @description Within those of the resource; null = all. */
             scopes?: string[] | null;
-            /** @description What the server calls the client. Needed, but for clients of metadata documents, whose address it is. */
+            /** @description What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have. */
             external_client_id?: string | null;
             /** @description The class that the person’s sign-in must have reached; null = any. */
             required_acr?: ("2" | "phr") | null;
@@ -12401,7 +12401,7 @@ export interface components {
                 resources?: string[] | null;
                 /** @description Within those of the resource; null = all. */
                 scopes?: string[] | null;
-                /** @description What the server calls the client. Needed, but for clients of metadata documents, whose address it is. */
+                /** @description What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have. */
                 external_client_id?: string | null;
                 /** @description The class that the person’s sign-in must have reached; null = any. */
                 required_acr?: ("2" | "phr") | null;

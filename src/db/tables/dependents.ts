@@ -60,6 +60,7 @@ const dependents = {
     directories: rowsBy('directories', 'organization_id'),
     organization_groups: rowsBy('organization_groups', 'organization_id'),
     setup_links: rowsBy('setup_links', 'organization_id'),
+    outbound_grants: rowsBy('outbound_grants', 'organization_id'),
   },
   directories: {
     organization_groups: rowsBy('organization_groups', 'directory_id'),
@@ -67,12 +68,14 @@ const dependents = {
   },
   roles: {
     users: rowsBy('user_roles', 'role_id'),
+    outbound_grants: rowsBy('outbound_grants', 'role_id'),
     permissions: rowsBy('role_permissions', 'role_id'),
   },
   clients: {
     client_grants: rowsBy('client_grants', 'client_id', '$2'),
     consents: rowsBy('consents', 'client_id', '$2'),
     federated_credentials: rowsBy('federated_credentials', 'client_id', '$2'),
+    outbound_grants: rowsBy('outbound_grants', 'client_id', '$2'),
     // No index leads from a client to its tokens, for each would be written with every token: the look goes so far and no further.
     refresh_tokens: {
       from: `(select * from refresh_tokens where environment_id = $1 limit ${mostLookedAt}) t where t.client_id = $2 and ${isUsable}`,
@@ -103,6 +106,9 @@ const dependents = {
   },
   trusted_issuers: {
     federated_credentials: rowsBy('federated_credentials', 'trusted_issuer_id'),
+  },
+  external_servers: {
+    outbound_grants: rowsBy('outbound_grants', 'external_server_id'),
   },
   webhooks: {
     waiting_deliveries: {

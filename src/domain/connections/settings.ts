@@ -9,6 +9,7 @@ import { attributeAliases, endpointFields, mappableAttributes, missingFields, ty
 import type { Actor } from '../actor.js';
 import { assertionProblems } from './assertion-problems.js';
 import { organizationProblems } from './organization-problems.js';
+import { clientIdProblems } from './client-id-problems.js';
 import { optionProblems } from './options.js';
 import { domainsAfter, refuseConnectionReach, trustAfter, type AssertionAttribute, type ConnectionState } from './reach.js';
 import { domainOfEmail, providerSecretAad } from './connections.js';
@@ -83,15 +84,6 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
   row.required && row.domains.length === 0
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
-
-/** What the provider calls us; SAML has an entity ID instead. */
-const clientIdProblems = ({ strategy, provider_client_id }: ConnectionRow): Problem[] => {
-  if (strategy === 'saml')
-    return provider_client_id
-      ? [refused('provider_client_id', 'invalid_value', 'SAML has none: our entity ID is the address of our metadata.')]
-      : [];
-  return provider_client_id ? [] : [refused('provider_client_id', 'required', `The strategy ${strategy} needs provider_client_id.`)];
-};
 
 /** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {

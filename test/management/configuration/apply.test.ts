@@ -137,7 +137,7 @@ test('a signing algorithm and who has it come and go in one document', async () 
 });
 
 test('what a grant says of exchanged tokens is described as well: exported, changed, and set back by null', async () => {
-  const grant = { api_resource: 'urn:example:exchanged', subject_type: 'user', scopes: ['a'], token_exchange: 'delegation', subject_audiences: ['urn:example:exchanged'] }; // prettier-ignore
+  const grant = { api_resource: 'urn:example:exchanged', subject_type: 'user', scopes: ['a'], token_exchange: 'delegation', subject_audiences: ['urn:example:exchanged'], assertions: false }; // prettier-ignore
   const document = (more: Document = {}) => ({
     version: 1,
     api_resources: [{ identifier: 'urn:example:exchanged', name: 'Exchanged', permissions: [{ name: 'a' }] }],

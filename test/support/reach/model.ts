@@ -140,7 +140,7 @@ select 'client ' || c.environment_id || ' ' || c.id as principal,
       unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')}
       || case when ${exchanges} is not null or ${outbound} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
-      where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${outbound}, ${workloads}) as control
+      where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
 from clients c
 union all
 select 'allowed ' || c.environment_id || ' ' || c.id, ${allowed}, jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, ${workloads},
@@ -226,6 +226,9 @@ select 'webhook ' || w.environment_id || ' ' || w.id,
     where t.environment_id = w.environment_id and t.id = w.id), '{}'),
   jsonb_build_array(to_jsonb(w) - ${harmless('webhooks')})
 from webhooks w
+union all
+select 'outbound ' || c.environment_id || ' ' || c.id, case when ${outbound} is null then '{}' else array['users:write'] end, jsonb_build_array(${outbound})
+from clients c
 union all
 select 'external-server ' || s.environment_id || ' ' || s.id, array['users:write'], jsonb_build_array(to_jsonb(s) - '{name,version,created_at,updated_at}'::text[])
 from external_servers s

@@ -8,11 +8,7 @@ export const clientReasons = {
   unknown_client: ['Unknown client ID', 'warning', 'Compare the client ID of the application with the one here.'],
   no_credentials: ['No client credentials sent', 'warning', 'Have the application send its client ID, and its secret or key.'],
   assertion_invalid: ['Identity assertion not acceptable', 'bad', 'Compare keys and issuer of the connection with those of the provider.'],
-  assertion_expired: [
-    'Identity assertion too old, or good for too long',
-    'warning',
-    'Compare the provider’s clock with the one here.',
-  ],
+  assertion_expired: ['Identity assertion too old, or good for too long', 'warning', 'Compare the provider’s clock with the one here.'],
   assertion_issuer: ['Identity assertion of an unknown issuer', 'warning', 'Let exactly one connection of this issuer take assertions.'],
   assertion_not_for_us: ['Identity assertion meant for another server or tenant', 'bad', 'Compare audience and tenant at the provider.'],
   assertion_not_for_client: ['Identity assertion of another client', 'bad', 'Have the provider name the client by its client ID here.'],
