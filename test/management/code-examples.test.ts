@@ -117,7 +117,7 @@ test('the examples of the command line send what those of curl do, every one of 
     const program = createProgram(() => undefined, { exit: () => undefined, variables: { IDP_TOKEN: 'x' } }).configureOutput({ writeErr: () => undefined }); // prettier-ignore
     await program.parseAsync(words, { from: 'user' }).catch((error: unknown) => expect.fail(`${idp}: ${String(error)}`));
     const [, method, path] = /^curl -X (\w+) "[^"]*?(\/api[^"]*)"/.exec(curl) ?? [];
-    const sent = /-d '([\s\S]*)'$/.exec(curl)?.[1]?.replaceAll(`'\\''`, `'`);
+    const sent = /-d '([\s\S]*)'$/.exec(curl)?.[1]?.replaceAll(`'"$ID"'`, 'x').replaceAll(`'\\''`, `'`);
     const last = seen.at(-1);
     expect([id, last?.method, last?.path]).toEqual([id, method, path?.replace('$ID', 'x')]);
     const bodyOf = (json: string | undefined) => {

@@ -205,7 +205,7 @@ describe('work in the background', () => {
     const state = { pause: 30, running: null, idle: 20, failures: 0 };
     await running({
       loops: {
-        well: state,
+        webhook: state,
         still: { ...state, idle: 1000 },
         hanging: { ...state, running: 900, idle: null },
         failing: { ...state, failures: 3 },
@@ -220,6 +220,11 @@ describe('work in the background', () => {
     expect(found.find(({ subject }) => subject === 'loops/still')?.fix).toBe(
       `[ "$(uname -n)" = web-1 ] && ps -o args= -p 4711 | grep -q 'main\\.[jt]s' && kill 4711`,
     );
+  });
+
+  test('processes that all leave the background work to others', async () => {
+    await running({ loops: { clock: { pause: 30, running: null, idle: 20, failures: 0 } } });
+    expect(await says('loops')).toMatchObject([{ level: 'problem', fix: 'BACKGROUND_WORK=on' }]);
   });
 
   test('a process that was killed counts no longer', async () => {

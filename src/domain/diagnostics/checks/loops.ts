@@ -67,10 +67,11 @@ export const loopsCheck = check({
     const processes = await database((trx) => listProcesses(trx));
     if (processes.length === 0)
       return [{ fault: 'none', finding: 'No process of the service is at work on this database.', fix: fixes.start() }];
-    if (!processes.some(({ loops }) => 'webhook' in loops)) {
-      const finding = `${processes.length} processes are at work, and none has reported the background work within 90 seconds.`;
-      return [{ fault: 'away', finding }];
-    }
-    return processes.flatMap((one) => Object.entries(one.loops).flatMap(([name, report]) => faultOf(one, name, report)));
+    const finding = 'No process at work sends, tidies and imports: BACKGROUND_WORK is off in all of them.';
+    const away = { fault: 'away', finding, fix: fixes.setVariable('BACKGROUND_WORK', 'on') } as const;
+    return [
+      ...(processes.some(({ loops }) => 'webhook' in loops) ? [] : [away]),
+      ...processes.flatMap((one) => Object.entries(one.loops).flatMap(([name, report]) => faultOf(one, name, report))),
+    ];
   },
 });
