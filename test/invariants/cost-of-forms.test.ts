@@ -1,5 +1,5 @@
 // No form, no JSON step and no OAuth request holds the event loop: the largest body that each address takes, in hostile shapes (specification 10.3.4).
-import { request as send } from 'undici';
+import { Agent, request as send } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { settingsSubjects } from '../../src/dashboard/pages/settings/sections.js';
@@ -22,7 +22,10 @@ import { proofsNow, setEnvironment, signedInBy } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const fields = watchFields();
-afterAll(() => fields.stop());
+afterAll(async () => {
+  fields.stop();
+  await dispatcher.destroy();
+});
 const form = 'application/x-www-form-urlencoded';
 const json = 'application/json';
 /** As many fields share a body: what takes the square of a third of it is seen too. */
@@ -172,8 +175,11 @@ function* bodiesOf(names: readonly string[], takesJson: boolean): Generator<Body
     yield { name: `${name} in ${names[at % names.length]}`, type: json, text: () => `{"${names[at % names.length]}":${make(room * 0.9)}}` };
 }
 
+/** A `state` of any length is in the Location of the answer. */
+const dispatcher = new Agent({ maxHeaderSize: 4 * bodyLimits.form });
+
 async function post({ method }: Door, address: string, headers: Record<string, string>, type: string, body: string): Promise<number> {
-  const response = await send(`${service.url}${address}`, { method, headers: { ...headers, 'content-type': type, accept: type === json ? json : 'text/html' }, body }); // prettier-ignore
+  const response = await send(`${service.url}${address}`, { method, headers: { ...headers, 'content-type': type, accept: type === json ? json : 'text/html' }, body, dispatcher }); // prettier-ignore
   await response.body.dump();
   return response.statusCode;
 }

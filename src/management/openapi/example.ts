@@ -34,6 +34,11 @@ const created: Record<string, Schema> = named({
   mail_template: { name: 'register_code', locale: 'en', subject: 'Your code', text: 'Your code is {{code}}.' },
   organization: { name: 'acme', display_name: 'Acme' },
   page_text: { key: 'login.title', locale: 'de', text: 'Willkommen' },
+  external_server: {
+    name: 'Todo',
+    issuer: 'https://auth.todo.example',
+    resources: [{ identifier: 'https://api.todo.example/mcp', scopes: ['todos.read'] }],
+  },
   trusted_issuer: { name: 'GitHub Actions', issuer: 'https://token.actions.githubusercontent.com' },
 });
 
