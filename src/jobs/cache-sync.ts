@@ -31,8 +31,7 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clo
       // After a suspension, or when the database was away, changes may have come and gone unseen.
       if (lookedAt !== null && started - lookedAt > unbrokenMs) deps.cache.clear();
       lookedAt = started;
-      for (const { environment_id, kind, keys } of fresh)
-        for (const key of keys ?? [undefined]) deps.cache.invalidate(environment_id, kind, key);
+      for (const { environment_id, kind, key } of fresh) deps.cache.invalidate(environment_id, kind, key ?? undefined);
       seen = new Set(changes.map((change) => change.id));
       deps.cache.synced(started);
     } catch (error) {
