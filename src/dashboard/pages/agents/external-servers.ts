@@ -9,7 +9,7 @@ const address = { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spe
 const tenants = [
   { value: 'none', label: terms.none },
   { value: 'environment', label: 'This environment' },
-  { value: 'organization', label: 'The organization of the sign-in', hint: 'People who signed in for none get no assertion.' },
+  { value: 'organization', label: 'The organization of the sign-in', hint: 'Without an organization there is no assertion.' },
 ];
 
 const fields: readonly FieldSpec[] = [
@@ -27,15 +27,15 @@ const fields: readonly FieldSpec[] = [
   },
   {
     name: 'sign_in_client',
-    label: 'Client here',
+    label: 'Sign-in client',
     relationship: 'one',
     optional: true,
-    hint: 'Its client here, if people sign in to it with this service. Assertions then name people the same way.',
+    hint: 'The client through which people sign in to it, if they do. Assertions then use the same subject.',
     choices: clientChoices,
   },
-  { name: 'include_email', label: terms.email_address, hint: 'Include it in assertions if it is verified.' },
+  { name: 'include_email', label: terms.email_address, hint: 'Assertions contain it once it is verified.' },
   { name: 'tenant', label: 'Tenant', kind: 'radios', initial: 'none', choices: async () => tenants },
-  { name: 'aud_tenant', label: 'Tenant there', hint: 'Which of its tenants is meant. Leave empty if it has none.' },
+  { name: 'aud_tenant', label: 'Audience tenant', hint: 'The tenant at the external server (aud_tenant). Leave empty if it has none.' },
   { name: 'lifetime', label: 'Assertion lifetime', initial: '300' },
   { name: 'signing_alg', label: terms.signing_algorithm, initial: 'RS256', choices: signingAlgorithmChoices },
   { name: 'require_proof', label: terms.dpop, hint: 'Only issue assertions that are bound to a key of the client.' },
@@ -47,8 +47,8 @@ export const externalServersPresentation: Presentation = {
   title: 'External servers',
   under: 'advanced',
   one: 'external server',
-  lead: 'Authorization servers outside that take identity assertions of your people (ID-JAG), such as those of MCP servers.',
-  empty: { title: 'No external servers yet', text: 'Add the server of an API that your clients call for people who sign in here.' },
+  lead: 'Other authorization servers, such as those of MCP servers, that accept identity assertions (ID-JAG) for your users.',
+  empty: { title: 'No external servers yet', text: 'Add the authorization server of an API that your clients call for your users.' },
   recordInclude: 'sign_in_client',
   columns: [
     { label: terms.name, sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['issuer']))) },
@@ -74,10 +74,10 @@ export const externalServersPresentation: Presentation = {
       { label: terms.issuer, value: code(a['issuer'], true) },
       { label: 'Other audiences', value: lines(a['audiences']) },
       { label: terms.resources, value: json(a['resources']) },
-      { label: 'Client here', value: signsIn },
+      { label: 'Sign-in client', value: signsIn },
       { label: terms.email_address, value: text(a['include_email'] === true ? 'In assertions' : 'Not in assertions') },
       { label: 'Tenant', value: text(tenants.find(({ value }) => value === a['tenant'])?.label) },
-      { label: 'Tenant there', value: text(a['aud_tenant']) },
+      { label: 'Audience tenant', value: text(a['aud_tenant']) },
       { label: 'Assertion lifetime', value: duration(a['lifetime']) },
       { label: terms.signing_algorithm, value: text(a['signing_alg']) },
       { label: terms.dpop, value: text(a['require_proof'] === true ? terms.required : 'Optional') },
@@ -88,5 +88,5 @@ export const externalServersPresentation: Presentation = {
   fields,
   create: { label: 'Add external server', title: 'Add an external server', button: 'Add external server', guarded: true },
   edit: { guarded: true },
-  remove: { label: 'Delete external server', text: 'Nobody gets assertions for it any more. Tokens that it gave live on there.' },
+  remove: { label: 'Delete external server', text: 'Assertions for it are no longer issued. Tokens it has issued stay valid there.' },
 };
