@@ -167,14 +167,14 @@ describe.each(['haproxy', 'nginx'] as const)('behind %s', (name) => {
     const ask = async () => (await oauthPost(origin, '/oauth/introspect', gone, { token: 'at_none' })).status;
     expect(await Promise.all([ask(), ask(), ask(), ask()])).toEqual([200, 200, 200, 200]);
     await opened.ctx.db.knex('clients').where({ id: gone.id }).update({ status: 'disabled' });
-    const started = performance.now();
-    let refused = 0;
-    while (refused < 6 && performance.now() - started < 10_000) refused = (await ask()) === 401 ? refused + 1 : 0;
-    expect(refused).toBe(6);
+    // Rounds with a pause: refusals count against the limit of the address.
+    await eventually(async () => (await Promise.all([ask(), ask(), ask(), ask()])).every((status) => status === 401), 10_000, 100);
   });
 
   test('while the database is away, tokens are refused with Retry-After and JWKS go on; when it is back, all of it does', async () => {
-    const ask = () => oauthPost(origin, '/oauth/introspect', client, { token: 'at_none' });
+    // Of the right form: one of another form is answered from memory.
+    const token = `at_${randomBytes(32).toString('base64url')}`;
+    const ask = () => oauthPost(origin, '/oauth/introspect', client, { token });
     const jwks = () => fetch(`${origin}/.well-known/jwks.json`).then(({ status }) => status);
     // Both replicas have them in memory.
     expect(await Promise.all([jwks(), jwks(), jwks(), jwks()])).toEqual([200, 200, 200, 200]);
