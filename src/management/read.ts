@@ -1,6 +1,5 @@
 import { authorizeRead } from './authorize.js';
-import type { Call } from './call.js';
-import { apiRoot } from './call.js';
+import { apiRoot, type Call } from './call.js';
 import { encodeCursor } from './cursor.js';
 import { feedCursor, nextPage, type Followed } from './feed.js';
 import { compound, documentOf, identifier, selfLink, type Composed, type Identifier, type ResourceObject } from './documents.js';

@@ -1,18 +1,13 @@
 // docs/guides: the clients and API resources that they describe can be created as they stand there, and every trial has its page.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readGuideFiles } from '../../src/management/reference/guides.js';
 import { trials } from '../clients/trials.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-let api: Api;
-beforeAll(async () => {
-  service = await startManagedService();
-  api = await manage(service.url);
-});
-afterAll(() => service?.stop());
+const service = sharedManagedService();
+const api = shared(() => manage(service.url));
 
 /** For operators: run by a test of its own. */
 const apart = 'configuration-as-code.md';

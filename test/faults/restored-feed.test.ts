@@ -1,7 +1,6 @@
 // The events feed after a restore into another PostgreSQL: whoever goes on by a cursor of before misses nothing.
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
@@ -15,6 +14,7 @@ import { Api, managementToken } from '../support/management.js';
 import { runProgram } from '../support/program.js';
 import { killReplicas, startReplica } from '../support/replica.js';
 import { openContext } from '../support/standalone.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -29,9 +29,8 @@ async function opened(url: string, secretKey: string): Promise<Context> {
 }
 
 test('a database is restored elsewhere from before the last events: every cursor goes on, and what had no position yet comes once more (fault F45, specification 17.3.4)', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'identity-provider-restored-'));
+  const directory = directoryOfTest();
   await chmod(directory, 0o711);
-  cleanups.push(() => rm(directory, { recursive: true, force: true }));
   const secretKey = randomBytes(32).toString('base64');
   const file = join(directory, 'identity.backup');
   const source = await createTestDatabase();

@@ -1,21 +1,15 @@
 // What `npm pack` makes of the typed client and of the command line, in a directory that has nothing else.
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { managementClient } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const run = promisify(execFile);
 const service = sharedManagedService();
-
-async function emptyDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'identity-provider-packed-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 const npm = async (cwd: string, ...words: string[]) =>
   (await run('npm', [...words, '--offline', '--no-audit', '--no-fund', '--no-update-notifier'], { cwd, maxBuffer: 2 ** 26 })).stdout;
@@ -29,7 +23,7 @@ async function packed(directory: string, to: string, ...options: string[]): Prom
 beforeAll(() => run('sh', ['bin/build.sh']), 240_000);
 
 test('the typed client is installed with what it names, and makes its first call', async () => {
-  const directory = await emptyDirectory();
+  const directory = directoryOfTest();
   const { dependencies } = JSON.parse(await readFile('packages/client/package.json', 'utf8')) as { dependencies: Record<string, string> };
   const names = [...Object.keys(dependencies), 'openapi-typescript-helpers'];
   const files = [await packed('packages/client', directory)];
@@ -52,7 +46,7 @@ test('the typed client is installed with what it names, and makes its first call
 });
 
 test('the command line has in its package what it needs, and lists users', async () => {
-  const directory = await emptyDirectory();
+  const directory = directoryOfTest();
   const home = join(directory, 'node_modules/identity-provider');
   await mkdir(home, { recursive: true });
   await run('tar', ['-xzf', await packed('.', directory, '--ignore-scripts'), '--strip-components=1', '-C', home]);

@@ -1,9 +1,8 @@
 // The commands that follow from the catalogue: each collection and call of the Management API.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { endpoints } from '../../src/management/calls/index.js';
 import { registry } from '../../src/management/resources/index.js';
@@ -14,6 +13,7 @@ import { accessTo, runCli } from '../support/cli.js';
 import { programArguments } from '../support/compiled.js';
 import { manage, managementToken } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const service = sharedManagedService();
 
@@ -29,12 +29,6 @@ async function withVariables(variables: NodeJS.ProcessEnv, ...words: string[]): 
     .configureOutput(quiet)
     .parseAsync(['--url', service.url, ...words], { from: 'user' });
   return printed.join('\n');
-}
-
-async function temporaryHome(): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'idp-cli-'));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
-  return home;
 }
 
 describe('the catalogue', () => {
@@ -172,7 +166,7 @@ describe('a refusal', () => {
 
 describe('tokens', () => {
   test('of a client are remembered until they end, in files that nobody else reads (specification 15.12.3, attack 48.1481)', async () => {
-    const home = await temporaryHome();
+    const home = directoryOfTest();
     const words = [...accessTo(service.url).slice(2), 'users', 'list', '--output', 'ndjson'];
     const issued = async () => (await service.deps.db.knex('audit_logs').where({ action: 'token.issued' })).length;
     await withVariables({ HOME: home }, ...words);
@@ -191,7 +185,7 @@ describe('tokens', () => {
     const token = await managementToken(service.url);
     expect(await withVariables({ IDP_TOKEN: token }, 'roles', 'list', '--filter', 'search=administrator')).toContain('administrator');
     await expect(withVariables({ IDP_TOKEN: 'wrong' }, 'roles', 'list')).rejects.toThrow(CliError);
-    await expect(withVariables({ HOME: await temporaryHome() }, 'roles', 'list')).rejects.toThrow('idp login');
+    await expect(withVariables({ HOME: directoryOfTest() }, 'roles', 'list')).rejects.toThrow('idp login');
   });
 });
 

@@ -1,10 +1,9 @@
-import { table } from '../../src/db/scope.js';
+import { table, insert } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { insertMembership, type MembershipRow } from '../../src/db/tables/organization_memberships.js';
 import { insertOrganization, type OrganizationRow } from '../../src/db/tables/organizations.js';
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import type { RoleRow } from '../../src/db/tables/roles.js';
-import { insert } from '../../src/db/scope.js';
 import type { Context } from '../../src/domain/context.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
 

@@ -6,16 +6,15 @@ import { findClient, noteClientUse } from '../../../src/db/tables/clients.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { createTestDatabase } from '../../support/database.js';
 import { addClient, addEnvironment, addGrant, addResource, type TestClient } from '../../support/data.js';
-import { manage, type Api } from '../../support/management.js';
+import { manage } from '../../support/management.js';
 import { oauthPost, tokenRequest } from '../../support/oauth.js';
 import { startTestService } from '../../support/service.js';
-import { sharedManagedService } from '../../support/shared-service.js';
+import { shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  api = await manage(service.url);
   await addResource(await service.context());
 });
 
