@@ -131,6 +131,23 @@ describe('rows', () => {
     expect(await ctx.db.knex('user_import_chunks').count('* as n')).toEqual([{ n: 0 }]);
   });
 
+  test('with names of thousands of characters are told in a hundred (specification 18.2.7, attack 50.1500)', async () => {
+    const name = '😀'.repeat(15_000);
+    const rows = [{ [name]: 1 }, { [`x${name}`]: 2 }, { metadata: { [name]: 'long'.repeat(300) } }];
+    const job = await imported(
+      service,
+      api,
+      rows.map((row) => ({ email: email(), ...row })),
+    );
+    expect(job['errors']).toEqual([
+      [1, 'unknown_attribute', `/${'😀'.repeat(49)}…`],
+      [2, 'unknown_attribute', `/x${'😀'.repeat(48)}…`],
+      [3, 'too_long', `/metadata/${'😀'.repeat(44)}…`],
+    ]);
+    const kept = await ctx.db.knex('user_import_errors').where({ import_id: job['id'] });
+    for (const { pointer, detail } of kept) expect([pointer.length <= 100, detail.length <= 500]).toEqual([true, true]);
+  });
+
   test('prove no address unless the import says so of all of them (specification 18.2.5, attack 50.1462)', async () => {
     const [one, other] = [email(), email()];
     await imported(service, api, [{ email: one, email_verified: true }]);
