@@ -2,15 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { Command } from 'commander';
-import { CliError, exits, openApi, type ApiRecord, type CallApi } from '../api.js';
+import { CliError, openApi, readPatiently, type ApiRecord, type CallApi } from '../api.js';
 import { one, type Shell } from '../shell.js';
+import { uploadTo, wholeFile } from '../upload.js';
 import { products, type Product, type MovedRow } from './products.js';
 
-/** Bytes of a part: short enough for a slow line, as each request has to arrive within seconds. */
-const partBytes = 2 * 1024 * 1024;
 const pauseMs = 500;
-/** How often what nobody answered is asked again, twice as long apart each time: half a minute. */
-const mostTries = 6;
 const shownErrors = 20;
 
 type Given = {
@@ -52,48 +49,9 @@ function rowsOf(product: Product, file: string, content: string, given: Given, h
   }
 }
 
-/** Whether nobody answered, or nobody could for now. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof CliError && (error.exit === exits.unreachable || [502, 503, 504].includes(error.status ?? 0));
-
-const received = (record: ApiRecord) => Number(record.attributes['received_bytes']);
-
-/** The import as it is, though the service is away for a moment: it goes on there meanwhile. @throws {CliError} */
-async function stateOf(call: CallApi, id: string): Promise<ApiRecord> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return one((await call('GET', `/user_imports/${id}`)).data);
-    } catch (error) {
-      if (!isPassing(error) || tries === mostTries) throw error;
-      await sleep(pauseMs * 2 ** tries);
-    }
-  }
-}
-
-/** Sends the rows in parts; where an answer is lost, on from where the service says that it is. */
-async function send(call: CallApi, id: string, data: Buffer): Promise<void> {
-  for (let [start, tries] = [0, 0]; start < data.length;) {
-    const part = data.subarray(start, start + partBytes);
-    const headers = {
-      'content-type': 'application/x-ndjson',
-      'content-encoding': 'gzip',
-      'content-range': `bytes ${start}-${start + part.length - 1}/${data.length}`,
-    };
-    try {
-      start = received(one((await call('PUT', `/user_imports/${id}/data`, { file: { data: part, headers } })).data));
-      tries = 0;
-    } catch (error) {
-      if (!isPassing(error) || tries === mostTries) throw error;
-      await sleep(pauseMs * 2 ** tries);
-      tries += 1;
-      start = received(await stateOf(call, id));
-    }
-  }
-}
-
 async function waitFor(call: CallApi, id: string): Promise<ApiRecord> {
   for (;;) {
-    const record = await stateOf(call, id);
+    const record = one((await readPatiently(call, `/user_imports/${id}`)).data);
     if (record.attributes['finished_at'] !== null) return record;
     await sleep(pauseMs);
   }
@@ -126,7 +84,7 @@ async function run(product: Product, files: readonly string[], given: Given, { o
     ...(hashes !== null && product.parameters && { hash_parameters: product.parameters(hashes) }),
   };
   const { id } = one((await call('POST', '/user_imports', { document: { data: { type: 'user_import', attributes } } })).data);
-  await send(call, id, gzipSync(content));
+  await uploadTo(call, `/user_imports/${id}`, wholeFile(gzipSync(content)));
   const record = await waitFor(call, id);
   const failed = Number(record.attributes['failed_count']) > 0 || record.attributes['status'] === 'failed';
   const errors = failed ? await errorsOf(call, id) : [];
