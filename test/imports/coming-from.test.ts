@@ -133,6 +133,20 @@ test('what can not be read, or is refused, is told, and nothing is sent of a fil
   expect(await ran('import', 'cognito', 'examples/moving/cognito-users.json', '--print')).toContain('"pending_migration":true');
 });
 
+test('whoever has no hash is asked for at the old system where the import says so, and can be listed until then', async () => {
+  const words = ['import', 'auth0', 'examples/moving/auth0-users.ndjson', '--pending-migration', '--print'];
+  const printed = async (...more: string[]) => (await ran(...words, ...more)).split('\n').map((line) => JSON.parse(line) as Document);
+  expect((await printed()).map(({ pending_migration }) => pending_migration as unknown)).toEqual([true, true, true]);
+  for (const row of await printed('--hashes', 'examples/moving/auth0-hashes.ndjson'))
+    expect([row['email'], row['pending_migration']]).toEqual([row['email'], 'password_hash' in row ? undefined : true]);
+  const left = 'someone-left@cognito.example';
+  await api.create('users', 'user', { email: left, pending_migration: true });
+  const listed = async () => ran('users', 'list', '--filter', 'pending_migration=true', '--all', '--columns', 'email,last_login_at');
+  expect(await listed()).toContain(left);
+  expect(await login(left)).toBe(200);
+  expect(await listed()).not.toContain(left);
+});
+
 test('a file goes on where the line broke off, and its end is awaited though nobody answers for a moment (specification 18.2.2)', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'idp-lossy-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));

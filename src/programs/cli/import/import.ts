@@ -16,6 +16,7 @@ type Given = {
   readonly addressesProven?: true;
   readonly events?: true;
   readonly roles?: true;
+  readonly pendingMigration?: true;
   readonly connection?: string[];
   readonly hashes?: string;
   readonly print?: true;
@@ -72,6 +73,7 @@ async function run(product: Product, files: readonly string[], given: Given, { o
   const hashes = given.hashes === undefined ? null : await textOf(given.hashes);
   const rows: MovedRow[] = [];
   for (const file of files) rows.push(...rowsOf(product, file, await textOf(file), given, hashes));
+  if (given.pendingMigration) for (const row of rows) if (row['password_hash'] === undefined) row['pending_migration'] = true;
   const content = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   if (given.print) return print(content.trimEnd());
   if (rows.length === 0) throw new CliError('the file has no users');
@@ -106,6 +108,7 @@ export function addImport(program: Command, shell: Shell): void {
       .option('--addresses-proven', 'addresses that the file calls verified count as proven here')
       .option('--events', 'tell webhooks of each user')
       .option('--roles', 'give the roles of the same names')
+      .option('--pending-migration', 'the first password of whoever has no hash here is checked at password_migration_url')
       .option(
         '--connection <pair>',
         'PROVIDER=CONNECTION: accounts there become accounts at a connection here; may be given several times',
