@@ -17237,6 +17237,8 @@ export interface operations {
                 "filter[external_id]"?: string[];
                 /** @description Whether the address was proven. Several mean any of them. */
                 "filter[email_verified]"?: ("true" | "false")[];
+                /** @description Whether the first password is still to be checked by the system they came from. Several mean any of them. */
+                "filter[pending_migration]"?: ("true" | "false")[];
                 /** @description Whether one factor is not enough to sign in. Several mean any of them. */
                 "filter[two_step_enabled]"?: ("true" | "false")[];
                 /** @description Has an active authenticator of one of these kinds. Several mean any of them. */
@@ -21361,6 +21363,8 @@ export interface operations {
                 "filter[external_id]"?: string[];
                 /** @description Whether the address was proven. Several mean any of them. */
                 "filter[email_verified]"?: ("true" | "false")[];
+                /** @description Whether the first password is still to be checked by the system they came from. Several mean any of them. */
+                "filter[pending_migration]"?: ("true" | "false")[];
                 /** @description Whether one factor is not enough to sign in. Several mean any of them. */
                 "filter[two_step_enabled]"?: ("true" | "false")[];
                 /** @description Has an active authenticator of one of these kinds. Several mean any of them. */
