@@ -1,21 +1,17 @@
+import { describe, expect, test } from 'vitest';
 import { addOrganization } from '../support/organizations.js';
-import { beforeAll, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { startTestService } from '../support/service.js';
 import { managementCollections } from '../../src/domain/reach/management-permissions.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startTestService({ ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password }));
-let ctx: Context;
 const admin = { email: 'root@example.com', password: 'nanoseconds of wire' };
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 /** Logos have no list of their own: they are seen at the branding that they are for (logos.test.ts). */
 const collections = [...managementCollections.filter((name) => name !== 'logos'), 'identities', 'consents'];

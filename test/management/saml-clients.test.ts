@@ -1,16 +1,13 @@
 // SAML applications and certificates through the Management API (specification 16.8).
 import { X509Certificate } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { manage, type Api, type Document } from '../support/management.js';
+import { describe, expect, test } from 'vitest';
+import { manage, type Document } from '../support/management.js';
 import { acsUrl } from '../support/saml-application.js';
 import { samlKeyPair } from '../support/saml-provider.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 let count = 0;
 const saml = (more: Document = {}): Document => ({

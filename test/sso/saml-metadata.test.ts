@@ -7,23 +7,23 @@ import { findConnection } from '../../src/db/tables/connections.js';
 import { optionProblems } from '../../src/domain/connections/options.js';
 import { samlMetadataPass } from '../../src/jobs/saml-metadata.js';
 import { Browser } from '../support/browser.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
+import { manage, startManagedService } from '../support/management.js';
 import { entityId, metadataXml, samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
 import { answer, beginAt, signedAssertion } from '../support/saml-sign-in.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf } from '../support/sso.js';
 
 const service = sharedService(startManagedService);
 const ctx = contextOf(service);
 const day = 86_400_000;
-let api: Api;
 let keys: SamlKeyPair[];
 let host: Server;
 let url: string;
 let served: string;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   keys = [await samlKeyPair(), await samlKeyPair()];
   host = createServer((_req, res) => res.end(served)).listen(0, '127.0.0.1');
   await new Promise((resolve) => host.once('listening', resolve));

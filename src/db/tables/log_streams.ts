@@ -118,18 +118,19 @@ export async function queueEventEntries(knex: Knex, numbered: number): Promise<v
   await runSystem(knex, { name: 'log_streams.queue_events', text }, [numbered]);
 }
 
+/** `seq` tells apart the times at which a record was queued: one that is queued again while it is being sent is sent once more. */
 export type LogStreamEntry = { readonly seq: string; readonly source: LogStreamSource; readonly record_id: string };
 
 export function listDueEntries(knex: Knex, stream: Pick<LogStreamRow, 'environment_id' | 'id'>, limit: number): Promise<LogStreamEntry[]> {
   // By the column: what is selected as text would be ordered as text, 10 before 9.
   const text = `select e.seq::text, e.source, e.record_id from log_stream_entries e
-    where e.environment_id = $1 and e.log_stream_id = $2 and e.due_at <= now() order by e.seq limit $3`;
+    where e.environment_id = $1 and e.log_stream_id = $2 and e.due_at <= now() order by e.seq, e.record_id limit $3`;
   return runSystem<LogStreamEntry>(knex, { name: 'log_streams.due_entries', text }, [stream.environment_id, stream.id, limit]);
 }
 
 /** What came of sending: `sent` are the entries that the receiver has taken; `error` null when it took them. */
 export type LogStreamSend = HeldRow & {
-  readonly sent: readonly string[];
+  readonly sent: readonly LogStreamEntry[];
   readonly error: string | null;
   readonly response_status: number | null;
   /** Milliseconds until it may be tried again. */
@@ -158,11 +159,13 @@ export async function recordLogStreamSend(knex: Knex, send: LogStreamSend): Prom
       returning s.status
     ), taken as (
       delete from log_stream_entries e using recorded
-      where e.environment_id = $1 and e.log_stream_id = $2 and e.seq = any ($4::bigint[])
+      where e.environment_id = $1 and e.log_stream_id = $2
+        and (e.record_id, e.seq) in (select * from unnest($4::uuid[], $9::bigint[]))
     )
     select status from recorded`;
   const { environment_id, id, lease_id, sent, retry_in_ms, error, response_status, tried } = send;
-  const values = [environment_id, id, lease_id, [...sent], retry_in_ms, error, response_status, tried];
+  const [records, times] = [sent.map(({ record_id }) => record_id), sent.map(({ seq }) => seq)];
+  const values = [environment_id, id, lease_id, records, retry_in_ms, error, response_status, tried, times];
   const [row] = await runSystem<Pick<LogStreamRow, 'status'>>(knex, { name: 'log_streams.record', text }, values);
   return row?.status ?? null;
 }

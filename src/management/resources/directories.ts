@@ -12,6 +12,7 @@ import type { DirectoryRow } from '../../db/tables/directories.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { equalTo, isoTime, stamps, stampSorts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany, toOne } from '../links.js';
 
 const status = z.enum(['enabled', 'disabled']).meta({ description: '`disabled`: its token is good for nothing.' });
 const once = z.object({ token: z.string().meta({ description: 'Shown by this answer only.' }) });
@@ -35,15 +36,8 @@ export const directories = resource<DirectoryRow, DirectoryInput, DirectoryInput
   reach: { of: reachOfSpeaker },
   settable: { status: ['control', status] },
   relationships: {
-    organization: {
-      kind: 'one',
-      to: 'organization',
-      column: 'organization_id',
-      description: 'Whose directory.',
-      include: true,
-      create: 'required',
-    },
-    groups: { kind: 'many', to: 'organization_group', by: { foreign: 'directory_id' }, description: 'The groups that it tells of.' },
+    organization: toOne('organization', 'Whose directory.', { create: 'required' }),
+    groups: toMany('organization_group', 'directory_id', 'The groups that it tells of.'),
   },
   filters: {
     organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),

@@ -3,7 +3,7 @@ import { postLines, type Posted } from '../../domain/log-streams/post.js';
 import { eventLineOf, lineOf } from '../../domain/log-streams/records.js';
 import { listAuditLogsById } from '../../db/tables/audit_logs.js';
 import { listEventsById } from '../../db/tables/events.js';
-import { listDueEntries, type LogStreamRow } from '../../db/tables/log_streams.js';
+import { listDueEntries, type LogStreamEntry, type LogStreamRow } from '../../db/tables/log_streams.js';
 import { backoffMs, retryAfterMs } from '../../lib/backoff.js';
 import type { AttemptOutcome } from '../queue/queue.js';
 
@@ -16,14 +16,14 @@ const maxRetryMs = 300_000;
 /** What came of one try to send. */
 export type Sending = AttemptOutcome & {
   /** The entries that the receiver has taken. */
-  readonly sent: readonly string[];
+  readonly sent: readonly LogStreamEntry[];
   readonly error: string | null;
   readonly response_status: number | null;
   /** False when there was nothing to send. */
   readonly tried: boolean;
 };
 
-type Batch = { readonly lines: string[]; readonly seqs: string[]; readonly more: boolean };
+type Batch = { readonly lines: string[]; readonly taken: LogStreamEntry[]; readonly more: boolean };
 
 /** The first that waits, as much as fits into one POST. What is no longer there is passed over. */
 async function batchOf({ db: { knex } }: Pick<Deps, 'db'>, stream: LogStreamRow): Promise<Batch> {
@@ -33,14 +33,15 @@ async function batchOf({ db: { knex } }: Pick<Deps, 'db'>, stream: LogStreamRow)
   const events = await listEventsById(knex, stream.environment_id, idsOf(true));
   const byId = new Map(rows.map((row) => [row.id, row]));
   const eventsById = new Map(events.map((event) => [event.id, event]));
-  const batch: Batch = { lines: [], seqs: [], more: entries.length === maxRecords };
+  const batch: Batch = { lines: [], taken: [], more: entries.length === maxRecords };
   let bytes = 0;
-  for (const { seq, source, record_id } of entries) {
+  for (const entry of entries) {
+    const { source, record_id } = entry;
     const [row, event] = [byId.get(record_id), eventsById.get(record_id)];
     const line = source === 'events' ? event && eventLineOf(stream.format, event) : row && lineOf(stream.format, source, row);
     bytes += line === undefined ? 0 : Buffer.byteLength(line) + 1;
     if (bytes > maxBytes) return { ...batch, more: true };
-    batch.seqs.push(seq);
+    batch.taken.push(entry);
     if (line !== undefined) batch.lines.push(line);
   }
   return batch;
@@ -56,8 +57,8 @@ function retryMs(failures: number, { retry_after, response_status }: Posted, now
 /** Sends what waits, up to one POST. @throws the signal's reason when that ends it; {DatabaseFailure} */
 export async function sendBatch(deps: Deps, stream: LogStreamRow, signal: AbortSignal): Promise<Sending> {
   const started = performance.now();
-  const { lines, seqs, more } = await batchOf(deps, stream);
-  const sent = { sent: seqs, error: null, response_status: null, ok: true, retry_in_ms: more ? 0 : null, tried: lines.length > 0 };
+  const { lines, taken, more } = await batchOf(deps, stream);
+  const sent = { sent: taken, error: null, response_status: null, ok: true, retry_in_ms: more ? 0 : null, tried: lines.length > 0 };
   if (lines.length === 0) return { ...sent, durationMs: performance.now() - started };
   const posted = await postLines(deps, stream, lines, signal);
   const { error, response_status } = posted;

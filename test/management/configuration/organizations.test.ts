@@ -1,17 +1,13 @@
 // Organizations as configuration: what a document says of them, and what stays data (specification 15.1).
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { addUser } from '../../support/data.js';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
 import { link, manage, managementClient, managementToken, Api, type Document } from '../../support/management.js';
-import { contextOf, sharedManagedService } from '../../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 beforeEach(async () => {
   for (const name of ['organizations', 'connections', 'configurations']) await ctx.db.knex(name).delete();
   await ctx.db.knex('roles').where({ kind: 'organization', is_system: false }).delete();

@@ -5,7 +5,7 @@ import { flushSecurityTrail, noteSecurityEvent, recordSecurityEvent } from '../.
 import { createLogStream, type LogStreamInput } from '../../../src/domain/log-streams/log-streams.js';
 import { sendLogStreams } from '../../../src/outbox/log-streams/loop.js';
 import { sendBatch } from '../../../src/outbox/log-streams/send.js';
-import type { LogStreamRow } from '../../../src/db/tables/log_streams.js';
+import { listDueEntries, recordLogStreamSend, type LogStreamEntry, type LogStreamRow } from '../../../src/db/tables/log_streams.js';
 import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';
 import { numberEventsOnce } from '../../../src/jobs/event-feed.js';
 import { emitRole } from '../../support/event-feed.js';
@@ -174,6 +174,25 @@ describe('a receiver', () => {
     await arrived(made, 1_200);
     expect(postsTo(made).map((post) => linesIn([post]).length)).toEqual([500, 500, 200]);
     expect(targetsIn(postsTo(made))).toEqual(Array.from({ length: 1_200 }, (_, index) => `n ${index}`));
+  });
+
+  test('that took one of two records of the same time, and an older count of a third, loses neither', async () => {
+    const made = await stream({ status: 'paused' });
+    for (const name of ['taken', 'waiting', 'counted']) await record(name);
+    const entries = () => ctx.db.knex('log_stream_entries').where({ log_stream_id: made.stream.id });
+    await entries().update({ seq: 7 });
+    const [taken, , counted] = await listDueEntries(ctx.db.knex, made.stream, 3);
+    const sent = [taken, { ...counted, seq: '6' }] as LogStreamEntry[];
+    const lease_id = crypto.randomUUID();
+    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ lease_id });
+    const { environment_id, id } = made.stream;
+    await recordLogStreamSend(ctx.db.knex, {
+      environment_id, id, lease_id, sent, error: null, response_status: 200, retry_in_ms: 0, tried: true,
+    }); // prettier-ignore
+    expect(await entries()).toHaveLength(2);
+    await ctx.db.knex('log_streams').where({ id }).update({ status: 'enabled' });
+    await arrived(made, 2);
+    expect(targetsIn(postsTo(made)).toSorted()).toEqual(['counted', 'waiting']);
   });
 
   test('gets at most a mebibyte at once', async () => {
