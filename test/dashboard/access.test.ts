@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { addOrganization } from '../support/organizations.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -108,6 +109,19 @@ describe('what is not allowed is not shown and not possible', () => {
     });
     expect(answer.status).toBe(403);
     expect(await answer.text()).toContain('You can’t grant more than you have');
+  });
+
+  test('nobody makes a directory of people whom they may not change (attack 43.1500)', async () => {
+    const { id } = await addOrganization(ctx);
+    const own = ['organizations:read', 'directories:read', 'directories:write'];
+    const make = async (...permissions: string[]) => {
+      const browser = await signedInWith(service, ...permissions);
+      const page = await (await browser.get(`/dashboard/directories/new?organization=${id}`)).text();
+      return browser.post('/dashboard/directories', { _csrf: csrfOf(page), organization: id });
+    };
+    const refused = await make(...own);
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('You can’t grant more than you have')]);
+    expect((await make(...own, 'users:write')).status).toBeLessThan(400);
   });
 });
 

@@ -67,8 +67,13 @@ test('the list names every guide once, as run or as not run', async () => {
   const list = read('README.md');
   const [run = '', notRun = ''] = list.slice(list.indexOf('## Run here')).split('## Not run here');
   const linked = (text: string) => [...text.matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm)].map(([, name]) => name);
-  expect(linked(run)).toEqual(trials.map(({ name }) => `${name}.md`));
-  expect([...linked(run), ...linked(notRun), ...followed, 'README.md'].sort()).toEqual([...names].sort());
+  expect(linked(run), '`npm run test:clients -- <name>` writes the line of a trial into docs/guides/README.md.').toEqual(
+    trials.map(({ name }) => `${name}.md`),
+  );
+  expect(
+    [...linked(run), ...linked(notRun), ...followed, 'README.md'].sort(),
+    'A guide has a trial, says "Run by the test suite: `test/...`", or has its line under "Not run here".',
+  ).toEqual([...names].sort());
 });
 
 test('what is not run says so, and what is run shows the files that are', async () => {

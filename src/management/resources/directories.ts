@@ -7,7 +7,7 @@ import {
   revokePreviousToken,
   rotateToken,
 } from '../../domain/directories/directories.js';
-import { reachOfOrganization } from '../../domain/reach/reach-of.js';
+import { reachOfSpeaker } from '../../domain/reach/reach-of.js';
 import type { DirectoryRow } from '../../db/tables/directories.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { equalTo, isoTime, stamps, stampSorts, uuid } from '../fields.js';
@@ -33,7 +33,7 @@ export const directories = resource<DirectoryRow, DirectoryInput, DirectoryInput
   }),
   computed: { base_url: (row, ctx) => directoryUrl(ctx, row) },
   organization: { column: 'organization_id' },
-  reach: { of: (tx, row) => reachOfOrganization(tx, row.organization_id) },
+  reach: { of: reachOfSpeaker },
   settable: { status: ['control', status] },
   relationships: {
     organization: toOne('organization', 'Whose directory.', { create: 'required' }),

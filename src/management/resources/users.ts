@@ -112,6 +112,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
     external_id: byIndex(equalTo('external_id', boundedText(255), 'The id in another system.')),
     email_verified: flagFilter('email_verified', 'Whether the address was proven.'),
+    pending_migration: flagFilter('pending_migration', 'Whether the first password is still to be checked by the system they came from.'),
     two_step_enabled: flagFilter('two_step_enabled', 'Whether one factor is not enough to sign in.'),
     authenticator: hasAuthenticator,
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),

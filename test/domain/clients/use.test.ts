@@ -83,7 +83,7 @@ test('what could not be written is written the next time', async () => {
   await ask(client);
   const closed = createKnex({ url: service.databaseUrl, poolMax: 1, logger: service.deps.logger });
   await closed.destroy();
-  const broken = { ...service.deps, db: { knex: closed, replica: null } };
+  const broken = { ...service.deps, db: { knex: closed, replica: null, report: null } };
   await expect(flushClientUse(broken)).rejects.toThrow();
   expect((await shown(client)).attributes.last_used_at).toBeNull();
   await flushClientUse(service.deps);

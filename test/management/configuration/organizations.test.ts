@@ -195,3 +195,16 @@ test('a document of organizations takes their permissions', async () => {
   const answer = await plan(narrow, { version: 1, organizations: [acme] });
   expect([answer.status, answer.body['errors'][0].code]).toEqual([403, 'insufficient_scope']);
 });
+
+test('a document makes nobody’s connection for people whom its caller may not change (attack 43.1500)', async () => {
+  await applied(api, document({ connections: [] }));
+  const scope = ['environments', 'organizations', 'organization_domains', 'connections', 'roles', 'permissions', 'api_resources'].map(
+    (name) => `${name}:read`,
+  );
+  const holding = async (...more: string[]) =>
+    new Api(service.url, await managementToken(service.url, managementClient, { scope: [...scope, ...more].join(' ') }));
+  const wanted = { version: 1, connections: [connection] };
+  const refused = await apply(await holding('connections:write'), wanted);
+  expect([refused.status, refused.body['errors'][0].meta.required]).toEqual([403, ['users:write']]);
+  expect((await apply(await holding('connections:write', 'users:write'), wanted)).status).toBe(200);
+});
