@@ -35,6 +35,7 @@ import {
   timeRange,
 } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 import { settable } from './user-attributes.js';
 import { hasAuthenticator } from './user-filters.js';
@@ -102,15 +103,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
         run: (tx, actor, row, change) => changeRoles(tx, actor, row as UserRow, change as LinkChange<RoleRow>),
       },
     },
-    sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
-    identities: {
-      kind: 'many',
-      to: 'identity',
-      by: { foreign: 'user_id' },
-      description: 'The accounts at providers that sign the user in.',
-      include: true,
-    },
-    consents: { kind: 'many', to: 'consent', by: { foreign: 'user_id' }, description: 'What the user allowed clients.', include: true },
+    sessions: toMany('session', 'user_id', 'Where the user is, or was, signed in.'),
+    identities: toMany('identity', 'user_id', 'The accounts at providers that sign the user in.', { include: true }),
+    consents: toMany('consent', 'user_id', 'What the user allowed clients.', { include: true }),
   },
   filters: {
     email: byIndex(equalTo('email_key', z.string().min(3).max(254).toLowerCase(), 'The address, whatever its case.')),
