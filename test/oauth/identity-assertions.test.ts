@@ -9,7 +9,7 @@ import {
 import { addClient } from '../support/data.js';
 import { createProofKey } from '../support/dpop.js';
 import { claimsOf, oauthPost, type TokenAnswer } from '../support/oauth.js';
-import { addMembership, addOrganization, addRoleOf } from '../support/organizations.js';
+import { addGroupOf, addMembership, addOrganization, addRoleOf } from '../support/organizations.js';
 import { lastRow } from '../support/security-events.js';
 import { sharedService } from '../support/shared-service.js';
 
@@ -212,7 +212,17 @@ describe('what an assertion says', () => {
       .knex('organization_membership_roles')
       .insert({ environment_id: world.a.environment.id, membership_id: member.id, role_id: role.id });
     expect((await asked()).status).toBe(200);
-    await grant({ organization_id: null, role_id: null });
+    const group = await addGroupOf(world.a, organization);
+    await grant({ organization_id: null, role_id: null, organization_group_id: group.id });
+    expect(refusal(await asked())).toEqual([400, 'invalid_target']);
+    const entry = await group.add(world.user);
+    expect((await asked()).status).toBe(200);
+    await changed(world.a, 'directory_users', { id: entry }, { active: false });
+    expect(refusal(await asked())).toEqual([400, 'invalid_target']);
+    await changed(world.a, 'directory_users', { id: entry }, { active: true });
+    await changed(world.a, 'organization_memberships', { id: member.id }, { status: 'suspended' });
+    expect(refusal(await asked())).toEqual([400, 'invalid_target']);
+    await grant({ organization_group_id: null });
   });
 });
 

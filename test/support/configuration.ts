@@ -66,6 +66,18 @@ export const shopDocument: Document = {
       ],
     },
   ],
+  external_servers: [
+    {
+      issuer: 'https://auth.tools.example',
+      name: 'Tools',
+      resources: [{ identifier: 'https://mcp.tools.example/', scopes: ['read', 'write'] }],
+      sign_in_client: 'wiki',
+      grants: [
+        { client: 'shop', external_client_id: 'shop-there', scopes: ['read'] },
+        { client: 'shop', external_client_id: 'shop-there', role: 'clerk' },
+      ],
+    },
+  ],
   log_streams: [
     {
       name: 'siem',

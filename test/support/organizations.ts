@@ -1,10 +1,12 @@
-import { table } from '../../src/db/scope.js';
+import { table, insert } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { insertDirectory } from '../../src/db/tables/directories.js';
+import { insertDirectoryUser } from '../../src/db/tables/directory_users.js';
+import { insertGroup } from '../../src/db/tables/organization_groups.js';
 import { insertMembership, type MembershipRow } from '../../src/db/tables/organization_memberships.js';
 import { insertOrganization, type OrganizationRow } from '../../src/db/tables/organizations.js';
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import type { RoleRow } from '../../src/db/tables/roles.js';
-import { insert } from '../../src/db/scope.js';
 import type { Context } from '../../src/domain/context.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
 
@@ -77,4 +79,21 @@ export async function changeRow(
     .where(where as never)
     .update(changes as never);
   ctx.cache.invalidate(ctx.environment.id, name);
+}
+
+/** A group of the organization's directory, to which people are added as the directory would; that answers their entries there. */
+export async function addGroupOf(ctx: Context, { id: organization_id }: Pick<OrganizationRow, 'id'>) {
+  const name = randomToken('').slice(0, 8);
+  const token = { token_digest: Buffer.alloc(32), token_hint: 'hint' };
+  const { id: directory_id } = await insertDirectory(ctx.scope, { ...stamp(ctx), ...token, organization_id });
+  const called = { display_name: name, display_name_key: name };
+  const { id } = await insertGroup(ctx.scope, { ...stamp(ctx), ...called, organization_id, directory_id });
+  const add = async (user: { readonly id: string }): Promise<string> => {
+    const named = { user_name: user.id, user_name_key: user.id };
+    const entry = await insertDirectoryUser(ctx.scope, { ...stamp(ctx), ...named, directory_id, user_id: user.id });
+    const member = { environment_id: ctx.environment.id, group_id: id, directory_user_id: entry.id };
+    await ctx.db.knex('organization_group_members').insert(member);
+    return entry.id;
+  };
+  return { id, add };
 }

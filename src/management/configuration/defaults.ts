@@ -5,7 +5,7 @@ import type { Call } from '../call.js';
 import type { RelatedRows, ResourceRow } from '../resource.js';
 import { documentKinds, settableAttributesOf, type KindName } from './kinds.js';
 import { documentAttributes, recordsNamed, type Live, type LiveRecord } from './live.js';
-import type { Item } from './read-document.js';
+import type { Item } from './items.js';
 import { tried, type Run } from './run.js';
 
 /** An environment that nobody set anything of. */
@@ -35,15 +35,31 @@ async function freshRecord(
     connection: { name, ...plain },
     client_grant: { scopes: [] },
     trusted_issuer: { issuer: `https://${name}.example` },
+    external_server: { issuer: `https://${name}.example` },
   };
   const overriding = Object.entries(own[kind.type] ?? {}).filter(([key]) => !unsaid.has(key));
   const given = Object.entries(attributes).filter(
     ([key, value]) => Object.hasOwn(create.schema.shape, key) && !unsaid.has(key) && value !== null,
   );
   const input = Object.fromEntries([...given, ...overriding]);
-  const related = kind.type === 'client_grant' ? await freshlyRelated({ ctx, actor }, live, row, name) : {};
+  const related = await relatedOf({ ctx, actor }, live, { kind, row }, name);
   const prepared = (await create.prepare?.(ctx, actor, input, related)) ?? null;
   return (await create.run(ctx, actor, input, related, prepared)).row;
+}
+
+/** What a new record of the kind names. */
+async function relatedOf(
+  call: Pick<Call, 'ctx' | 'actor'>,
+  live: Live,
+  { kind, row }: Pick<LiveRecord, 'kind' | 'row'>,
+  name: string,
+): Promise<RelatedRows> {
+  if (kind.type === 'client_grant') return freshlyRelated(call, live, row, name);
+  if (kind.type !== 'outbound_grant') return {};
+  const [client] = recordsNamed(live, 'client', String(row['client_id']));
+  const [external_server] = recordsNamed(live, 'external_server', live.servers.get(String(row['external_server_id'])) ?? '');
+  if (!client || !external_server) throw new Error('a grant is of a client, and for a server outside');
+  return { client: client.row, external_server: external_server.row };
 }
 
 /** For a grant that is in nobody's way: its client, and an API resource of which there is no grant yet. */

@@ -64,6 +64,11 @@ const grant = recordOf(documentKinds.client_grant, {
   subject_type: z.enum(subjectTypes).optional().meta({ description: '`client` unless given.' }),
 });
 
+const outboundGrant = recordOf(documentKinds.outbound_grant, {
+  client: clientId,
+  role: shortName.nullable().optional().meta({ description: 'The name of the role whose holders it is for; null = everybody.' }),
+});
+
 type CredentialShape = { readonly audience: z.ZodType<string | undefined>; readonly claims: z.ZodType<FederatedCredentialRow['claims']> };
 const { audience, claims } = (federated_credentials.create as NonNullable<typeof federated_credentials.create>).schema
   .shape as CredentialShape;
@@ -121,6 +126,13 @@ export const documentSchema = z
         connections: listOf(z.string().min(1).max(63), 'Names of the connections that it offers; none = all. Replaced as a whole.'),
       }),
       'Clients by `client_id`.',
+    ),
+    external_servers: listOf(
+      recordOf(documentKinds.external_server, {
+        sign_in_client: shortName.nullable().optional().meta({ description: 'The `client_id` of its client here; null = none.' }),
+        grants: listOf(outboundGrant, 'Which clients may have assertions for it, by `client` and `role`.'),
+      }),
+      'External servers by `issuer`; without grants for an organization or a group.',
     ),
     webhooks: listOf(recordOf(documentKinds.webhook), 'Webhooks by `name`.'),
     log_streams: listOf(recordOf(documentKinds.log_stream), 'Log streams by `name`.'),

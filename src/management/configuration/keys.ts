@@ -13,5 +13,9 @@ export const domainKey = (organization: string, domain: string): string => `${or
 export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
   `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
 
+/** What a grant for a server outside is called: `{client_id} -> {issuer}`, and whose holders it is for. */
+export const outboundKey = (client_id: string, issuer: string, role: string | null): string =>
+  `${client_id} -> ${issuer}${role === null ? '' : ` (${role})`}`;
+
 /** What words of an environment are called, a mail template or a text of pages: the name of what they say, with their language where they have one. */
 export const wordsKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);

@@ -4,10 +4,12 @@ import { client_grants } from '../resources/client_grants.js';
 import { clients } from '../resources/clients.js';
 import { connections } from '../resources/connections.js';
 import { environments } from '../resources/environments.js';
+import { external_servers } from '../resources/external_servers.js';
 import { log_streams } from '../resources/log_streams.js';
 import { mail_templates } from '../resources/mail_templates.js';
 import { organization_domains } from '../resources/organization_domains.js';
 import { organizations } from '../resources/organizations.js';
+import { outbound_grants } from '../resources/outbound_grants.js';
 import { page_texts } from '../resources/page_texts.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
@@ -42,6 +44,8 @@ export type KindName =
   | 'trusted_issuer'
   | 'client'
   | 'client_grant'
+  | 'external_server'
+  | 'outbound_grant'
   | 'webhook'
   | 'log_stream'
   | 'mail_template'
@@ -77,6 +81,8 @@ export const documentKinds: Readonly<Record<KindName, Kind>> = {
     names: [connections],
   }),
   client_grant: kind('client_grant', client_grants, null, { names: [api_resources] }),
+  external_server: kind('external_server', external_servers, 'issuer', { names: [clients] }),
+  outbound_grant: kind('outbound_grant', outbound_grants, null, { names: [clients, roles] }),
   webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),
   log_stream: kind('log_stream', log_streams, 'name', { secrets: ['signing_secret', 'authorization'] }),
   mail_template: kind('mail_template', mail_templates, 'name'),
@@ -101,6 +107,7 @@ export const collections = {
   connections: 'connection',
   trusted_issuers: 'trusted_issuer',
   clients: 'client',
+  external_servers: 'external_server',
   webhooks: 'webhook',
   log_streams: 'log_stream',
   mail_templates: 'mail_template',

@@ -1,23 +1,19 @@
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
-import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import type { FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import { hasMoreOrganizations } from '../../db/tables/organizations.js';
-import type { PermissionRow } from '../../db/tables/permissions.js';
 import { matches } from '../../db/lists/conditions.js';
 import { findLinks, findRows, listAll, type LinkTable } from '../../db/lists/list.js';
 import type { Condition } from '../../db/lists/list-source.js';
-import { groupedBy } from '../../lib/grouped.js';
 import { turns } from '../../lib/turns.js';
 import type { Call } from '../call.js';
 import { attributesOf } from '../documents.js';
 import { refuse } from '../problems.js';
 import { federated_credentials } from '../resources/federated_credentials.js';
 import { idOf, type Resource, type ResourceRow } from '../resource.js';
-import { describedCredential, sortedCredentials, type LiveCredential } from './described-credentials.js';
-import type { RolePermissions } from './document.js';
+import { describedCredential, type LiveCredential } from './described-credentials.js';
 import { kindNames, documentKinds, managementName, settableAttributesOf, type Kind, type KindName } from './kinds.js';
-import { compare, digestOf, type Links, type RowsByKind } from './state.js';
-import { domainKey, grantKey, permissionKey, wordsKey } from './keys.js';
+import { namings, type KnownNames } from './namings.js';
+import { digestOf } from './state.js';
 
 /** A record of the environment, with the attributes that a document can have in the form in which it has them. */
 export type LiveRecord = {
@@ -30,17 +26,9 @@ export type LiveRecord = {
   readonly foreign: boolean;
 };
 
-export type Live = {
+export type Live = KnownNames & {
   /** By kind and key. Webhooks may share a name. */
   readonly records: ReadonlyMap<KindName, Map<string, LiveRecord[]>>;
-  /** The name in a document, by the id of an API resource. */
-  readonly identifiers: Map<string, string>;
-  /** Federated credentials, by client. */
-  readonly credentials: ReadonlyMap<string, readonly LiveCredential[]>;
-  /** The name of an organization, by its id. */
-  readonly organizations: Map<string, string>;
-  /** Whether organizations were read. */
-  readonly has_organizations: boolean;
   /** A digest of all of it; behind a dot that of organizations, where these were read. */
   readonly state: string;
 };
@@ -53,22 +41,6 @@ const readAtOnce = 2_000;
 const rolePermissionLinks: LinkTable = { table: 'role_permissions', near: 'role_id', far: 'permission_id' };
 const defaultRoleLinks: LinkTable = { table: 'organization_default_roles', near: 'organization_id', far: 'role_id' };
 const clientConnectionLinks: LinkTable = { table: 'client_connections', near: 'client_id', far: 'connection_id' };
-
-export const sortedNames = (names: readonly string[]): string[] => [...new Set(names)].sort(compare);
-
-/** The permissions of a role in the order in which documents are compared: by API resource, then by name. */
-export function sortedPermissions(some: readonly RolePermissions[]): RolePermissions[] {
-  const byResource = new Map<string, Set<string>>();
-  for (const { api_resource, names } of some) {
-    const known = byResource.get(api_resource) ?? new Set();
-    for (const name of names) known.add(name);
-    byResource.set(api_resource, known);
-  }
-  return [...byResource]
-    .filter(([, names]) => names.size > 0)
-    .sort(([one], [other]) => compare(one, other))
-    .map(([api_resource, names]) => ({ api_resource, names: [...names].sort(compare) }));
-}
 
 /** What a document can say of a row: its attributes in their order. */
 export function documentAttributes(call: Pick<Call, 'ctx' | 'actor'>, kind: Kind, row: ResourceRow): ResourceRow {
@@ -86,6 +58,12 @@ const configured: Partial<Readonly<Record<KindName, Condition>>> = {
   client_grant: matches(
     `not exists (select 1 from clients c where c.environment_id = client_grants.environment_id and c.id = client_grants.client_id
        and c.origin <> 'administrator')`,
+    [],
+  ),
+  // Groups come from a directory; a customer's people are no configuration of the environment.
+  outbound_grant: matches(
+    `outbound_grants.organization_id is null and outbound_grants.organization_group_id is null and exists (select 1 from clients c
+       where c.environment_id = outbound_grants.environment_id and c.id = outbound_grants.client_id and c.origin = 'administrator')`,
     [],
   ),
 };
@@ -124,75 +102,6 @@ function credentialsOf(
   return found;
 }
 
-/** Far ids by near id. */
-function grouped(links: Links): Map<string, string[]> {
-  const byNear = groupedBy(links, ({ near }) => near);
-  return new Map([...byNear].map(([near, all]) => [near, all.map(({ far }) => far)]));
-}
-
-/** What a record is called, and what else a document says of it than its attributes, or does not. */
-type Naming = (row: ResourceRow) => { key: string; more?: ResourceRow; without?: readonly string[]; foreign?: boolean };
-
-function namings(
-  rows: RowsByKind,
-  links: { readonly roles: Links; readonly clients: Links; readonly organizations: Links },
-  { identifiers, organizations, credentials, has_organizations }: Omit<Live, 'records' | 'state'>,
-): Readonly<Record<KindName, Naming>> {
-  const nameOfApi = (id: string) => identifiers.get(id) ?? id;
-  const permissionsById = new Map(rows.permission.map((row) => [String(row['id']), row as PermissionRow]));
-  const connectionNames = new Map(rows.connection.map((row) => [String(row['id']), String(row['name'])]));
-  const foreignClients = new Set(rows.client.filter((row) => row['is_system'] === true).map((row) => row['id']));
-  const roleNames = new Map(rows.role.map((row) => [String(row['id']), String(row['name'])]));
-  const [permissionsOf, connectionsOf] = [grouped(links.roles), grouped(links.clients)];
-  const defaultRolesOf = grouped(links.organizations);
-  const nameOfOrganization = (row: ResourceRow) => organizations.get(String(row['organization_id'])) ?? null;
-  const held = (role_id: string) =>
-    (permissionsOf.get(role_id) ?? []).flatMap((id) => {
-      const found = permissionsById.get(id);
-      return found ? [{ api_resource: nameOfApi(found.api_resource_id), names: [found.name] }] : [];
-    });
-  const named = (row: ResourceRow) => ({ key: String(row['name']) });
-  return {
-    environment: (row) => ({ key: String(row['slug']) }),
-    api_resource: (row) => ({ key: nameOfApi(String(row['id'])), foreign: (row as ApiResourceRow).is_system }),
-    permission: (row) => {
-      const { api_resource_id, name, is_system } = row as PermissionRow;
-      return { key: permissionKey(nameOfApi(api_resource_id), name), foreign: is_system };
-    },
-    role: (row) => ({
-      ...named(row),
-      more: { permissions: sortedPermissions(held(String(row['id']))) },
-      foreign: row['is_system'] === true,
-    }),
-    organization: (row) => {
-      const roles = (defaultRolesOf.get(String(row['id'])) ?? []).flatMap((id) => roleNames.get(id) ?? []);
-      return { ...named(row), more: { default_roles: sortedNames(roles) } };
-    },
-    organization_domain: (row) => ({ key: domainKey(nameOfOrganization(row) ?? '', String(row['domain'])) }),
-    connection: (row) => ({
-      ...named(row),
-      more: has_organizations ? { organization: nameOfOrganization(row) } : {},
-      // What its organization says for it.
-      without: row['organization_id'] ? ['domains', 'required'] : [],
-    }),
-    trusted_issuer: (row) => ({ key: String(row['issuer']) }),
-    client: (row) => {
-      const offered = (connectionsOf.get(String(row['id'])) ?? []).flatMap((id) => connectionNames.get(id) ?? []).sort(compare);
-      const federated = sortedCredentials((credentials.get(String(row['id'])) ?? []).map(({ described }) => described));
-      const more = { connections: offered, federated_credentials: federated };
-      return { key: String(row['id']), more, foreign: row['is_system'] === true };
-    },
-    client_grant: (row) => {
-      const { client_id, api_resource_id, subject_type } = row as ClientGrantRow;
-      return { key: grantKey(client_id, nameOfApi(api_resource_id), subject_type), foreign: foreignClients.has(client_id) };
-    },
-    webhook: named,
-    log_stream: named,
-    mail_template: (row) => ({ key: wordsKey(String(row['name']), row['locale']) }),
-    page_text: (row) => ({ key: wordsKey(String(row['key']), row['locale']) }),
-  };
-}
-
 /** Kinds that are read only where somebody asks for them: customers, of which there may be many. */
 const ofOrganizations: readonly KindName[] = ['organization', 'organization_domain'];
 
@@ -221,7 +130,8 @@ export async function readLive(call: Call, has_organizations: boolean): Promise<
   );
   const credentialRows = await allOf(call, federated_credentials);
   const credentials = credentialsOf(credentialRows as FederatedCredentialRow[], rows.trusted_issuer, call.ctx.environment.issuer);
-  const known = { identifiers, organizations, credentials, has_organizations };
+  const servers = new Map(rows.external_server.map((row) => [String(row['id']), String(row['issuer'])]));
+  const known = { identifiers, organizations, servers, credentials, has_organizations };
   const naming = namings(rows, { roles: roleLinks, clients: clientLinks, organizations: organizationLinks }, known);
   const records = new Map<KindName, Map<string, LiveRecord[]>>();
   const turn = turns();

@@ -7,6 +7,8 @@ import { attemptAt, forget, documentPointer, type Run } from './run.js';
 
 /** What names others goes before them. */
 const order: readonly KindName[] = [
+  'outbound_grant',
+  'external_server',
   'client_grant',
   'client',
   'webhook',
@@ -27,11 +29,12 @@ const nameOfList = (type: KindName, of: string | null) => `${type} ${of ?? ''}`;
 /** Finds the collection of a document that would have the record: that of its kind, or that of the record that it belongs to. */
 export function collectionsOf(
   listed: readonly Listed[],
-  { identifiers, organizations }: Pick<Live, 'identifiers' | 'organizations'>,
+  { identifiers, organizations, servers }: Pick<Live, 'identifiers' | 'organizations' | 'servers'>,
 ): (record: LiveRecord) => Listed | undefined {
   const byName = new Map(listed.map((one) => [nameOfList(one.kind.type, one.of), one]));
   return ({ kind: { type }, row }) => {
     if (type === 'client_grant') return byName.get(nameOfList(type, String(row['client_id'])));
+    if (type === 'outbound_grant') return byName.get(nameOfList(type, servers.get(String(row['external_server_id'])) ?? ''));
     if (type === 'permission') return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
     const organization_id = row['organization_id'] as string | null | undefined;
     if (type === 'organization_domain') return byName.get(nameOfList(type, organizations.get(organization_id ?? '') ?? ''));
@@ -68,8 +71,12 @@ async function deleteOne(run: Run, record: LiveRecord, { path }: Listed): Promis
 
 /** Deletes what the document's collections don't have, but for what comes with the service. What goes with its owner is not told apart. */
 export async function prune(run: Run, listed: readonly Listed[]): Promise<void> {
-  const { identifiers, organizations } = run.live;
-  const collectionOf = collectionsOf(listed, { identifiers: new Map(identifiers), organizations: new Map(organizations) });
+  const { identifiers, organizations, servers } = run.live;
+  const collectionOf = collectionsOf(listed, {
+    identifiers: new Map(identifiers),
+    organizations: new Map(organizations),
+    servers: new Map(servers),
+  });
   const inDocument = (kind: Kind, key: string) => run.declared.has(recordName(kind.type, key));
   for (const type of order) {
     for (const record of recordsOf(run.live, type)) {

@@ -2,49 +2,15 @@ import type { z } from 'zod';
 import type { ApiErrorObject } from '../../errors.js';
 import { findIssues } from '../../lib/measured.js';
 import { nearestName } from '../../lib/nearest.js';
-import { named, own } from '../../lib/named.js';
+import { own } from '../../lib/named.js';
 import { turns, type Turn } from '../../lib/turns.js';
-import { isObject, listedIn, objectsIn, textIn, type Listed } from './listed.js';
-import { domainKey, grantKey, recordName, permissionKey, wordsKey } from './keys.js';
+import { itemOf, itemsOf, type Item, type Path } from './items.js';
+import { isObject, listedIn, objectsIn, type Listed } from './listed.js';
+import { recordName } from './keys.js';
 import { fromIssue, maxErrors, pointerTo, problem } from '../problems.js';
 import type { ResourceRow } from '../resource.js';
-import { documentJsonSchema, documentSchema, type DescribedCredential, type RolePermissions, type SecretReference } from './document.js';
-import {
-  collectionNames,
-  collections,
-  documentKinds,
-  managementName,
-  secretAttributes,
-  settableAttributesOf,
-  type CollectionName,
-  type Kind,
-} from './kinds.js';
-
-type Path = readonly (string | number)[];
-
-export type Item = {
-  readonly kind: Kind;
-  /** What the record is called in changes; with its kind it names one record. */
-  readonly key: string;
-  /** Where it stands in the document. */
-  readonly path: Path;
-  readonly attributes: ResourceRow;
-  /** References to its secrets, as far as the document has them; null takes one away. */
-  readonly secrets: Readonly<Record<string, SecretReference | null>>;
-  readonly permissions?: readonly RolePermissions[];
-  /** Of a client: names of connections. */
-  readonly connections?: readonly string[];
-  /** Of a client: all its federated credentials. */
-  readonly federated_credentials?: readonly DescribedCredential[];
-  /** Of an organization: names of roles. */
-  readonly default_roles?: readonly string[];
-  /** Of a connection and a domain: the organization; null: the environment’s. */
-  readonly organization?: string | null;
-  /** Of a permission and a grant: the API resource. */
-  readonly api_resource?: string;
-  /** Of a grant: the client. */
-  readonly client_id?: string;
-};
+import { documentJsonSchema, documentSchema } from './document.js';
+import { collectionNames, documentKinds, managementName, secretAttributes } from './kinds.js';
 
 /** A document taken apart. Items that have problems of their own are left out of `items`; `declared` has their names too. */
 export type ReadDocument = {
@@ -53,76 +19,6 @@ export type ReadDocument = {
   readonly declared: ReadonlySet<string>;
   readonly problems: readonly ApiErrorObject[];
 };
-
-function attributesIn(kind: Kind, record: ResourceRow): ResourceRow {
-  return Object.fromEntries(
-    settableAttributesOf(kind)
-      .filter(({ name }) => Object.hasOwn(record, name))
-      .map(({ name }): [string, unknown] => [name, own(record, name)]),
-  );
-}
-
-function itemOf(kind: Kind, key: string, path: Path, record: ResourceRow, more: Partial<Item> = {}): Item {
-  const secrets = kind.secrets
-    .filter((name) => Object.hasOwn(record, name))
-    .map((name): [string, SecretReference | null] => [name, own(record, name) as SecretReference | null]);
-  return { kind, key, path, attributes: attributesIn(kind, record), secrets: named(Object.fromEntries(secrets)), ...more };
-}
-
-function apiResourceItems(record: ResourceRow, key: string, path: Path): Item[] {
-  const permissions = objectsIn(own(record, 'permissions')).flatMap(([one, index]) => {
-    const name = textIn(one, 'name');
-    const pointer = [...path, 'permissions', index];
-    return name === null ? [] : [itemOf(documentKinds.permission, permissionKey(key, name), pointer, one, { api_resource: key })];
-  });
-  return [itemOf(documentKinds.api_resource, key, path, record), ...permissions];
-}
-
-function clientItems(record: ResourceRow, key: string, path: Path): Item[] {
-  const grants = objectsIn(own(record, 'grants')).flatMap(([one, index]) => {
-    const api_resource = textIn(one, 'api_resource');
-    const subject_type = textIn(one, 'subject_type') ?? 'client';
-    if (api_resource === null) return [];
-    const more = { api_resource, client_id: key };
-    const pointer = [...path, 'grants', index];
-    return [itemOf(documentKinds.client_grant, grantKey(key, api_resource, subject_type), pointer, { ...one, subject_type }, more)];
-  });
-  const connections = own(record, 'connections') as string[] | undefined;
-  const federated_credentials = own(record, 'federated_credentials') as DescribedCredential[] | undefined;
-  const links = { ...(connections && { connections }), ...(federated_credentials && { federated_credentials }) };
-  return [itemOf(documentKinds.client, key, path, record, links), ...grants];
-}
-
-function organizationItems(record: ResourceRow, key: string, path: Path): Item[] {
-  const default_roles = own(record, 'default_roles') as string[] | undefined;
-  const names = own(record, 'domains');
-  const domains = (Array.isArray(names) ? names : []).flatMap((domain: unknown, index) => {
-    if (typeof domain !== 'string') return [];
-    const pointer = [...path, 'domains', index];
-    return [itemOf(documentKinds.organization_domain, domainKey(key, domain), pointer, { domain }, { organization: key })];
-  });
-  return [itemOf(documentKinds.organization, key, path, record, default_roles && { default_roles }), ...domains];
-}
-
-function roleItems(record: ResourceRow, key: string, path: Path): Item[] {
-  const permissions = own(record, 'permissions') as RolePermissions[] | undefined;
-  return [itemOf(documentKinds.role, key, path, record, permissions === undefined ? {} : { permissions })];
-}
-
-function itemsOf(collection: CollectionName, record: ResourceRow, index: number): Item[] {
-  const kind = documentKinds[collections[collection]];
-  const key = textIn(record, kind.key as string);
-  if (key === null) return [];
-  const path = [collection, index];
-  if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
-  if (kind.type === 'client') return clientItems(record, key, path);
-  if (kind.type === 'organization') return organizationItems(record, key, path);
-  const organization = own(record, 'organization') as string | null | undefined;
-  if (kind.type === 'connection') return [itemOf(kind, key, path, record, organization === undefined ? {} : { organization })];
-  if (kind.type === 'role') return roleItems(record, key, path);
-  if (kind.type === 'mail_template' || kind.type === 'page_text') return [itemOf(kind, wordsKey(key, own(record, 'locale')), path, record)];
-  return [itemOf(kind, key, path, record)];
-}
 
 /** Names that the document gives to two records. */
 function repeated(items: readonly Item[]): { item: Item; error: ApiErrorObject }[] {

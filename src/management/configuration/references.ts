@@ -1,7 +1,7 @@
 import type { ResourceRow } from '../resource.js';
 import { recordsNamed } from './live.js';
 import { recordName, permissionKey } from './keys.js';
-import { type Item } from './read-document.js';
+import type { Item } from './items.js';
 import { note, type Run } from './run.js';
 import type { KindName } from './kinds.js';
 
@@ -12,6 +12,7 @@ const words: Partial<Readonly<Record<KindName, string>>> = {
   role: 'role',
   connection: 'connection',
   permission: 'permission',
+  external_server: 'external server',
 };
 
 /** The id of a record that an item names, or null, which is noted unless the document has the record and that was refused. */
@@ -60,8 +61,20 @@ export function relationshipsOf(run: Run, item: Item, creating: boolean): Resour
     if (require(id)) found['api_resource'] = { data: { type: 'api_resource', id } };
   }
   if (creating && item.client_id !== undefined) {
-    const id = idOf(run, 'client', item.client_id, item.path);
+    const id = idOf(run, 'client', item.client_id, item.kind.type === 'outbound_grant' ? [...item.path, 'client'] : item.path);
     if (require(id)) found['client'] = { data: { type: 'client', id } };
+  }
+  if (creating && item.external_server !== undefined) {
+    const id = idOf(run, 'external_server', item.external_server, item.path);
+    if (require(id)) found['external_server'] = { data: { type: 'external_server', id } };
+  }
+  if (creating && item.role) {
+    const id = idOf(run, 'role', item.role, [...item.path, 'role']);
+    if (require(id)) found['role'] = { data: { type: 'role', id } };
+  }
+  if (item.sign_in_client !== undefined) {
+    const id = item.sign_in_client === null ? null : idOf(run, 'client', item.sign_in_client, [...item.path, 'sign_in_client']);
+    if (item.sign_in_client === null || require(id)) found['sign_in_client'] = { data: id === null ? null : { type: 'client', id } };
   }
   return missing ? null : found;
 }

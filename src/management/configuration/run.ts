@@ -7,7 +7,8 @@ import { pointerTo, problem, translated } from '../problems.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import type { KindName } from './kinds.js';
 import type { Live, LiveRecord } from './live.js';
-import { documentPath, type Item } from './read-document.js';
+import type { Item } from './items.js';
+import { documentPath } from './read-document.js';
 
 export type RecordChange = {
   readonly action: 'create' | 'update' | 'delete';
@@ -130,6 +131,7 @@ export function remember(live: Live, record: LiveRecord): void {
   byKey?.set(record.key, [...others, record]);
   if (record.kind.type === 'api_resource' && !record.foreign) live.identifiers.set(record.id, record.key);
   if (record.kind.type === 'organization') live.organizations.set(record.id, record.key);
+  if (record.kind.type === 'external_server') live.servers.set(record.id, record.key);
 }
 
 export function forget(live: Live, { kind, key, id }: LiveRecord): void {

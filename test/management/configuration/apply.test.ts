@@ -3,15 +3,13 @@ import { beforeAll, expect, test } from 'vitest';
 import { applied, apply, exported, plan, problemsOf, shopDocument, shopSecrets, told } from '../../support/configuration.js';
 import { Api, link, manage, managementToken, secondEnvironment, startManagedService, type Document } from '../../support/management.js';
 import { basic } from '../../support/oauth.js';
-import { contextOf, sharedManagedService } from '../../support/shared-service.js';
-import type {} from '../../support/service.js';
+import { contextOf, shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  api = await manage(service.url);
   await api.create('webhooks', 'webhook', { name: 'everything', url: 'https://hooks.example/', events: ['*'], status: 'enabled' });
 });
 
@@ -47,6 +45,9 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create client wiki',
     'create client deploy',
     'create client_grant shop -> https://api.example',
+    'create external_server https://auth.tools.example',
+    'create outbound_grant shop -> https://auth.tools.example',
+    'create outbound_grant shop -> https://auth.tools.example (clerk)',
     'create webhook erp',
     'create log_stream siem',
     'create mail_template register_code',
@@ -54,7 +55,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create page_text login.title (en)',
     'create page_text login.title (de)',
   ]);
-  expect(planned.body['meta'].summary).toEqual({ create: 17, update: 1, delete: 0 });
+  expect(planned.body['meta'].summary).toEqual({ create: 20, update: 1, delete: 0 });
   expect([await countOf('events'), await countOf('audit_logs'), await countOf('clients')]).toEqual(before);
   const meta = await applied(api, shopDocument, { secrets: shopSecrets, expected_state: planned.body['meta'].state });
   expect(meta['changes']).toEqual(planned.body['meta'].changes);
@@ -68,7 +69,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
   expect([again['changes'], again['state']]).toEqual([[], meta['state']]);
   expect([await countOf('events'), await countOf('audit_logs')]).toEqual(after);
   const [entry] = (await api.get('/audit_logs?filter[action]=config.applied')).body['data'] as Document[];
-  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 17], update: [null, 1], delete: [null, 0] });
+  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 20], update: [null, 1], delete: [null, 0] });
   const [event] = (await api.get('/security_events?filter[event]=config.applied')).body['data'] as Document[];
   expect([event?.['id'], event?.['attributes'].severity]).toEqual([entry?.['id'], 'warning']);
 });

@@ -10,6 +10,7 @@ const collections: ReadonlyMap<string, Keyed> = new Map([
   ['connections', { key: ['name'] }],
   ['trusted_issuers', { key: ['issuer'] }],
   ['clients', { key: ['client_id'], inner: { grants: { key: ['api_resource', 'subject_type'] } } }],
+  ['external_servers', { key: ['issuer'], inner: { grants: { key: ['client', 'role'] } } }],
   ['webhooks', { key: ['name'] }],
   ['log_streams', { key: ['name'] }],
   ['mail_templates', { key: ['name', 'locale'] }],
