@@ -50,7 +50,7 @@ const slow = [
   // Several processes, proxies and databases of their own.
   'test/db/postgres/embedded-postgres.test.ts',
   'test/domain/secret-key/reseal.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,read-only-checkout,read-replica,secret-key,secret-key-rotations,start}.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,read-only-checkout,read-replica,report-replica,secret-key,secret-key-rotations,start}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   // Upgrades, backups, and what the guides say.

@@ -15,6 +15,7 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
        npm run bench -- --sign-ins N [--quick] [--rounds N] [--json FILE]
        npm run bench -- --grown [ROWS] [--quick] [--rounds N] [--seconds N]
        npm run bench -- --lists [ROWS]
+       npm run bench -- --pages [PEOPLE]
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
        npm run bench -- --tail [--quick] [--seconds N] [--rate N] [--json FILE]
        npm run bench -- --commits [--quick] [--rounds N] [--json FILE]
@@ -31,6 +32,7 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --grown  what the hot statements cost with ten thousand rows and with a million (or ROWS) in tokens, sessions, users and deliveries,
            and the janitor, instead; ten million take 35 GB of disk and half an hour
   --lists  every list that the dashboard offers of a million (or ROWS) users, sessions and deliveries, instead
+  --pages  overview, search, lists and timelines of the dashboard, and \`filter[search]\`, with a million (or PEOPLE) people, instead
   --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
   --events       how many deliveries the webhook scenario queues (10000)
   --workers      one process against two workers on two processors, instead
@@ -54,15 +56,16 @@ const extras = ['logins', 'webhook'];
 /** What the command line asks for. @throws {Error} for what it can't mean */
 export function readArguments(argv: readonly string[]) {
   const { values, positionals } = parseArgs({
-    // `--grown` or `--lists` alone: a million.
+    // `--grown`, `--lists` or `--pages` alone: a million.
     args: argv.flatMap((one, index) =>
-      ['--grown', '--lists'].includes(one) && !/^\d+$/.test(argv[index + 1] ?? '') ? [one, '1000000'] : [one],
+      ['--grown', '--lists', '--pages'].includes(one) && !/^\d+$/.test(argv[index + 1] ?? '') ? [one, '1000000'] : [one],
     ),
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
       grown: { type: 'string' },
       lists: { type: 'string' },
+      pages: { type: 'string' },
       help: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
@@ -105,6 +108,7 @@ export function readArguments(argv: readonly string[]) {
     help: values.help,
     grown: values.grown === undefined ? null : number(values.grown, 1_000_000),
     lists: values.lists === undefined ? null : number(values.lists, 1_000_000),
+    pages: values.pages === undefined ? null : number(values.pages, 1_000_000),
     concurrency: number(values.concurrency, 1),
     json: values.json ?? null,
     profile: values.profile ?? null,

@@ -23,6 +23,7 @@ import { manager } from './soak-mix.js';
 import { measureTail, tailText } from './tail.js';
 import { measureStarts, startsText } from './start.js';
 import { measureWorkers, workersText } from './workers.js';
+import { measurePages } from './pages.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
 import { startProduct } from './targets/product.js';
@@ -97,7 +98,7 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     writeResults(asked.json ?? join(results, `${name}.json`), { machine: machine(server.version), plan: asked.plan, ...found });
     return true;
   };
-  if (asked.grown !== null || asked.lists !== null) {
+  if (asked.grown !== null || asked.lists !== null || asked.pages !== null) {
     const env = {
       RATE_LIMIT_API: '100000000/60',
       MANAGEMENT_CLIENT_ID: manager.id,
@@ -107,6 +108,10 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     };
     if (asked.lists !== null) {
       console.log(await measureLists(await alone('lists', false, env), asked.lists, server.pid));
+      return true;
+    }
+    if (asked.pages !== null) {
+      console.log(await measurePages(await alone('pages', false, env), asked.pages, server.pid));
       return true;
     }
     const few = await alone('grown_few', false, env);

@@ -51,19 +51,22 @@ const apiPaths = [
   '/api/api_resources?include=permissions',
 ];
 
+/** What a request of the Management API bears, with a new token of the manager. */
+export async function managementHeaders(connection: Connection, target: Product): Promise<Record<string, string>> {
+  const fields = { grant_type: 'client_credentials', resource: `http://localhost:${target.port}/api` };
+  const reply = await connection.send(requestText('POST', '/oauth/token', { ...host(target), Authorization: basic(manager) }, fields));
+  expectStatus(reply, 200);
+  const { access_token } = JSON.parse(reply.body) as { access_token: string };
+  return { ...host(target), Authorization: `Bearer ${access_token}`, Accept: 'application/vnd.api+json' };
+}
+
 /** Reads of the Management API, with a new token every hundred. */
 async function openManagementReads(target: Product): Promise<Operation> {
   let turn = 0;
-  let token = '';
+  let headers: Record<string, string> = {};
   return async (connection) => {
-    if (turn % 100 === 0) {
-      const fields = { grant_type: 'client_credentials', resource: `http://localhost:${target.port}/api` };
-      const reply = await connection.send(requestText('POST', '/oauth/token', { ...host(target), Authorization: basic(manager) }, fields));
-      expectStatus(reply, 200);
-      token = (JSON.parse(reply.body) as { access_token: string }).access_token;
-    }
+    if (turn % 100 === 0) headers = await managementHeaders(connection, target);
     const path = apiPaths[turn++ % apiPaths.length] as string;
-    const headers = { ...host(target), Authorization: `Bearer ${token}`, Accept: 'application/vnd.api+json' };
     expectStatus(await connection.send(requestText('GET', path, headers)), 200);
   };
 }

@@ -43,6 +43,9 @@ const variables = z.object({
   DATABASE_URL: postgresAddress.optional(),
   DATABASE_DIRECT_URL: postgresAddress.optional(),
   DATABASE_REPLICA_URL: postgresAddress.optional(),
+  DATABASE_REPLICA_URLS: z.string().transform(commaList).pipe(z.array(postgresAddress)).optional(),
+  DATABASE_REPORT_URL: postgresAddress.optional(),
+  REPORT_MAX_LAG_MS: integer(5000, 100, 60_000),
   DATABASE_PASSWORD: z.string().optional(),
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
@@ -113,6 +116,8 @@ const secrets = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'DATABASE_REPLICA_URL',
+  'DATABASE_REPLICA_URLS',
+  'DATABASE_REPORT_URL',
   'DATABASE_PASSWORD',
   'ADMIN_PASSWORD',
   'MANAGEMENT_CLIENT_SECRET',
@@ -128,7 +133,7 @@ function problemsOf(present: Readonly<Record<string, string | undefined>>, parse
   return [...problems, ...contradictionsOf(present, parsed.success ? parsed.data.WEB_CONCURRENCY : 1)];
 }
 
-const databaseUrls = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const;
+const databaseUrls = secrets.filter((name) => /^DATABASE_.*URLS?$/.test(name));
 
 /** The variables that have a value; an empty one counts as absent, what stands in a file as set. */
 function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
@@ -190,8 +195,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     databaseUrl: v.DATABASE_URL ?? null,
     /** A connection without a transaction pooler in between, for LISTEN and migrations. */
     databaseDirectUrl: v.DATABASE_DIRECT_URL ?? v.DATABASE_URL ?? null,
-    /** A streaming standby of DATABASE_URL that introspection may ask. */
-    databaseReplicaUrl: v.DATABASE_REPLICA_URL ?? null,
+    /** Streaming standbys of DATABASE_URL that introspection may ask. */
+    databaseReplicaUrls: v.DATABASE_REPLICA_URLS ?? (v.DATABASE_REPLICA_URL === undefined ? [] : [v.DATABASE_REPLICA_URL]),
+    /** A streaming standby that lists are read from while it is at most so many milliseconds behind. */
+    databaseReport: v.DATABASE_REPORT_URL === undefined ? null : { url: v.DATABASE_REPORT_URL, maxLagMs: v.REPORT_MAX_LAG_MS },
     databasePoolMax: v.DATABASE_POOL_MAX,
     /** Off behind a transaction pooler that doesn't know named statements (pgbouncer before 1.21). */
     databasePreparedStatements: v.DATABASE_PREPARED_STATEMENTS,

@@ -1844,6 +1844,7 @@ CREATE UNIQUE INDEX users_external_id ON users USING btree (environment_id, exte
 CREATE INDEX users_imported_work ON users USING btree (environment_id, password_hash_work(password_hash)) WHERE (password_hash_work(password_hash) IS NOT NULL);
 CREATE INDEX users_last_login_at ON users USING btree (environment_id, COALESCE(last_login_at, '-infinity'::timestamp with time zone), id);
 CREATE INDEX users_last_name ON users USING btree (environment_id, COALESCE(lower(last_name), ''::text), id);
+CREATE INDEX users_pending_migration ON users USING btree (environment_id, created_at, id) WHERE pending_migration;
 CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id) WHERE two_step_enabled;
 CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);

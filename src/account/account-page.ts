@@ -13,8 +13,7 @@ import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consent
 import { listOpenableClients, type OpenableClient } from '../db/tables/clients.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
 import { findUserWithMemberships } from '../db/tables/organization_memberships.js';
-import { listLiveSessionsOfUser } from '../db/tables/sessions.js';
-import type { SessionRow } from '../db/tables/sessions.js';
+import { listLiveSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';

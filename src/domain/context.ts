@@ -3,6 +3,7 @@ import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
 import type { Notifier } from '../db/connection/notifier.js';
 import type { Replica } from '../db/postgres/replica.js';
+import type { ReportReplica } from '../db/postgres/report-replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/connection/failures.js';
 import { createScope, type Scope } from '../db/scope.js';
 import { processLocksOf } from '../db/connection/knex.js';
@@ -38,8 +39,8 @@ export type Deps = {
   /** Null: no spans are made. A place for a span costs this look. */
   readonly tracer: Tracer | null;
   readonly cache: Cache;
-  /** `replica`: DATABASE_REPLICA_URL; see `lookUpScope`. */
-  readonly db: { readonly knex: Knex; readonly replica: Replica | null };
+  /** `replica`: DATABASE_REPLICA_URLS; see `lookUpScope`. `report`: DATABASE_REPORT_URL, for lists of the Management API. */
+  readonly db: { readonly knex: Knex; readonly replica: Replica | null; readonly report: ReportReplica | null };
   /** What seals, hashes and makes keys. */
   readonly crypto: {
     readonly sealer: Sealer;

@@ -1,39 +1,21 @@
+import { changeOf } from './security-event.js';
+
 /** Security events of what organizations' directories do (SCIM); part of `securityEvents`. */
 export const directorySecurityEvents = {
   'directory.user_provisioned': {
-    class: 'account_changed',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the directory',
-    target: 'user',
+    ...changeOf('account_changed', 'info', 'the directory', 'user'),
     description: 'A directory told of a person for the first time, or let one in again.',
   },
   'directory.user_linked': {
-    class: 'account_changed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the directory',
-    target: 'user',
+    ...changeOf('account_changed', 'warning', 'the directory', 'user'),
     description: 'A directory told of a person who had an account here already, which follows the directory from now on.',
   },
   'directory.user_deprovisioned': {
-    class: 'account_changed',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the directory',
-    target: 'user',
+    ...changeOf('account_changed', 'info', 'the directory', 'user'),
     description: 'A directory shut a person out, or let them go.',
   },
   'directory.group_changed': {
-    class: 'access_changed',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the directory',
-    target: 'organization_group',
+    ...changeOf('access_changed', 'info', 'the directory', 'organization_group'),
     description: 'A group came, went, has another name or other members; `change`, `members_added` and `members_removed` say which.',
   },
   'directory.authentication_failed': {

@@ -18,6 +18,10 @@ export type SecurityEvent = {
   readonly description: string;
 };
 
+/** What most are of: a change that succeeded, written in its transaction. */
+export const changeOf = (eventClass: EventClass, severity: SecurityEvent['severity'], actor: string, target: string) =>
+  ({ class: eventClass, severity, outcome: 'success', recorded: 'transaction', actor, target }) as const;
+
 /** Why something was refused: `reason` of security events and of denied operations. */
 export const securityEventReasons = [
   // A proof of a sign-in, or a code.

@@ -1,7 +1,7 @@
 import { administrationSecurityEvents } from './administration-security-events.js';
 import { directorySecurityEvents } from './directory-security-events.js';
 import { organizationSecurityEvents } from './organization-security-events.js';
-import type { SecurityEvent } from './security-event.js';
+import { changeOf, type SecurityEvent } from './security-event.js';
 import { signInSecurityEvents } from './sign-in-security-events.js';
 import { tokenSecurityEvents } from './token-security-events.js';
 
@@ -12,12 +12,7 @@ import { tokenSecurityEvents } from './token-security-events.js';
 export const securityEvents = {
   ...signInSecurityEvents,
   'identity.linked': {
-    class: 'account_changed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'identity',
+    ...changeOf('account_changed', 'warning', 'the user', 'identity'),
     description: 'An account at a provider now signs in somebody who had an account here already.',
   },
   'identity.link_failed': {
@@ -30,66 +25,31 @@ export const securityEvents = {
     description: 'Connecting an account at a provider was refused; `reason` is the code of the page.',
   },
   'identity.unlinked': {
-    class: 'account_changed',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user, or who acts through the Management API',
-    target: 'identity',
+    ...changeOf('account_changed', 'info', 'the user, or who acts through the Management API', 'identity'),
     description: 'An account at a provider no longer signs in this user.',
   },
   'authenticator.created': {
-    class: 'factor_added',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'authenticator',
+    ...changeOf('factor_added', 'warning', 'the user', 'authenticator'),
     description: 'Somebody added a passkey or an authenticator app, or made recovery codes; `kind` says which.',
   },
   'authenticator.removed': {
-    class: 'factor_removed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user, or who acts through the Management API',
-    target: 'authenticator',
+    ...changeOf('factor_removed', 'warning', 'the user, or who acts through the Management API', 'authenticator'),
     description: 'A passkey, an authenticator app or recovery codes no longer sign in this user; `kind` says which.',
   },
   'authenticator.reset': {
-    class: 'factor_removed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'who acts through the Management API or the dashboard',
-    target: 'user',
+    ...changeOf('factor_removed', 'warning', 'who acts through the Management API or the dashboard', 'user'),
     description: 'All authenticators of a user were removed, and everything that rested on them ended.',
   },
   'authenticator.imported': {
-    class: 'factor_added',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'who acts through the Management API',
-    target: 'authenticator',
+    ...changeOf('factor_added', 'warning', 'who acts through the Management API', 'authenticator'),
     description: 'An authenticator was moved in from another system; `kind` says which.',
   },
   'two_step.changed': {
-    class: 'account_changed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'user',
+    ...changeOf('account_changed', 'warning', 'the user', 'user'),
     description: 'Two-step sign-in was switched on or off; `enabled` says which.',
   },
   'consent.given': {
-    class: 'access_granted',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'client',
+    ...changeOf('access_granted', 'info', 'the user', 'client'),
     description: 'Somebody allowed an application `scopes` of the `resource`.',
   },
   'consent.denied': {
@@ -102,21 +62,16 @@ export const securityEvents = {
     description: 'Somebody did not allow an application what it asked for.',
   },
   'consent.withdrawn': {
-    class: 'access_withdrawn',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user, or who acts through the Management API',
-    target: 'client; consent through the Management API',
+    ...changeOf(
+      'access_withdrawn',
+      'info',
+      'the user, or who acts through the Management API',
+      'client; consent through the Management API',
+    ),
     description: 'What was allowed to an application was taken back; its tokens ended.',
   },
   'device.approved': {
-    class: 'logon',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'session',
+    ...changeOf('logon', 'info', 'the user', 'session'),
     description: 'Somebody allowed a device what it asked for (RFC 8628); `device_ip_address` is where it asked from.',
   },
   'device.denied': {
@@ -142,12 +97,7 @@ export const securityEvents = {
   ...organizationSecurityEvents,
   ...tokenSecurityEvents,
   'client.removed_unused': {
-    class: 'configuration_changed',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the service',
-    target: 'client',
+    ...changeOf('configuration_changed', 'info', 'the service', 'client'),
     description: 'An unverified client was removed because nobody uses it (`unused_client_lifetime`).',
   },
   'webhook.target_blocked': {

@@ -1,22 +1,14 @@
+import { changeOf } from './security-event.js';
+
 /** The security events of sign-in, passwords and recovery; part of the list of all. */
 export const signInSecurityEvents = {
   'login.succeeded': {
-    class: 'logon',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'session',
+    ...changeOf('logon', 'info', 'the user', 'session'),
     description:
       'Somebody signed in; `amr` and `methods` say how, `connection_id` through which connection, `new_device` whether this browser was new.',
   },
   'session.confirmed': {
-    class: 'authentication',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'session',
+    ...changeOf('authentication', 'info', 'the user', 'session'),
     description: 'Somebody signed in proved that it is still them, or reached a higher class; `amr` says how.',
   },
   'login.failed': {
@@ -29,12 +21,7 @@ export const signInSecurityEvents = {
     description: 'A sign-in, or another proof of a password, was refused; `reason` says why. An address without a user is not recorded.',
   },
   'administrator.new_device': {
-    class: 'finding',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'session',
+    ...changeOf('finding', 'warning', 'the user', 'session'),
     description: 'Somebody who holds Management permissions signed in from a browser that was new.',
   },
   'account.locked': {
@@ -48,12 +35,7 @@ export const signInSecurityEvents = {
       'Too many wrong passwords, or second factors (`second_step`): the account, or its second step, is locked until `locked_until`.',
   },
   'password.changed': {
-    class: 'password_changed',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'user',
+    ...changeOf('password_changed', 'info', 'the user', 'user'),
     description: 'Somebody changed the own password, knowing the old one.',
   },
   'passcode.budget_half_used': {
@@ -93,58 +75,28 @@ export const signInSecurityEvents = {
     description: 'A recovery code was wrong (`invalid_code`), no longer good (`code_expired`), or not looked at (`budget_used_up`).',
   },
   'address.proven': {
-    class: 'account_changed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user, or who acts through the Management API or the dashboard',
-    target: 'user',
+    ...changeOf('account_changed', 'warning', 'the user, or who acts through the Management API or the dashboard', 'user'),
     description:
       'An address was proven for the first time. `password`, `authenticators` and `connected_accounts` say what was removed from the account.',
   },
   'address.changed': {
-    class: 'account_changed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'user',
+    ...changeOf('account_changed', 'warning', 'the user', 'user'),
     description: 'Somebody has another address, which a code proved.',
   },
   'account.deletion_requested': {
-    class: 'account_changed',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'user',
+    ...changeOf('account_changed', 'warning', 'the user', 'user'),
     description: 'Somebody asked to delete the own account; `deletion_due_at` says when it will be.',
   },
   'account.deletion_cancelled': {
-    class: 'account_changed',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user, or who acts through the Management API or the dashboard',
-    target: 'user',
+    ...changeOf('account_changed', 'info', 'the user, or who acts through the Management API or the dashboard', 'user'),
     description: 'Somebody signed in to an account that waited for its deletion, or an administrator canceled the deletion: it is kept.',
   },
   'account.deleted': {
-    class: 'account_deleted',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the service',
-    target: 'user',
+    ...changeOf('account_deleted', 'warning', 'the service', 'user'),
     description: 'The service deleted an account, as its user had asked.',
   },
   'recovery.completed': {
-    class: 'password_reset',
-    severity: 'warning',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the user',
-    target: 'user',
+    ...changeOf('password_reset', 'warning', 'the user', 'user'),
     description: 'A new password was set by a recovery code or link; all sessions ended.',
   },
 } as const;

@@ -1,3 +1,5 @@
+import { changeOf } from './security-event.js';
+
 /** The security events of the token endpoint; part of the list of all. */
 export const tokenSecurityEvents = {
   'authorization_code.reused': {
@@ -19,32 +21,17 @@ export const tokenSecurityEvents = {
     description: 'A rotated refresh token was presented again: it may be stolen. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
   },
   'token.impersonated': {
-    class: 'access_granted',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the client',
-    target: 'user',
+    ...changeOf('access_granted', 'info', 'the client', 'user'),
     description:
       'A client got a token in the name of a person, which does not say who acts (RFC 8693); see `audience`, `scope` and `subject_client`.',
   },
   'assertion.issued': {
-    class: 'access_granted',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the client',
-    target: 'user',
+    ...changeOf('access_granted', 'info', 'the client', 'user'),
     description:
       'A client got an identity assertion of a person for a server outside (ID-JAG); see `external_server_id`, `audience`, `resource` and `scope`.',
   },
   'assertion.redeemed': {
-    class: 'access_granted',
-    severity: 'info',
-    outcome: 'success',
-    recorded: 'transaction',
-    actor: 'the client',
-    target: 'user',
+    ...changeOf('access_granted', 'info', 'the client', 'user'),
     description:
       'A client got a token in the name of a person for an identity assertion of a connection’s provider (ID-JAG); see `connection_id`, `audience` and `scope`.',
   },

@@ -25,8 +25,12 @@ export function contradictionsOf(present: Present, workers: number): string[] {
   if (present['DATABASE_URL'] !== undefined && present['SECRET_KEY'] === undefined) {
     problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32');
   }
-  if (present['DATABASE_REPLICA_URL'] !== undefined && present['DATABASE_URL'] === undefined) {
-    problems.push('DATABASE_REPLICA_URL needs DATABASE_URL, whose replica it is');
+  for (const name of ['DATABASE_REPLICA_URL', 'DATABASE_REPLICA_URLS', 'DATABASE_REPORT_URL']) {
+    if (present[name] !== undefined && present['DATABASE_URL'] === undefined)
+      problems.push(`${name} needs DATABASE_URL, whose replica it is`);
+  }
+  if (present['DATABASE_REPLICA_URL'] !== undefined && present['DATABASE_REPLICA_URLS'] !== undefined) {
+    problems.push('DATABASE_REPLICA_URL and DATABASE_REPLICA_URLS must not both be set: one address is a list too');
   }
   if (present['RATE_LIMIT_STORE'] === 'memory' && workers > 1) {
     problems.push('RATE_LIMIT_STORE=memory counts in one process; with WEB_CONCURRENCY above 1 use postgres or redis');

@@ -35,9 +35,17 @@ export function withFiles(present: Present, secrets: readonly string[], read: (p
   return { values, problems };
 }
 
-/** The addresses with the password where they have a user and none. @throws nothing: what is no address stays as it is */
-export function withPassword(address: string | undefined, password: string | undefined): string | undefined {
-  if (address === undefined || password === undefined || !URL.canParse(address)) return address;
+/** The addresses, with commas between, with the password where they have a user and none. @throws nothing: what is no address stays as it is */
+export const withPassword = (addresses: string | undefined, password: string | undefined): string | undefined =>
+  password === undefined
+    ? addresses
+    : addresses
+        ?.split(',')
+        .map((address) => withItsPassword(address, password))
+        .join(',');
+
+function withItsPassword(address: string, password: string): string {
+  if (!URL.canParse(address)) return address;
   const url = new URL(address);
   if (url.password !== '') return address;
   url.password = encodeURIComponent(password);

@@ -12,6 +12,8 @@ export type Call = {
   readonly user_agent: string | null;
   /** Digest of the Idempotency-Key, for the audit log. */
   readonly idempotency_key_digest?: Buffer | null;
+  /** The value of `Read-After`, and for a page whether its reader has written lately: what lists must have. Absent: anything up to `REPORT_MAX_LAG_MS` old. */
+  readonly read_after?: string | undefined;
 };
 
 /** The root of every link: `{base_url}/api` of the environment, never taken from the request. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Call } from './call.js';
-import { apiRoot } from './call.js';
+import { apiRoot, type Call } from './call.js';
 import type { IncludeTree, Query } from './query.js';
 import { shownTo } from './within-organization.js';
 import { loadRelated } from './related.js';

@@ -1,6 +1,5 @@
 import { authorizeRead } from './authorize.js';
-import type { Call } from './call.js';
-import { apiRoot } from './call.js';
+import { apiRoot, type Call } from './call.js';
 import { encodeCursor } from './cursor.js';
 import { feedCursor, nextPage, type Followed } from './feed.js';
 import { compound, documentOf, identifier, selfLink, type Composed, type Identifier, type ResourceObject } from './documents.js';
@@ -11,7 +10,9 @@ import { countRecords, findRecord, findRecords, listRecords } from './records.js
 import { relatedTo } from './related.js';
 import { permissionsToFollow, requireFollowed } from './within-organization.js';
 import { targetOf, versionOf, type Relationship, type Resource, type ResourceRow, type ToOne } from './resource.js';
+import { DatabaseFailure } from '../db/connection/failures.js';
 import type { Condition } from '../db/lists/list-source.js';
+import { createScope } from '../db/scope.js';
 
 /** What a read is asked for beside its address. */
 export type ReadRequest = {
@@ -52,10 +53,28 @@ async function feedOf(call: Call, address: string, query: Query, followed: Follo
   };
 }
 
+/** What a list is read with: the report replica where there is one that has what the caller must see, else the primary, which also does what that fails at. */
+async function reported<T>(call: Call, read: (call: Call) => Promise<T>): Promise<T> {
+  const { ctx, read_after } = call;
+  const { report } = ctx.db;
+  const knex = ctx.committed ? null : report?.current(read_after);
+  if (!report || !knex) return read(call);
+  const { environment_id, deadline, organization_id } = ctx.scope;
+  try {
+    return await read({ ...call, ctx: { ...ctx, scope: createScope(knex, environment_id, deadline, undefined, organization_id) } });
+  } catch (error) {
+    if (!(error instanceof DatabaseFailure)) throw error;
+    report.distrust();
+    return read(call);
+  }
+}
+
+const page = (call: Call, list: List, query: Query, sent: string) =>
+  query.followed ? feedOf(call, list.address, query, query.followed, sent) : reported(call, (there) => pageOf(there, list, query, sent));
+
 /** The page, its cursors and the links around it (JSON:API 1.1 "Pagination", cursor pagination profile). */
-async function page(call: Call, { target, address, name, conditions }: List, query: Query, sent: string) {
+async function pageOf(call: Call, { target, address, name, conditions }: List, query: Query, sent: string) {
   if (query.sorted) await requireSortable(call.ctx, target, [...conditions, ...query.sorted]);
-  if (query.followed) return feedOf(call, address, query, query.followed, sent);
   const { rows, more } = await listRecords(call.ctx, target, query, [...conditions, ...seen(call, target)]);
   const [first, last] = [rows[0], rows.at(-1)];
   const cursor = (position: { values: readonly string[]; id: string }) => encodeCursor(call.ctx, name, query.sortText, position);
@@ -96,7 +115,8 @@ export async function readList(call: Call, resource: Resource, request: ReadRequ
 export async function countList(call: Call, resource: Resource, request: ReadRequest, most: number): Promise<number | null> {
   await authorizeRead(call, resource, null);
   const query = listQuery(call, resource, resource.path, request);
-  return countRecords(call.ctx, resource, { ...query, conditions: [...query.conditions, ...seen(call, resource)] }, most);
+  const counted = { ...query, conditions: [...query.conditions, ...seen(call, resource)] };
+  return reported(call, ({ ctx }) => countRecords(ctx, resource, counted, most));
 }
 
 /** One record as a document, also after a write, with what only that answer shows. */

@@ -174,8 +174,11 @@ export function managementRouter(web: Web, registry: ResourceRegistry): RequestH
     if (caller instanceof OAuthError) throw caller;
     const { organization_id } = caller.actor;
     const ctx = organization_id ? inOrganization(req.ctx, organization_id) : req.ctx;
-    const call: Call = { ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id };
+    const read_after = req.get('Read-After');
+    const call: Call = { ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id, read_after };
     const reply = await respond(call, req, res);
+    const written = verbOf(req.method) === 'read' ? null : await ctx.db.report?.writtenUpTo();
+    if (written) res.set('Read-After', written);
     if (reply) send(res, reply);
   }
 

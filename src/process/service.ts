@@ -31,6 +31,7 @@ import { migrate } from '../db/migrations/migrate.js';
 import { listen } from '../db/postgres/notifications.js';
 import { Notifier } from '../db/connection/notifier.js';
 import { createReplica, startReplicaChecks } from '../db/postgres/replica.js';
+import { createReportReplica, startReportChecks } from '../db/postgres/report-replica.js';
 import type { Lifecycle } from '../http/health.js';
 import { createServer } from '../http/server.js';
 import { createSealer } from '../lib/seal.js';
@@ -69,14 +70,8 @@ export type Overrides = Partial<Pick<Deps, 'clock' | 'metrics' | 'tracer'> & Dep
  * @throws {ConfigError} when BREACHED_PASSWORDS_FILE or its URL can't be used
  */
 export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Overrides = {}): Deps {
-  const {
-    allowPrivateNetwork,
-    databasePoolMax: poolMax,
-    databasePreparedStatements: prepared,
-    databaseReplicaUrl,
-    smtpUrl,
-    emailFrom,
-  } = config;
+  const { allowPrivateNetwork, databasePoolMax: poolMax, databasePreparedStatements: prepared, smtpUrl, emailFrom } = config;
+  const { databaseReplicaUrls: urls, databaseReport } = config;
   const { clock = createAdjustableClock(), metrics = createMetrics(), tracer = null } = overrides;
   const { fetch = createGuardedFetch({ allowPrivateNetwork, tracer }) } = overrides;
   const { mailer = smtpUrl === null ? null : createMailer({ smtpUrl, emailFrom, tracer }) } = overrides;
@@ -94,7 +89,8 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     cache: createCache({ clock, metrics }),
     db: {
       knex,
-      replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
+      replica: urls.length === 0 ? null : createReplica({ urls, primary: knex, metrics, logger }),
+      report: databaseReport && createReportReplica({ ...databaseReport, poolMax, primary: knex, metrics, logger }),
     },
     crypto: {
       sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
@@ -127,6 +123,7 @@ export async function closeDeps({ net, crypto, db, tracer }: Deps): Promise<void
   await net.fetch.close();
   await crypto.breachedPasswords.close();
   await db.replica?.close();
+  await db.report?.close();
   await db.knex.destroy();
   await tracer?.close();
 }
@@ -193,6 +190,7 @@ const startOwnWork = (deps: Deps, upkeep: boolean): Record<string, Loop> => ({
   client_use: startClientUse(deps),
   request_traces: startRequestTraces(deps),
   ...(deps.db.replica !== null && { replica: startReplicaChecks(deps.db.replica, deps.logger) }),
+  ...(deps.db.report !== null && { report_replica: startReportChecks(deps.db.report, deps.logger) }),
   ...(upkeep && { clock: startClockSync(deps), secret_keys: startSecretKeys(deps) }),
 });
 

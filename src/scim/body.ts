@@ -4,7 +4,7 @@ import { bodyLimits } from '../http/request/body-limits.js';
 import { parseJsonObject, readBytes } from '../http/request/json-body.js';
 import type { ScimValues } from './read-values.js';
 
-/** ScimValues of a body: ten thousand members, each with what directories write beside its id. */
+/** Values of a body: ten thousand members, each with what directories write beside its id. */
 const mostValues = 120_000;
 
 /** Whether the header says JSON, or SCIM's own, in UTF-8. */

@@ -7,7 +7,7 @@ import { enterpriseSchema, groupSchema, resourceTypes, userSchema, type Resource
 const core = 'urn:ietf:params:scim:schemas:core:2.0:';
 const schemas: readonly Schema[] = [userSchema, groupSchema, enterpriseSchema];
 
-/** What may be elementFilters of lists of what never changes (RFC 7644 4). @throws {ScimError} 403 */
+/** Lists of what never changes are not filtered (RFC 7644 4). @throws {ScimError} 403 */
 function refuseFilter({ query }: ScimCall): void {
   if (query.filter !== null) throw new ScimError(403, null, 'This list is not filtered (RFC 7644 4).');
 }

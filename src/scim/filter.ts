@@ -94,7 +94,7 @@ class Compiler {
     readonly parsed: Parsed,
   ) {}
 
-  /** @param prefix the attribute whose element is elementFilters of */
+  /** @param prefix the attribute whose element is asked about */
   compile(filter: Filter, prefix: string | null): DirectoryCondition {
     switch (filter.op) {
       case 'and':
@@ -111,7 +111,7 @@ class Compiler {
 
   #listed({ op, filters }: Extract<Filter, { filters: Filter[] }>, prefix: string | null): DirectoryCondition {
     const [first, second] = filters;
-    // The parser says `emails[type eq "work"].value eq "x"` so; both are elementFilters of one element.
+    // The parser says `emails[type eq "work"].value eq "x"` so; both ask about one element.
     if (this.parsed.correlated && op === 'and' && filters.length === 2 && first?.op === '[]' && second && 'attrPath' in second) {
       const { attrPath } = first as Extract<Filter, { valFilter: Filter }>;
       if (second.attrPath.startsWith(`${attrPath}.`)) {

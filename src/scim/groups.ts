@@ -81,7 +81,7 @@ export const replaceScimGroup: ScimOperation = async (call) => {
   return { status: 200, body: await one(call, row), headers: { ETag: weakTag(row) } };
 };
 
-/** The members of a group may be very many: the answer shows the group where it is elementFilters for attributes (RFC 7644 3.5.2), and nothing else. */
+/** The members of a group may be very many: the answer shows the group where it is asked for attributes (RFC 7644 3.5.2), and nothing else. */
 export const patchScimGroup: ScimOperation = async (call) => {
   const operations = readOperations(groupType, call.body);
   const members = memberChangeOf(operations);

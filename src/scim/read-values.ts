@@ -9,7 +9,7 @@ const maxTextLength = 4_096;
 const maxCertificateLength = 16_384;
 /** Of what an index holds. */
 const maxKeyLength = 512;
-/** ScimValues of one attribute; of a group's members more (specification 16.6). */
+/** Values of one attribute; of a group's members more (specification 16.6). */
 export const maxValues = 100;
 
 export const isComplex = (value: unknown): value is ScimValues => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -33,7 +33,7 @@ export function userResource(base: string, row: DirectoryUserRow, groups: readon
   };
 }
 
-/** A group as SCIM shows it; `members` null where they are not elementFilters for. */
+/** A group as SCIM shows it; `members` null where they are not asked for. */
 export function groupResource(base: string, row: OrganizationGroupRow, members: readonly GroupMember[] | null): ScimValues {
   return {
     schemas: [groupType.schema.id],

@@ -1,7 +1,6 @@
 // What signs somebody in beside a password: passkeys, authenticator apps, recovery codes, two-step, remembered devices; each row and each refusal.
 import { Secret, TOTP } from 'otpauth';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { rememberBrowser } from '../../src/domain/sessions/remembered-browsers.js';
 import { listAuthenticatorsOfUser } from '../../src/db/tables/authenticators.js';
@@ -12,11 +11,10 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
 import { auditRows } from '../support/security-events.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
 
 const service = sharedService();
-let ctx: Context;
 let user: UserRow;
 let browser: Browser;
 let device: SoftwareAuthenticator;
@@ -81,9 +79,7 @@ async function withSettings(settings: Partial<EnvironmentRow>, work: () => Promi
   await work().finally(() => set(before));
 }
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 beforeEach(async () => {
   service.clock.advance(60_000);
   device = new SoftwareAuthenticator();

@@ -1,10 +1,10 @@
 // Pages and mails on the way to a client look as its branding says; elsewhere they look like the environment.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Browser, pkcePair } from '../support/browser.js';
-import { addClient, addUser, type TestClient } from '../support/data.js';
+import { addClient, addUser } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
 import { addOrganization, changeRow } from '../support/organizations.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
@@ -15,10 +15,9 @@ const branding = {
   primary_color: '#b3261e',
   support_email: 'notes@acme.example',
 };
-let client: TestClient;
-beforeAll(async () => {
-  client = await addClient(await service.context(), { redirect_uris: [redirect_uri], branding, tos_uri: 'https://notes.example/terms' });
-});
+const client = shared(async () =>
+  addClient(await service.context(), { redirect_uris: [redirect_uri], branding, tos_uri: 'https://notes.example/terms' }),
+);
 
 /** Where the client sends a browser that is not signed in: the sign-in page's address. */
 async function arrive(browser: Browser, { id } = client, more: Record<string, string> = {}): Promise<string> {

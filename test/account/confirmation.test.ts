@@ -1,7 +1,6 @@
 // Whatever changes how somebody signs in takes a proof of the last minutes, of the second class where two-step is on.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { guessableTries } from '../../src/domain/sign-ins/second-step.js';
-import type { Context } from '../../src/domain/context.js';
 import { acrOf } from '../../src/domain/sessions/authentication-context.js';
 import { proofNow, proofsOf } from '../../src/domain/proofs/proofs.js';
 import { listAuthenticatorsOfUser } from '../../src/db/tables/authenticators.js';
@@ -14,12 +13,11 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { giveTotp, totpCode } from '../support/factors.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
 
 const service = sharedService();
-let ctx: Context;
 let user: UserRow;
 let browser: Browser;
 
@@ -51,9 +49,7 @@ async function passkeyAnswer(device: SoftwareAuthenticator, how: object = {}): P
   return device.get(body as never, { origin: service.url, ...how });
 }
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 beforeEach(async () => {
   nextStep();
   user = await addUser(ctx);

@@ -2,8 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import type { Browser } from '../support/browser.js';
-import { csrfOf } from '../support/browser.js';
+import { csrfOf, type Browser } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';

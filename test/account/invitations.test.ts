@@ -1,21 +1,16 @@
 // What people do with an invitation: whoever has the link and the address gets in, once, and nobody else.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { addOrganization, invitationPath, invite } from '../support/invitations.js';
 import { lastMailTo } from '../support/mailbox.js';
-import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, startManagedService, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-let api: Api;
 let number = 0;
 
-beforeAll(async () => {
-  service = await startManagedService();
-  api = await manage(service.url);
-});
-afterAll(() => service?.stop());
+const service = sharedManagedService();
+const api = shared(() => manage(service.url));
 
 /** An invitation of an address, an account's or a stranger's, with the path in its mail. */
 async function invited(email: string, { client }: { client?: string } = {}) {

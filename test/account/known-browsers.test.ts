@@ -1,7 +1,6 @@
 // A browser that has signed in before isn't locked out, refused or kept waiting because of what strangers do.
 import { setImmediate } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { describe, expect, test } from 'vitest';
 import { isKnownTo } from '../../src/domain/sessions/known-browsers.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import type { UserRow } from '../../src/db/tables/users.js';
@@ -11,14 +10,10 @@ import { setEnvironment } from '../support/factors.js';
 import { jsonFrom } from '../support/from-address.js';
 import { passTime } from '../support/rate-limits.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 /** A browser that signed in and out again: it has no session, but the account knows it. */
 async function knownBrowser(user: UserRow, at = service): Promise<Browser> {

@@ -11,16 +11,17 @@ import { addEnvironment, addUser, password } from '../support/data.js';
 import { setEnvironment } from '../support/factors.js';
 import { auditRows, lastRow } from '../support/security-events.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { startSmtpServer, type TestSmtpServer } from '../support/smtp.js';
+import { startSmtpServer } from '../support/smtp.js';
+import { shared } from '../support/shared-service.js';
 
-let smtp: TestSmtpServer;
 let service: TestService;
 let ctx: Context;
 const chrome = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
 const newPassword = 'a wholly different sentence';
 
+const smtp = shared(() => startSmtpServer());
+
 beforeAll(async () => {
-  smtp = await startSmtpServer();
   service = await startTestService({ SMTP_URL: `smtp://127.0.0.1:${smtp.port}` });
   // An environment of kind development sends none unless told to.
   await setEnvironment(service, { new_device_mail: true });

@@ -1,19 +1,18 @@
 // Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { environmentBudget } from '../../src/domain/passcodes/guess-budget.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo, otherCode, type CapturedMail } from '../support/mailbox.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
 let browser: Browser;
 let count = 0;
 
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   browser = new Browser(service.url);
 });
 beforeEach(() => service.deps.db.knex('passcode_budgets').delete());

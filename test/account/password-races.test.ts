@@ -1,6 +1,5 @@
 import bcrypt from 'bcryptjs';
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { changePassword } from '../../src/domain/credentials/password-change.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
@@ -8,14 +7,10 @@ import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startTestService({}, { overrides: { passwords: createPasswordHasher() } }));
-let ctx: Context;
-
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 const fresh = 'nine quiet herons by the lake';
 const hashOf = async (user: UserRow) => (await findUser(ctx.scope, user.id))?.password_hash ?? '';

@@ -9,7 +9,6 @@ import { eventsOf, subscribe } from '../support/events.js';
 import { codeIn, lastMailTo, mailTo, otherCode } from '../support/mailbox.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { manage, startManagedService } from '../support/management.js';
-import type {} from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startManagedService({}, { overrides: { passwords: createPasswordHasher() } }));

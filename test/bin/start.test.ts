@@ -1,11 +1,11 @@
 // How the service is started: by the script itself, with a program in the place of dist/main.js that tells how it was started.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const settings = ['--max-semi-space-size=16', '--heap-growing-percent=50', '--no-allocation-site-pretenuring'];
 
@@ -26,8 +26,7 @@ afterEach(async () => {
 
 /** A directory with the script in `bin/`, the telling program in `dist/` and whatever else is asked for. */
 async function prepare(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'identity-provider-start-'));
-  cleanups.push(() => rm(directory, { recursive: true, force: true }));
+  const directory = directoryOfTest();
   for (const name of ['bin', 'dist', 'old']) await mkdir(join(directory, name));
   for (const name of ['start.sh', 'thread-priority.cjs']) await copyFile(`bin/${name}`, join(directory, 'bin', name));
   await writeFile(join(directory, 'dist/main.js'), program);

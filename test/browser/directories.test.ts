@@ -1,7 +1,6 @@
 // A directory from its set-up in the dashboard to a group with a role, and what its page says of a request that failed.
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { OrganizationRow } from '../../src/db/tables/organizations.js';
 import { insertRole } from '../../src/db/tables/roles.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -11,18 +10,18 @@ import { picture, sharedChromium, signInAt } from '../support/chromium.js';
 import { addUser, password } from '../support/data.js';
 import { addOrganization, addVerifiedDomain, sendScim } from '../support/directories.js';
 import { needs } from '../support/programs.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const test = needs('chromium');
 const browser = sharedChromium();
 const service = sharedService();
 const ctx = contextOf(service);
-let organization: OrganizationRow;
 let context: BrowserContext;
 let page: Page;
 
+const organization = shared(() => addOrganization(ctx, { name: 'acme', display_name: 'Acme Ltd' }));
+
 beforeAll(async () => {
-  organization = await addOrganization(ctx, { name: 'acme', display_name: 'Acme Ltd' });
   await addVerifiedDomain(ctx, organization.id, 'acme.example');
   const now = ctx.clock.now();
   const stamps = { id: uuidv7(now.getTime()), created_at: now, updated_at: now };

@@ -1,20 +1,17 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { addOrganization } from '../support/organizations.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { startTestService } from '../support/service.js';
 import { managementCollections } from '../../src/domain/reach/management-permissions.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startTestService({ ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password }));
-let ctx: Context;
 const admin = { email: 'root@example.com', password: 'nanoseconds of wire' };
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 /** Logos have no list of their own: they are seen at the branding that they are for (logos.test.ts). */
 const collections = [...managementCollections.filter((name) => name !== 'logos'), 'identities', 'consents'];
@@ -112,6 +109,19 @@ describe('what is not allowed is not shown and not possible', () => {
     });
     expect(answer.status).toBe(403);
     expect(await answer.text()).toContain('You can’t grant more than you have');
+  });
+
+  test('nobody makes a directory of people whom they may not change (attack 43.1500)', async () => {
+    const { id } = await addOrganization(ctx);
+    const own = ['organizations:read', 'directories:read', 'directories:write'];
+    const make = async (...permissions: string[]) => {
+      const browser = await signedInWith(service, ...permissions);
+      const page = await (await browser.get(`/dashboard/directories/new?organization=${id}`)).text();
+      return browser.post('/dashboard/directories', { _csrf: csrfOf(page), organization: id });
+    };
+    const refused = await make(...own);
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('You can’t grant more than you have')]);
+    expect((await make(...own, 'users:write')).status).toBeLessThan(400);
   });
 });
 

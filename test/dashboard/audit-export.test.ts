@@ -1,20 +1,19 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { insertAuditLog } from '../../src/db/tables/audit_logs.js';
 import { csvField } from '../../src/lib/csv.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from '../support/browser.js';
 import { signedInWith } from '../support/administrators.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
 let browser: Browser;
 const hostile = '=HYPERLINK("https://evil.example","click")';
 const entries = 1_250;
 
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   for (let i = 0; i < entries; i++) {
     const occurred_at = new Date(ctx.clock.now().getTime() - i * 1000);
     await insertAuditLog(ctx.scope, {

@@ -1,7 +1,6 @@
 // A client by subject: pages that save what they show, and an overview of what differs from its default.
 import { beforeAll, expect, test } from 'vitest';
 import { clientFields, clientSubjects } from '../../src/dashboard/pages/clients/client-fields.js';
-import type { Context } from '../../src/domain/context.js';
 import { findClient } from '../../src/db/tables/clients.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { signedInWith } from '../support/administrators.js';
@@ -10,13 +9,13 @@ import { formValues } from '../support/dashboard-forms.js';
 import { addClient } from '../support/data.js';
 import { manage } from '../support/management.js';
 import { addSamlClient } from '../support/saml-application.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let ctx: Context;
 let browser: Browser;
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   browser = await signedInWith(service, ...managementPermissions);
 });
 

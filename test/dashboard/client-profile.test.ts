@@ -1,20 +1,16 @@
 // A client's security profile in the dashboard: chosen on the form, contradictions at their fields, and rules that are not met on its page.
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { findClient } from '../../src/db/tables/clients.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { formValues, versionOf } from '../support/dashboard-forms.js';
 import { addClient, addGrant, addResource } from '../support/data.js';
 import { Fapi2Client } from '../support/fapi2.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
 const service = sharedService();
-let ctx: Context;
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 test('it is chosen on the form: what contradicts it is said at each field, and the rest is filled in', async () => {
   const client = await addClient(ctx, { name: 'Bank', first_party: false, redirect_uris: ['https://bank.example/cb'] });

@@ -1,19 +1,14 @@
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { listConnectionIdsOfClient } from '../../src/db/tables/client_connections.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { formValues, versionOf } from '../support/dashboard-forms.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 test('the credentials: the hint of the secret, and until when the previous one works', async () => {
   const client = await addClient(ctx, { name: 'Keeper', first_party: false, secret_hint: 'abcd' });

@@ -4,30 +4,28 @@ import { consequences } from '../../src/dashboard/parts/records/consequences.js'
 import { presentations } from '../../src/dashboard/pages/index.js';
 import { countDependents, maxDependentsCounted, type Counted, type DependedOn } from '../../src/db/tables/dependents.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
-import type { Context } from '../../src/domain/context.js';
 import { sessionBounds } from '../../src/domain/sessions/sessions.js';
 import { resources } from '../../src/management/resources/index.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addUser, password } from '../support/data.js';
 import { giveTotp } from '../support/factors.js';
-import { link, links, manage, secondEnvironment, type Api } from '../support/management.js';
+import { link, links, manage, secondEnvironment } from '../support/management.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
 import { oneOfEach } from '../support/one-of-each.js';
 import { sampleKeys } from '../support/reach/interesting.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let ctx: Context;
-let api: Api;
 let browser: Browser;
 /** A record of every collection, by its path. */
 const ids = new Map<string, string>();
 const idOf = (path: string) => ids.get(path) as string;
 
+const ctx = contextOf(service);
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   for (const [path, record] of await oneOfEach(service, api)) ids.set(path, record['id'] as string);
   const make = async (path: string, type: string, attributes: object, relationships?: object) =>
     void ids.set(path, (await api.create(path, type, attributes, relationships))['id'] as string);
@@ -69,7 +67,8 @@ test('every confirmation of a deletion says what it means, and whatever takes ot
   expect(removable.length).toBeGreaterThan(15);
   for (const { path, remove } of removable) {
     const { status, html } = await page(path);
-    expect([path, status, html.includes(remove?.text ?? '')]).toEqual([path, 200, true]);
+    const sampled = `${path} has a record in test/support/one-of-each.ts or in this file, and its page says what the deletion means`;
+    expect([path, status, html.includes(remove?.text ?? '')], sampled).toEqual([path, 200, true]);
     expect([path, Object.keys(told(html)).length > 0]).toEqual([path, 'delete' in (consequences[path as DependedOn] ?? {})]);
   }
 });

@@ -4,11 +4,10 @@ import { insert } from '../../src/db/scope.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';
 import { addEnvironment } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { addWebhook } from '../support/webhooks.js';
 
 const service = sharedService();
-let ctx: Context;
 let webhook: string;
 // Bytes that laying out would change.
 const payload = '{"id":"1",  "data":{"name":"Zoë <b>","n":1.0}}';
@@ -40,8 +39,9 @@ async function delivered(scope: Context['scope'], webhook_id: string, durations:
   return id;
 }
 
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   webhook = (await addWebhook(ctx, 'http://127.0.0.1:8999/a', { name: 'All', events: ['*'] })).webhook.id;
 });
 

@@ -1,16 +1,14 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { insert } from '../../src/db/scope.js';
 import { findDeliveryFigures, listSuccessRates } from '../../src/db/tables/delivery_figures.js';
 import { countSubscriptions } from '../../src/db/tables/webhooks.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';
 import { addEnvironment } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { addWebhook } from '../support/webhooks.js';
 
 const service = sharedService();
-let ctx: Context;
 let webhook: string;
 const since = () => new Date(ctx.clock.now().getTime() - 86_400_000);
 
@@ -32,8 +30,9 @@ async function delivered(status: 'succeeded' | 'failed', duration_ms: number, ho
   await insert(ctx.scope, 'webhook_delivery_attempts', { ...attempt, failure_reason: status === 'failed' ? 'non_2xx' : null });
 }
 
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   webhook = (await addWebhook(ctx, 'http://127.0.0.1:8999/a', { name: 'Named', events: ['user.created', 'token.issued'] })).webhook.id;
   await addWebhook(ctx, 'http://127.0.0.1:8999/b', { name: 'All', events: ['*'] });
   for (let i = 1; i <= 19; i++) await delivered('succeeded', i * 10);

@@ -1,26 +1,25 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
-import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
 const upstream = ScriptedUpstream.shared();
-let connection: ConnectionRow;
 let database: pg.Client;
 let browser: Browser;
 let client: TestClient;
 let path: string;
 
+const connection = shared(() => addConnection(ctx, { issuer: upstream.url, display_name: 'Corp' }));
+
 beforeAll(async () => {
-  connection = await addConnection(ctx, { issuer: upstream.url, display_name: 'Corp' });
   database = new pg.Client({ connectionString: service.databaseUrl });
   await database.connect();
 });

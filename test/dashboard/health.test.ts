@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/domain/context.js';
+import { transaction } from '../../src/domain/context.js';
 import { attentionKinds, listAttention } from '../../src/domain/health/attention.js';
 import { createLogStream } from '../../src/domain/log-streams/log-streams.js';
 import { updateWebhook } from '../../src/domain/webhooks/webhooks.js';
@@ -15,17 +15,14 @@ import { addEnvironment } from '../support/data.js';
 import { addConnection } from '../support/connections.js';
 import { startReceiver, type Receiver, type Reply } from '../support/receiver.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { addWebhook, emitRoles, eventually, quick, settledDeliveries } from '../support/webhooks.js';
 
 // Two attempts within a second, and the third one half a minute later: a delivery that is being retried.
 const service = sharedService(() => startTestService({ ...quick, WEBHOOK_RETRY_BASE_MS: '300', WEBHOOK_RETRY_FACTOR: '100' }));
-let ctx: Context;
 const receivers: Receiver[] = [];
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 afterAll(async () => {
   for (const receiver of receivers) await receiver.close();

@@ -1,16 +1,15 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
 let browser: Browser;
 
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   browser = await signedInWith(service, 'clients:read', 'clients:write', 'roles:read');
 });
 

@@ -5,7 +5,6 @@ import type { Browser } from '../support/browser.js';
 import { applied, shopDocument, shopSecrets } from '../support/configuration.js';
 import { manage, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
-import type {} from '../support/service.js';
 
 const service = sharedManagedService();
 let admin: Browser;

@@ -1,17 +1,16 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import type { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { addWebhook } from '../support/webhooks.js';
 
 const service = sharedService();
-let ctx: Context;
 let browser: Browser;
 
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   const collections = ['users', 'clients', 'connections', 'webhooks'];
   browser = await signedInWith(service, ...collections.flatMap((name) => [`${name}:read`, `${name}:write`]));
 });

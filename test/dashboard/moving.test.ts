@@ -109,17 +109,25 @@ test.each([
     const first = { email: 'one@example.com', frist_name: '<b>Ada</b>', email_verified: true, password_hash: secret, shoe: 43 };
     await upload(
       at,
-      packed(ndjson([first, { email: 'nowhere' }, { email: 'two@example.com', first_name: 'x'.repeat(200), password: 'in plain' }])),
+      packed(
+        ndjson([
+          first,
+          { email: 'nowhere' },
+          { email: 'two@example.com', first_name: 'x'.repeat(200), password: 'in plain', ['n'.repeat(60_000)]: 1 },
+        ]),
+      ),
     );
     const html = await pageOf(at);
     const page = plain(html);
     expect(rowOf(html, 'Status')).toBe('Not started');
     expect(page).toContain('Attributes of the first 3 rows');
-    expect(page).toMatch(/\bfirst_name First name x{80}…/);
+    expect(page).toMatch(/\bfirst_name First name x{79}…/);
     expect(page).toContain('email_verified Ignored: “Addresses are verified” isn’t selected true');
     expect(page).toContain('frist_name Unknown: its rows fail. Did you mean first_name?');
     expect(page).toContain('shoe Unknown: its rows fail. 43');
     expect(page).toContain('password_hash Password hash bcrypt');
+    expect(page).toMatch(/\bn{79}… Unknown: its rows fail/);
+    expect(html.length).toBeLessThan(60_000);
     expect(page).toContain('3 of them would fail');
     expect(html).toContain('&lt;b&gt;Ada');
     for (const hidden of ['SSSS', 'in plain']) expect(html).not.toContain(hidden);

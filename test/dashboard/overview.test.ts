@@ -1,5 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { insert } from '../../src/db/scope.js';
 import { listNewUsersByDay } from '../../src/db/tables/overview.js';
@@ -7,15 +6,11 @@ import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { signedInWith } from '../support/administrators.js';
 import { addClient, addEnvironment, addResource, addUser } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
-let ctx: Context;
-
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 async function administrator(): Promise<UserRow> {
   const made = await addUser(ctx);

@@ -1,20 +1,14 @@
 // A client's quick start: the guides for its kind, with its own values, and the button that makes their settings.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { findApiResource } from '../../src/db/tables/api_resources.js';
 import { findClient } from '../../src/db/tables/clients.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addClient, addResource } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
-let service: TestService;
-let ctx: Context;
-beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-});
-afterAll(() => service?.stop());
+const service = sharedService();
+const ctx = contextOf(service);
 
 const pathOf = (id: string) => `/dashboard/clients/${id}/quick_start`;
 

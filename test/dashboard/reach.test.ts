@@ -1,20 +1,15 @@
 // What the dashboard says of records that reach further than whoever looks at them, and what it asks for before everybody's address changes.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addClient, password } from '../support/data.js';
-import { manage, type Api, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
-import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { manage, type Document } from '../support/management.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 const versionIn = (html: string) => /name="_version" value="(\d+)"/.exec(html)?.[1] ?? '';
 

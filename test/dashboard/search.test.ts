@@ -2,11 +2,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
 import type { Browser } from '../support/browser.js';
-import { manage, secondEnvironment, type Api, type Document } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { manage, secondEnvironment, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 let browser: Browser;
 const ids = new Map<string, string>();
 
@@ -20,8 +19,9 @@ async function groups(text: string, who = browser): Promise<Record<string, strin
   return Object.fromEntries(sections.map(([, title, list]) => [title, [...(list ?? '').matchAll(/<a[^>]* href="([^"]*)"/g)].map((link) => link[1] ?? '')]));
 } // prettier-ignore
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   const make = async (name: string, record: Promise<Document>) => void ids.set(name, (await record)['id'] as string);
   await make('lena', api.create('users', 'user', { email: 'lena@acme.example', first_name: 'Lena', last_name: 'Maier' }));
   await make('client', api.create('clients', 'client', { name: 'Acme shop', application_type: 'machine' }));

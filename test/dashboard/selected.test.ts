@@ -1,8 +1,7 @@
 // Rows that are selected in a list: asked about together, done one by one, by the permissions that each takes.
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { findUser } from '../../src/db/tables/users.js';
+import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { insertRole, listRoleIdsOfUser } from '../../src/db/tables/roles.js';
-import type { UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { permit, signedInWith } from '../support/administrators.js';

@@ -1,6 +1,6 @@
 // What an administrator sends by hand: a test is answered on the next page, and what failed is sent again after its number was told.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/domain/context.js';
+import { afterAll, describe, expect, test } from 'vitest';
+import { transaction } from '../../src/domain/context.js';
 import { redeliverFailed } from '../../src/domain/webhooks/webhooks.js';
 import { countRedeliveries } from '../../src/db/tables/webhook_deliveries.js';
 import { signedInWith } from '../support/administrators.js';
@@ -9,17 +9,14 @@ import { addEnvironment } from '../support/data.js';
 import { listDeliveries } from '../support/deliveries.js';
 import { startReceiver, type Receiver, type Reply } from '../support/receiver.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { addWebhook, emitRoles, eventually } from '../support/webhooks.js';
 
 // The second attempt comes ten seconds after the first.
 const service = sharedService(() => startTestService({ WEBHOOK_RETRY_BASE_MS: '10000', WEBHOOK_TIMEOUT_MS: '20000' }));
-let ctx: Context;
 const receivers: Receiver[] = [];
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 afterAll(async () => {
   for (const receiver of receivers) await receiver.close();
 });

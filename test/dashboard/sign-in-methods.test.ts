@@ -1,6 +1,5 @@
 // Sign-in methods of people in the dashboard; the policy with whom it asks; what production is warned of.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { makeRecoveryCodes } from '../../src/domain/authenticators/enrolment.js';
 import { noOrigin } from '../../src/domain/origin.js';
@@ -10,15 +9,12 @@ import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
-import { link, manage, type Api } from '../support/management.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { link, manage } from '../support/management.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
-let ctx: Context;
-let api: Api;
 let admin: Browser;
 let user: UserRow;
 let totp: string;
@@ -37,9 +33,10 @@ async function administrator(): Promise<UserRow> {
   return made;
 }
 
+const ctx = contextOf(service);
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   admin = await signedInWith(service, ...managementPermissions);
 });
 

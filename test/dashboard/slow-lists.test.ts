@@ -3,16 +3,16 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
 import type { Browser } from '../support/browser.js';
-import { manage, type Api } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { manage } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 let browser: Browser;
 let locking: pg.Client;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   browser = await signedInWith(service, 'webhooks:read', 'users:read');
   locking = new pg.Client({ connectionString: service.databaseUrl });
   await locking.connect();

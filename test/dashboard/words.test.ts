@@ -40,7 +40,9 @@ test('views of the dashboard have no text of their own', () => {
 test('views name only texts that are there, and none is there in vain', () => {
   const named = new Set(views.flatMap(({ text }) => [...text.matchAll(/page\.texts\.(\w+)/g)].map(([, key]) => key ?? '')));
   expect(named.size).toBeGreaterThan(20);
-  expect([...named].toSorted()).toEqual(Object.keys(viewTexts).toSorted());
+  expect([...named].toSorted(), 'src/dashboard/parts/view-texts.ts has what views name as page.texts.x, and nothing else.').toEqual(
+    Object.keys(viewTexts).toSorted(),
+  );
   const users = (key: string) => sources.filter(({ text }) => new RegExp(`\\bterms\\.${key}\\b`).test(text)).length;
   expect(
     Object.keys(terms).filter((key) => users(key) < 2),
@@ -52,11 +54,15 @@ test('what several pages say stands once, among the shared terms', () => {
   expect(said.length).toBeGreaterThan(400);
   expect(
     said.filter(({ text }) => shared.has(text)).map(({ path, text }) => `${path}: say terms.${shared.get(text)} for “${text}”`),
+    'It is among the shared terms already.',
   ).toEqual([]);
   const places = new Map<string, Set<string>>();
   for (const { path, text } of said) places.set(text, (places.get(text) ?? new Set()).add(path));
   const twice = [...places].filter(([, paths]) => paths.size > 1);
-  expect(twice.map(([text, paths]) => `${text}: ${[...paths].join(', ')}`)).toEqual([]);
+  expect(
+    twice.map(([text, paths]) => `${text}: ${[...paths].join(', ')}`),
+    'Two pages say the same: give it a name in src/dashboard/parts/words.ts, and say terms.x in both.',
+  ).toEqual([]);
   expect(shared.size, 'one text, one name').toBe(Object.keys(terms).length);
 });
 
@@ -82,5 +88,8 @@ test('labels begin with a capital letter and end without a full stop', () => {
     })),
   );
   expect(labels.length).toBeGreaterThan(300);
-  expect(labels.filter(({ label }) => /^[a-z](?![a-z]*[\d+])|[.]$/.test(label))).toEqual([]);
+  expect(
+    labels.filter(({ label }) => /^[a-z](?![a-z]*[\d+])|[.]$/.test(label)),
+    'A label is no sentence: a capital letter, and no full stop.',
+  ).toEqual([]);
 });

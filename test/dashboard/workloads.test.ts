@@ -1,6 +1,5 @@
 // Trusted issuers, federated credentials and refused workloads in the dashboard.
 import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { createTrustedIssuer } from '../../src/domain/workloads/trusted-issuers.js';
 import { listCredentialsOfIssuer } from '../../src/db/tables/federated_credentials.js';
 import { findTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
@@ -10,17 +9,17 @@ import { platforms } from '../../src/dashboard/pages/workloads/platforms.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient, type TestClient } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
 let job: TestClient;
 
 const all = ['trusted_issuers', 'federated_credentials', 'clients'].flatMap((one) => [`${one}:read`, `${one}:write`]);
 const pageOf = async (browser: Browser, path: string) => (await browser.get(`/dashboard/${path}`)).text();
 
+const ctx = contextOf(service);
+
 beforeAll(async () => {
-  ctx = await service.context();
   const row = { token_endpoint_auth_method: 'private_key_jwt', secret_digest: null, first_party: false } as const;
   job = await addClient(ctx, { name: 'Deploy job', application_type: 'machine', grant_types: ['client_credentials'], ...row });
   await addClient(ctx, { name: 'With a secret', first_party: false });

@@ -78,7 +78,7 @@ describe('the specification', () => {
         number,
       })),
     );
-    expect(missing(own, specification)).toEqual([]);
+    expect(missing(own, specification), 'A rule that is referred to is gone, or has another number: correct the reference.').toEqual([]);
   });
 
   test('has every rule of JSON:API that a test names', () => {
@@ -143,7 +143,7 @@ describe('faults', () => {
   test('that are cited are in docs/faults.md, which names the test', () => {
     const found = cited('[Ff]aults?', String.raw`F\d\d`);
     expect(found.length).toBeGreaterThan(15);
-    expect(missing(found, new Set(entries.keys()))).toEqual([]);
+    expect(missing(found, new Set(entries.keys())), 'Write the fault into docs/faults.md, under the next free number.').toEqual([]);
     const unnamed = found
       .filter(({ path, number }) => path.startsWith('test/') && !filesIn(entries.get(number) ?? '').includes(path))
       .map(({ path, number }) => `${path}: ${number}`);
@@ -162,7 +162,10 @@ describe('what is stored', () => {
       );
     expect(columns.length).toBeGreaterThan(15);
     const storage = pageOf('docs/security.md').split('## Data at rest')[1]?.split('\n## ')[0] ?? '';
-    expect(columns.filter((column) => !storage.includes(`\`${column.split(': ')[1]}\``))).toEqual([]);
+    expect(
+      columns.filter((column) => !storage.includes(`\`${column.split(': ')[1]}\``)),
+      'Give the column its row under "Data at rest" in docs/security.md.',
+    ).toEqual([]);
   });
 });
 
@@ -173,7 +176,7 @@ describe('pages', () => {
       [...text.matchAll(/docs\/decisions\/(\d{4})/g)].map((match) => ({ path, number: match[1] as string })),
     );
     expect(found.length).toBeGreaterThan(0);
-    expect(missing(found, known)).toEqual([]);
+    expect(missing(found, known), 'There is no docs/decisions/NNNN-*.md of this number.').toEqual([]);
   });
 
   test('nothing is cited that the repository does not hold', () => {
@@ -197,7 +200,7 @@ describe('pages', () => {
       })),
     );
     expect(links.length).toBeGreaterThan(20);
-    expect(await absent(links)).toEqual([]);
+    expect(await absent(links), 'There is no such file: a link is relative to the page that it stands in.').toEqual([]);
   });
 
   test('files that are named exist', async () => {
@@ -208,7 +211,10 @@ describe('pages', () => {
       })),
     );
     expect(named.length).toBeGreaterThan(40);
-    expect(await absent(named.filter(({ to }) => !/NNNN/.test(to)))).toEqual([]);
+    expect(
+      await absent(named.filter(({ to }) => !/NNNN/.test(to))),
+      'There is no such file: a name between back-ticks is a path from the root of the repository.',
+    ).toEqual([]);
   });
 
   test('are there when README.md shows them: pictures for both colour schemes, each below 150 KB', async () => {

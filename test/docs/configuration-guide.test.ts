@@ -1,27 +1,24 @@
 // docs/guides/configuration-as-code.md: its commands and its workflow are run as they stand there, against a service.
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { exported } from '../support/configuration.js';
 import { programArguments } from '../support/compiled.js';
 import { manage, managementClient, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
-import type {} from '../support/service.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
 const service = sharedManagedService();
 const guide = await readFile('docs/guides/configuration-as-code.md', 'utf8');
-let folder: string;
+const folder = directoryOfFile();
 let cli: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'configuration-guide-'));
   await cp('examples/configuration', folder, { recursive: true });
   cli = [process.execPath, ...(await programArguments('programs/cli'))].join(' ');
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const secrets = { SHOP_SECRET: 's'.repeat(40), REPORTS_SECRET: 'r'.repeat(40) };
 

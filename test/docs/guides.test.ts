@@ -1,18 +1,13 @@
 // docs/guides: the clients and API resources that they describe can be created as they stand there, and every trial has its page.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readGuideFiles } from '../../src/management/reference/guides.js';
 import { trials } from '../clients/trials.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-let api: Api;
-beforeAll(async () => {
-  service = await startManagedService();
-  api = await manage(service.url);
-});
-afterAll(() => service?.stop());
+const service = sharedManagedService();
+const api = shared(() => manage(service.url));
 
 /** For operators: run by a test of its own. */
 const apart = 'configuration-as-code.md';
@@ -72,8 +67,13 @@ test('the list names every guide once, as run or as not run', async () => {
   const list = read('README.md');
   const [run = '', notRun = ''] = list.slice(list.indexOf('## Run here')).split('## Not run here');
   const linked = (text: string) => [...text.matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm)].map(([, name]) => name);
-  expect(linked(run)).toEqual(trials.map(({ name }) => `${name}.md`));
-  expect([...linked(run), ...linked(notRun), ...followed, 'README.md'].sort()).toEqual([...names].sort());
+  expect(linked(run), '`npm run test:clients -- <name>` writes the line of a trial into docs/guides/README.md.').toEqual(
+    trials.map(({ name }) => `${name}.md`),
+  );
+  expect(
+    [...linked(run), ...linked(notRun), ...followed, 'README.md'].sort(),
+    'A guide has a trial, says "Run by the test suite: `test/...`", or has its line under "Not run here".',
+  ).toEqual([...names].sort());
 });
 
 test('what is not run says so, and what is run shows the files that are', async () => {

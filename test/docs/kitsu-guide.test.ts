@@ -1,24 +1,19 @@
 // The snippets of docs/how-to/kitsu.md, run one after the other as they stand there, against a service that listens.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { manage, managementClient, startManagedService } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { beforeAll, expect, test } from 'vitest';
+import { manage, managementClient } from '../support/management.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-let directory: string;
+const directory = directoryOfFile();
+
+const service = sharedManagedService();
 
 beforeAll(async () => {
-  service = await startManagedService();
-  directory = await mkdtemp(join(tmpdir(), 'kitsu-guide-'));
   await symlink(resolve('node_modules'), join(directory, 'node_modules'));
-});
-afterAll(async () => {
-  await rm(directory, { recursive: true, force: true });
-  await service?.stop();
 });
 
 test('creating, reading, changing, rotating, being refused and deleting, as the guide says', async () => {

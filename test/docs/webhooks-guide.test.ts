@@ -1,12 +1,12 @@
 // The snippets of docs/how-to/webhooks.md, run as they stand there.
 import { spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { deliveryHeaders, serviceSignature, standardSignature } from '../../src/domain/webhooks/sign.js';
 import { needs, pathOf, type Program } from '../support/programs.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
 const guide = await readFile('docs/how-to/webhooks.md', 'utf8');
 const secret = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
@@ -14,14 +14,12 @@ const body = JSON.stringify({ event: 'user.created', data: { first_name: 'Zoë',
 const genuine = serviceSignature(secret, body);
 /** Each is refused: nothing, another body's, another case of prefix, cut short, another secret's. */
 const forged = ['', serviceSignature(secret, `${body} `), genuine.slice(7), genuine.slice(0, -1), serviceSignature(`${secret}x`, body)];
-let directory: string;
+const directory = directoryOfFile();
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'webhooks-guide-'));
   await symlink(resolve('node_modules'), join(directory, 'node_modules'));
   await writeFile(join(directory, 'body'), body);
 });
-afterAll(() => rm(directory, { recursive: true, force: true }));
 
 function snippet(heading: string): string {
   const found = new RegExp(`### ${heading}\n[\\s\\S]*?\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1];

@@ -2,10 +2,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { startCollector } from '../support/collector.js';
 import { programArguments } from '../support/compiled.js';
 import { createTestDatabase } from '../support/database.js';
@@ -14,27 +13,24 @@ import { managementClient } from '../support/management.js';
 import { oauthPost } from '../support/oauth.js';
 import { freePort } from '../support/service.js';
 import { eventually } from '../support/webhooks.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
+import { shared } from '../support/shared-service.js';
 
 // A shared machine takes its time to start processes.
 vi.setConfig({ testTimeout: 150_000 });
 
-const directory = mkdtempSync(join(tmpdir(), 'identity-provider-collector-'));
+const directory = directoryOfFile();
 const secretKey = randomBytes(32).toString('base64');
-let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let child: ChildProcess | null = null;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = shared(
+  () => createTestDatabase(),
+  (made) => made.drop(),
+);
 
 afterEach(() => {
   child?.kill('SIGKILL');
   child = null;
-});
-
-afterAll(async () => {
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function start(environment: Record<string, string>, options: readonly string[] = []) {

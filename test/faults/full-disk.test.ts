@@ -1,20 +1,13 @@
 // A full disk (fault F11), as the service meets it: PostgreSQL refuses to write with its error for it, which triggers raise here. Only root may have a disk that
 // is really full, and `test/faults/run.ts F11` fills one.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { addClient, addGrant, addResource } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { eventually } from '../support/webhooks.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
-let service: TestService;
-let ctx: Context;
-
-beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-});
-afterAll(() => service?.stop());
+const service = sharedService();
+const ctx = contextOf(service);
 
 /** Leaves no room in the tables: whatever would write ends as it does where no page can be added. @returns what makes room again */
 async function fill(tables: readonly string[]): Promise<() => Promise<void>> {

@@ -1,7 +1,5 @@
 // Programs of the operator that are killed in the middle: run once more they end whole.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { afterEach, expect, test } from 'vitest';
@@ -12,6 +10,7 @@ import { createSealer } from '../../src/lib/seal.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.js';
 import { runProgram, startProgram } from '../support/program.js';
 import { openContext } from '../support/standalone.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -43,8 +42,7 @@ const numberIn = async (knex: Knex, text: string): Promise<number> => {
 const others = `from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
 
 test('kill -9 in the middle of a restore: the database is as empty as before, and the next restore is whole (attack 36.804)', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'identity-provider-killed-'));
-  cleanups.push(() => rm(directory, { recursive: true, force: true }));
+  const directory = directoryOfTest();
   const file = join(directory, 'identity.backup');
   const secretKey = randomBytes(32).toString('base64');
   const source = await databaseOf(createTestDatabase());

@@ -4,20 +4,15 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { Auth, type AuthConfig } from '@auth/core';
 import express, { type NextFunction, type Request, type RequestHandler, type Response as ExpressResponse } from 'express';
-import { beforeAll, expect, test } from 'vitest';
-import type { UserRow } from '../../src/db/tables/users.js';
+import { expect, test } from 'vitest';
 import { Browser } from '../support/browser.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { claimsOf, tokenRequest } from '../support/oauth.js';
 
 const service = sharedService();
-let user: UserRow;
-
-beforeAll(async () => {
-  user = await addUser(await service.context());
-});
+const user = shared(async () => addUser(await service.context()));
 
 /** The person at the provider, who ends up at the application. */
 const personAt = (rpOrigin: string) => new UserAgent({ origin: service.url, rpOrigin, email: user.email, fetch });

@@ -1,14 +1,11 @@
 // LOG_LEVEL=debug: a request's statements and other parts with their durations, and the rule by which one was refused.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addClient, addGrant, addResource } from '../support/data.js';
 import { oauthPost } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService({ LOG_LEVEL: 'debug' });
-});
-afterAll(() => service?.stop());
+const service = sharedService(() => startTestService({ LOG_LEVEL: 'debug' }));
 
 const lines = () => service.log.map((line) => JSON.parse(line) as Record<string, unknown>);
 const request = (request_id: unknown) => lines().find((line) => line['event'] === 'http.request' && line['request_id'] === request_id);

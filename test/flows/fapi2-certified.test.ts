@@ -4,21 +4,18 @@ import { decodeProtectedHeader, exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UserRow } from '../../src/db/tables/users.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
 import { addUser } from '../support/data.js';
 import { setEnvironment } from '../support/factors.js';
-import { link, manage, type Api, type Document } from '../support/management.js';
+import { link, manage, type Document } from '../support/management.js';
 import { claimsOf } from '../support/oauth.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const redirect_uri = 'https://bank.example/cb';
 const identifier = 'https://api.bank.example/accounts';
 const service = sharedManagedService();
 const insecure = { [oauth.allowInsecureRequests]: true };
-let user: UserRow;
 let agent: UserAgent;
-let api: Api;
 let resource: string;
 
 const newKey = async (): Promise<oauth.PrivateKey & { publicJwk: object }> => {
@@ -35,9 +32,10 @@ async function register(attributes: Document = {}) {
   return { id: (await api.create('clients', 'client', { ...given, ...attributes }))['id'] as string, key };
 }
 
+const user = shared(async () => addUser(await service.context()));
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  user = await addUser(await service.context());
-  api = await manage(service.url);
   agent = new UserAgent({ origin: service.url, rpOrigin: 'https://bank.example', email: user.email, fetch });
   await register();
   const accounts = { identifier, name: 'Accounts', signing_alg: 'ES256', user_access: 'open' };

@@ -2,23 +2,26 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { migrationNames } from '../../src/db/migrations/migrate.js';
 import { Browser } from '../support/browser.js';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { createEmptyDatabase } from '../support/database.js';
 import { runProgram, startProgram } from '../support/program.js';
 import { freePort } from '../support/service.js';
+import { shared } from '../support/shared-service.js';
 
 // A shared machine takes its time to start processes.
 vi.setConfig({ testTimeout: 150_000 });
 
-let database: TestDatabase;
 let settings: Record<string, string>;
+const database = shared(
+  () => createEmptyDatabase(),
+  (made) => made.drop(),
+);
+
 beforeAll(async () => {
-  database = await createEmptyDatabase();
   settings = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('base64'), LOG_FORMAT: 'pretty' };
 });
-afterAll(() => database?.drop());
 
 test('a first start at a terminal is one line for the migrations, then where to go on; a request is one line (specification 1.2.6)', async () => {
   const PORT = String(await freePort());

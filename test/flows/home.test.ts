@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { afterAll, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
-let ctx: Context;
 
 async function setKind(kind: string): Promise<void> {
   await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ kind });
   service.deps.cache.clear();
 }
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 afterAll(() => setKind('development'));
 
 const home = async (browser: Browser) => {

@@ -1,9 +1,8 @@
 // An MCP client that nobody registered signs somebody in, calls a tool and refreshes: the official SDK, unmodified, against examples/mcp-server.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { UnauthorizedError, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -19,11 +18,12 @@ import { clientMetadata, setEnvironmentOf, startNotes, type Notes } from '../sup
 import { killReplicas, startReplica, type Replica } from '../support/replica.js';
 import { freePort } from '../support/service.js';
 import { openContext } from '../support/standalone.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
 const redirectUrl = 'http://localhost:33418/callback';
 const metadata = clientMetadata(redirectUrl);
 
-let directory: string;
+const directory = directoryOfFile();
 let documents: Server;
 let documentUrl: string;
 let database: TestDatabase;
@@ -33,7 +33,6 @@ let notes: Notes;
 let person: { readonly id: string; readonly email: string };
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'identity-provider-mcp-'));
   const authority = await startDocuments();
   database = await createTestDatabase();
   const secretKey = randomBytes(32).toString('base64');
@@ -53,7 +52,6 @@ afterAll(async () => {
   killReplicas();
   await database?.drop();
   documents?.close();
-  await rm(directory, { recursive: true, force: true });
 });
 
 /** A site that holds the client's document; the file of the authority that signed its certificate. */

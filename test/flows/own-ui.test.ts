@@ -1,16 +1,15 @@
 import { beforeAll, expect, test } from 'vitest';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addUser, password } from '../support/data.js';
 import { eventsOf, subscribe } from '../support/events.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { claimsOf, redeem } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let client: TestClient;
+const client = shared(async () => addClient(await service.context(), { allowed_origins: ['https://app.example'] }));
 
 beforeAll(async () => {
-  client = await addClient(await service.context(), { allowed_origins: ['https://app.example'] });
   await subscribe(service, ['*']);
 });
 

@@ -226,7 +226,7 @@ test('the replica is gone, whatever it was doing: nothing fails; it is back: it 
 
 test('a server that is no standby of this primary is never trusted', async () => {
   const { deps } = service;
-  const itself = createReplica({ url: servers.url, primary: deps.db.knex, metrics: deps.metrics, logger: deps.logger });
+  const itself = createReplica({ urls: [servers.url], primary: deps.db.knex, metrics: deps.metrics, logger: deps.logger });
   for (let i = 0; i < 3; i++) await itself.check();
   expect(await itself.lookUp({ name: 'test.one', text: 'select 1 as one', values: [] })).toBeNull();
   await itself.close();

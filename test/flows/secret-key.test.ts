@@ -1,8 +1,7 @@
 // SECRET_KEY from the outside: the wrong one, and two processes of which one has the next one already.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/config.js';
@@ -17,6 +16,7 @@ import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { managementClient, manage } from '../support/management.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const key = () => randomBytes(32).toString('base64');
 let database: TestDatabase;
@@ -79,10 +79,9 @@ describe('a SECRET_KEY that is not this database’s', () => {
 
 describe('the key in DATA_DIR', () => {
   let directory: string;
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'identity-provider-key-'));
+  beforeEach(() => {
+    directory = directoryOfTest();
   });
-  afterEach(() => rm(directory, { recursive: true }));
 
   test('is made once and read from then on', async () => {
     const made = await loadSecretKey(directory);

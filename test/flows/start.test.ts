@@ -4,17 +4,18 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { programArguments } from '../support/compiled.js';
 import { createTestDatabase } from '../support/database.js';
 import { noteModules } from '../support/loaded-modules.js';
 import { freePort } from '../support/service.js';
 import { eventually } from '../support/webhooks.js';
+import { shared } from '../support/shared-service.js';
 
 // A shared machine takes its time to start processes.
 vi.setConfig({ testTimeout: 150_000 });
 
-/** What only some installations and some requests need; what each costs a start is in docs/explanation/scaling.md. */
+/** What only some installations and some requests need. */
 const onDemand =
   `@fastify/busboy @opentelemetry/ @peculiar/ @simplewebauthn/server marked nodemailer openid-client parse5 qr redis tar-stream
   tsyringe undici yaml zod-openapi`
@@ -23,20 +24,16 @@ const onDemand =
 const ownOnDemand = ['/src/dashboard/', '/src/management/', '/src/sso/'];
 
 const SECRET_KEY = randomBytes(32).toString('base64');
-let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let child: ChildProcess | null = null;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = shared(
+  () => createTestDatabase(),
+  (made) => made.drop(),
+);
 
 afterEach(() => {
   child?.kill('SIGKILL');
   child = null;
-});
-
-afterAll(async () => {
-  await database?.drop();
 });
 
 async function start(options: readonly string[]): Promise<string> {

@@ -1,23 +1,20 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { Webhook } from 'standardwebhooks';
-import { transaction, type Context } from '../../src/domain/context.js';
+import { transaction } from '../../src/domain/context.js';
 import { emit } from '../../src/domain/events/emit.js';
 import { deleteWebhook, updateWebhook, redeliver, redeliverFailed, rotateSecret, sendTest } from '../../src/domain/webhooks/webhooks.js';
 import { listAttempts, listDeliveries } from '../support/deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
 import { startReceiver, type Receiver, type ReceivedPost, type Reply } from '../support/receiver.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { addWebhook, emitRoles, eventually, quick, roleData, settledDeliveries, settledDelivery } from '../support/webhooks.js';
 
 const service = sharedService(() => startTestService(quick));
-let ctx: Context;
 const receivers: Receiver[] = [];
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.close();
   const all = await ctx.scope.knex('webhooks').select('id');

@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { addUser, password, type TestClient } from '../support/data.js';
 import { managementClient, managementToken } from '../support/management.js';
 import { basic } from '../support/oauth.js';
-import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();

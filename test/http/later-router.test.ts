@@ -1,5 +1,4 @@
-import { Router } from 'express';
-import type { NextFunction, Request, Response } from 'express';
+import { Router, type NextFunction, type Request, type Response } from 'express';
 import { expect, test } from 'vitest';
 import { laterRouter } from '../../src/http/later-router.js';
 

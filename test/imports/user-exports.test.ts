@@ -1,11 +1,12 @@
 // Exports of users at the Management API: what the file has, who gets it, and that an import elsewhere takes it.
 import { beforeAll, expect, test } from 'vitest';
+import { apiResourceOf } from '../../src/domain/clients/clients.js';
 import { createContext } from '../../src/domain/context.js';
 import { provePassword } from '../../src/domain/credentials/prove-password.js';
 import type { Environment } from '../../src/domain/environment.js';
 import { findEnvironmentById } from '../../src/domain/environments/environments.js';
 import { noOrigin } from '../../src/domain/origin.js';
-import { addUser } from '../support/data.js';
+import { addMachine, addUser } from '../support/data.js';
 import { imported, runImports, sendData } from '../support/imports.js';
 import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { firebaseKey, formatSamples } from '../support/password-hashes.js';
@@ -72,6 +73,26 @@ test('an export takes users:read and roles:read too, when it is made and when it
   const { id } = await made();
   expect(codeOf(await fetched(id, narrow))).toEqual([403, 'scope_escalation']);
   expect(codeOf(await fetched(id, await only('users:read roles:read')))).toEqual([403, 'insufficient_scope']);
+});
+
+test('somebody of another environment finds no export, and whoever lost a permission since they made it gets nothing (attack 50.1504)', async () => {
+  const client = await addMachine(ctx, (await apiResourceOf(ctx, ctx.environment.management_audience))!);
+  const { id: grant } = (await api.get(`/client_grants?filter[client]=${client.id}`)).body['data'][0] as Document;
+  const held = ['user_exports:read', 'user_exports:write', 'users:read', 'roles:read', 'password_hashes:read'];
+  const grantOnly = (...scopes: string[]) =>
+    api.patch(`/client_grants/${grant}`, { data: { type: 'client_grant', id: grant, attributes: { scopes } } });
+  await grantOnly(...held);
+  const maker = new Api(service.url, await managementToken(service.url, client));
+  const { id } = await made({ include_password_hashes: true }, maker);
+  const elsewhere = await secondEnvironment(api, 'exports-elsewhere');
+  expect(codeOf(await fetched(id, elsewhere.api))).toEqual([404, 'not_found']);
+  expect((await fetched(id, maker)).status).toBe(200);
+  for (const lost of held.filter((name) => name !== 'user_exports:write')) {
+    await grantOnly(...held.filter((name) => name !== lost));
+    expect([lost, (await fetched(id, maker)).status]).toEqual([lost, 403]);
+  }
+  await api.patch(`/clients/${client.id}`, { data: { type: 'client', id: client.id, attributes: { status: 'disabled' } } });
+  expect((await fetched(id, maker)).status).toBe(401);
 });
 
 test('each fetch is the security event user_export.taken; after 15 minutes there is no file (specification 18.3.2)', async () => {

@@ -6,9 +6,9 @@ import { userImportPass } from '../../src/process/user-imports.js';
 import { Browser } from '../support/browser.js';
 import { apiResourceOf } from '../../src/domain/clients/clients.js';
 import { permit } from '../support/administrators.js';
-import { addGrant, addUser } from '../support/data.js';
+import { addGrant, addMachine, addUser } from '../support/data.js';
 import { imported, ndjson, runImports, sendData } from '../support/imports.js';
-import { Api, manage, managementClient, managementToken, type Document } from '../support/management.js';
+import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { firebaseKey, formatSamples } from '../support/password-hashes.js';
 import { startReceiver } from '../support/receiver.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
@@ -129,6 +129,23 @@ describe('rows', () => {
       [18, 'unsupported_hash', '/password_hash'],
     ]);
     expect(await ctx.db.knex('user_import_chunks').count('* as n')).toEqual([{ n: 0 }]);
+  });
+
+  test('with names of thousands of characters are told in a hundred (specification 18.2.7, attack 50.1500)', async () => {
+    const name = '😀'.repeat(15_000);
+    const rows = [{ [name]: 1 }, { [`x${name}`]: 2 }, { metadata: { [name]: 'long'.repeat(300) } }];
+    const job = await imported(
+      service,
+      api,
+      rows.map((row) => ({ email: email(), ...row })),
+    );
+    expect(job['errors']).toEqual([
+      [1, 'unknown_attribute', `/${'😀'.repeat(49)}…`],
+      [2, 'unknown_attribute', `/x${'😀'.repeat(48)}…`],
+      [3, 'too_long', `/metadata/${'😀'.repeat(44)}…`],
+    ]);
+    const kept = await ctx.db.knex('user_import_errors').where({ import_id: job['id'] });
+    for (const { pointer, detail } of kept) expect([pointer.length <= 100, detail.length <= 500]).toEqual([true, true]);
   });
 
   test('prove no address unless the import says so of all of them (specification 18.2.5, attack 50.1462)', async () => {
@@ -406,5 +423,64 @@ describe('who', () => {
       'too_many',
     ]);
     for (const id of all) await api.patch(`/user_imports/${id}/cancel`);
+  });
+
+  test('is of another environment finds no import to send to, read or cancel, whatever they hold there (attack 50.1501)', async () => {
+    const { id } = await begun();
+    const { api: there } = await secondEnvironment(api, 'other');
+    expect(codeOf(await sendData(there, id, ndjson([{ email: email() }])))).toEqual([404, 'not_found']);
+    for (const path of ['', '/row_errors', '/relationships/row_errors'])
+      expect([path, ...codeOf(await there.get(`/user_imports/${id}${path}`))]).toEqual([path, 404, 'not_found']);
+    expect(codeOf(await there.patch(`/user_imports/${id}/cancel`))).toEqual([404, 'not_found']);
+    expect((await api.patch(`/user_imports/${id}/cancel`)).body['data'].attributes).toMatchObject({ received_bytes: 0 });
+  });
+
+  test('lost a permission between two parts brings no more of the file (attack 50.1502)', async () => {
+    const management = (await apiResourceOf(ctx, ctx.environment.management_audience))!;
+    const client = await addMachine(ctx, management);
+    const { id: grant } = (await api.get(`/client_grants?filter[client]=${client.id}`)).body['data'][0] as Document;
+    const grantOnly = (...scopes: string[]) =>
+      api.patch(`/client_grants/${grant}`, { data: { type: 'client_grant', id: grant, attributes: { scopes } } });
+    await grantOnly('user_imports:read', 'user_imports:write', 'users:write');
+    const maker = new Api(service.url, await managementToken(service.url, client));
+    const { id } = await begun({}, maker);
+    const file = ndjson([{ email: email() }, { email: email() }]);
+    const part = (from: number, to: number) => sendData(maker, id, file.slice(from, to), { 'content-range': `bytes ${from}-${to - 1}/${file.length}` }); // prettier-ignore
+    expect((await part(0, 10)).status).toBe(200);
+    for (const [scopes, code] of [
+      [['user_imports:read', 'user_imports:write'], 'scope_escalation'],
+      [['user_imports:read', 'users:write'], 'insufficient_scope'],
+    ] as const) {
+      await grantOnly(...scopes);
+      expect(codeOf(await part(10, file.length))).toEqual([403, code]);
+    }
+    expect((await api.get(`/user_imports/${id}`)).body['data'].attributes).toMatchObject({ status: 'awaiting_data', received_bytes: 10 });
+    await api.patch(`/user_imports/${id}/cancel`);
+  });
+
+  test('reads imports and not users learns of failed rows no value that they had (attack 50.1503)', async () => {
+    const secret = 'canary';
+    const wrong: Document[] = [
+      { email: secret },
+      { email: `${secret}@example.com`, external_id: secret.repeat(100) },
+      { email: email(), password_hash: `$2b$99$${secret}` },
+      { email: email(), password: secret },
+      { email: email(), first_name: [secret] },
+      { email: email(), birthdate: secret, zoneinfo: secret, locale: `${secret}!`, phone_number: secret, picture: secret, website: secret },
+      { email: email(), status: secret, gender: { secret }, metadata: secret },
+      { email: email(), roles: [secret] },
+      { email: email(), identities: [{ connection: secret, subject: secret }] },
+      { email: email(), address: { country: secret.repeat(1_000) } },
+    ];
+    const { id, failed_count } = await imported(service, api, wrong);
+    expect(failed_count).toBe(wrong.length);
+    const narrow = await only('user_imports:read');
+    const { text } = await narrow.get(`/user_imports/${id}/row_errors?page[size]=100`);
+    expect(text).toContain('"line"');
+    expect(text).not.toContain(secret);
+    expect(codeOf(await (await only('user_exports:read users:read')).get(`/user_imports/${id}/row_errors`))).toEqual([
+      403,
+      'insufficient_scope',
+    ]);
   });
 });

@@ -7,17 +7,17 @@ import { endpoints } from '../../src/management/calls/index.js';
 import { registry } from '../../src/management/resources/index.js';
 import { costOf, mostHeld as most } from '../support/cost/event-loop.js';
 import { hostileMembers, hostileTexts, hostileValues } from '../support/cost/shapes.js';
-import { manage, managementToken, managementClient, type Api, type Document } from '../support/management.js';
+import { manage, managementToken, managementClient, type Document } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
 import { valuesOf } from '../support/reach/values.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 let records: Map<string, Document>;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   records = await oneOfEach(service, api);
 });
 

@@ -7,7 +7,6 @@ import { addClient, addUser, type TestClient } from '../support/data.js';
 import { manage, type Api } from '../support/management.js';
 import { authorizeQuery } from '../support/authorize.js';
 import { oauthPost } from '../support/oauth.js';
-import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 

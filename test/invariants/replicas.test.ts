@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { expect, test } from 'vitest';
+import { createEmptyDatabase } from '../support/database.js';
 import { startTestService } from '../support/service.js';
+import { shared } from '../support/shared-service.js';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
-afterAll(() => database?.drop());
+const database = shared(
+  () => createEmptyDatabase(),
+  (made) => made.drop(),
+);
 
 test('two processes that start together on one empty database: both ready, one schema, one environment, one signing key (fault F16)', async () => {
   const shared = { database: { url: database.url, secretKey: randomBytes(32).toString('base64') } };

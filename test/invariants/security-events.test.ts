@@ -275,7 +275,7 @@ describe('in the database', () => {
     // Both ways to the database: Knex's, which reads an environment that no cache holds any more, and that of named statements.
     const client = { acquireConnection: () => Promise.reject(new Error('away')) };
     const knex = Object.assign(away, { client, raw: away, transaction: away, context: { queryBuilder: away } }) as unknown as Knex;
-    const broken = { ...service.deps, db: { knex, replica: null } };
+    const broken = { ...service.deps, db: { knex, replica: null, report: null } };
     await expect(flushSecurityTrail(broken)).rejects.toThrow('away');
     expect(await rowsOf('login.failed', 'kept')).toHaveLength(1);
   });

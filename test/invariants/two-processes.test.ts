@@ -9,16 +9,12 @@ import { digest } from '../../src/lib/digest.js';
 import { randomToken } from '../../src/lib/random.js';
 import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
-import { startReplica, type Replica } from '../support/replica.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { startReplica } from '../support/replica.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let replica: Replica;
-
-beforeAll(async () => {
-  replica = await startReplica(service.databaseUrl, service.secretKey, { BASE_URL: service.url });
-});
+const replica = shared(() => startReplica(service.databaseUrl, service.secretKey, { BASE_URL: service.url }));
 afterAll(async () => {
   await replica?.end('SIGTERM');
 });

@@ -1,16 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createTemplates } from '../../src/lib/templates.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
-let viewsDir: string;
+const viewsDir = directoryOfFile();
 const put = (name: string, text: string) => writeFile(join(viewsDir, `${name}.ejs`), text);
-
-beforeAll(async () => {
-  viewsDir = await mkdtemp(join(tmpdir(), 'identity-provider-views-'));
-});
-afterAll(() => rm(viewsDir, { recursive: true, force: true }));
 
 test('data are escaped in HTML, and read as page.<name>', async () => {
   await put('page', '<p title="<%= page.name %>"><%= page.name %></p>');

@@ -1,7 +1,6 @@
 // Authenticators over the Management API: what is shown, what is moved in, what is refused, and that a narrow permission takes nobody over.
 import { Secret, TOTP } from 'otpauth';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { bootstrap } from '../../src/domain/configuration/bootstrap.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { judgeSecondStep, type SecondStepAnswer } from '../../src/domain/sign-ins/second-step.js';
@@ -16,21 +15,19 @@ import { addUser, password } from '../support/data.js';
 import { lastMailTo, mailTo } from '../support/mailbox.js';
 import { link, links, manage, type Api, type ApiAnswer, type Document } from '../support/management.js';
 import { sampleCoseKey } from '../support/reach/interesting.js';
-import type {} from '../support/service.js';
 import { spent } from '../support/single-use.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
-let ctx: Context;
-let api: Api;
 let rp_id: string;
 let count = 0;
 
+const ctx = contextOf(service);
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   rp_id = new URL(ctx.environment.issuer).hostname;
 });
 

@@ -1,16 +1,12 @@
 // A client_id that the maker of a client chooses, and the one that comes with the service.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bootstrap } from '../../src/domain/configuration/bootstrap.js';
 import { addUser } from '../support/data.js';
 import { Api, manage, managementToken, type ApiAnswer, type Document } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 const create = (attributes: Document) =>
   api.post('/clients', { data: { type: 'client', attributes: { name: 'Shop', application_type: 'machine', ...attributes } } });

@@ -1,20 +1,15 @@
 // Claim mappings and what goes with them as they are set: what is refused, and who may set them.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reservedClaims } from '../../src/domain/claims/claim-mappings.js';
 import { manage, type Api, type ApiAnswer, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-let client: Document;
-let resource: Document;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-  client = await api.create('clients', 'client', { name: 'Told', first_party: false, redirect_uris: ['https://app.example/cb'] });
-  resource = await api.create('api_resources', 'api_resource', { identifier: 'https://api.example/told', name: 'Told' });
-});
+const api = shared(() => manage(service.url));
+const client = shared(() =>
+  api.create('clients', 'client', { name: 'Told', first_party: false, redirect_uris: ['https://app.example/cb'] }),
+);
+const resource = shared(() => api.create('api_resources', 'api_resource', { identifier: 'https://api.example/told', name: 'Told' }));
 
 const set = (caller: Api, record: Document, attributes: Document) =>
   caller.patch(`/${record['type']}s/${record['id']}`, { data: { type: record['type'], id: record['id'], attributes } });

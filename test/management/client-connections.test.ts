@@ -9,7 +9,6 @@ import { addConnection } from '../support/connections.js';
 import { addClient, type TestClient } from '../support/data.js';
 import { Api, links, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import type {} from '../support/service.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();

@@ -1,18 +1,13 @@
 // Clients that prove themselves by a key (private_key_jwt) through the Management API.
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
-import { link, manage, type Api } from '../support/management.js';
+import { expect, test } from 'vitest';
+import { link, manage } from '../support/management.js';
 import { oauthPost } from '../support/oauth.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
 const service = sharedManagedService();
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 const machine = { name: 'Signer', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt' };
 

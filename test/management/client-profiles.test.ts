@@ -4,17 +4,17 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { applied, problemsOf, plan } from '../support/configuration.js';
 import { addClient, addGrant } from '../support/data.js';
 import { Api, link, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
 const service = sharedManagedService();
 const redirect_uris = ['https://bank.example/cb'];
-let api: Api;
 let jwks: { keys: object[] };
 let environment: string;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   jwks = { keys: [(await createClientKey('PS256')).jwk] };
   environment = (await service.context()).environment.id;
 });

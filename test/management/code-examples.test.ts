@@ -12,7 +12,6 @@ import { createProgram } from '../../src/programs/cli/program.js';
 import { shellWord } from '../../src/lib/shell-word.js';
 import { programArguments } from '../support/compiled.js';
 import { manage, managementClient } from '../support/management.js';
-import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();

@@ -1,23 +1,18 @@
 // Who may make a connection reach further: never somebody who may only write connections.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { identityDeciding } from '../../src/domain/connections/reach.js';
 import { apply, problemsOf } from '../support/configuration.js';
 import { formValues } from '../support/dashboard-forms.js';
 import { manage, type Api, type ApiAnswer } from '../support/management.js';
-import type {} from '../support/service.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let admin: Api;
-let narrow: Api;
 let count = 0;
 
-beforeAll(async () => {
-  admin = await manage(service.url);
-  narrow = await manage(service.url, 'connections:read connections:write');
-});
+const admin = shared(() => manage(service.url));
+const narrow = shared(() => manage(service.url, 'connections:read connections:write'));
 
 const attributes = (more: object = {}) => ({
   name: `c${count++}`, display_name: 'Corp', strategy: 'oidc', issuer: 'https://id.corp.example', provider_client_id: 'us', ...more,

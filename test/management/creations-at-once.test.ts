@@ -1,16 +1,15 @@
 // Bursts of creations whose number is limited, which wait for one another: a small pool, and what others ask for meanwhile.
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { createKnex, poolState } from '../../src/db/connection/knex.js';
+import { createKnex, poolState, processLocksOf } from '../../src/db/connection/knex.js';
 import { createScope, holdLock } from '../../src/db/scope.js';
-import { processLocksOf } from '../../src/db/connection/knex.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { manage, startManagedService } from '../support/management.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startManagedService({ DATABASE_POOL_MAX: '4' }));
 const ctx = contextOf(service);
-let api: Api;
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   // What the first request of its kind loads takes a while.
   await Promise.all([create(0), api.get('/users')]);
   await ctx.db.knex('log_streams').delete();

@@ -1,22 +1,16 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checks } from '../../src/domain/diagnostics/checks/index.js';
-import type { CheckResult } from '../../src/domain/diagnostics/diagnose.js';
-import { sharedDiagnosis } from '../../src/domain/diagnostics/diagnose.js';
+import { sharedDiagnosis, type CheckResult } from '../../src/domain/diagnostics/diagnose.js';
 import { installationOf } from '../../src/domain/diagnostics/own-installation.js';
 import { signedInWith } from '../support/administrators.js';
 import { freePort } from '../support/service.js';
-import { manage, secondEnvironment, type Api } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { manage, secondEnvironment } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 import { addWebhook } from '../support/webhooks.js';
 
 const service = sharedManagedService();
-let api: Api;
-let outside: Awaited<ReturnType<typeof secondEnvironment>>;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-  outside = await secondEnvironment(api);
-});
+const api = shared(() => manage(service.url));
+const outside = shared(() => secondEnvironment(api));
 
 test('an operator is told of every check, with what mends it and without a secret (attack 34.711)', async () => {
   const ctx = await service.context();

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { readGuides } from '../../src/management/reference/guides.js';
 import { marked, search, termsOf, type Entry } from '../../src/management/reference/search.js';
 import { manage, secondEnvironment } from '../support/management.js';
-import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();

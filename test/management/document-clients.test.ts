@@ -6,7 +6,7 @@ import { startDocumentServer, type DocumentServer } from '../support/client-docu
 import { addUser, type TestClient } from '../support/data.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import { allowCode, redeem } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 let documents: DocumentServer;
@@ -15,11 +15,11 @@ const service = sharedService(async () => {
   return startManagedService({}, { overrides: { fetch: documents.fetch } });
 });
 afterAll(() => documents?.close());
-let api: Api;
 let browser: Browser;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   const user = await addUser(await service.context());
   browser = await signedIn(service, user);
 });

@@ -4,15 +4,14 @@ import { managementPermissions } from '../../src/domain/reach/management-permiss
 import { endpoints, endpointsByPath } from '../../src/management/calls/index.js';
 import { registry } from '../../src/management/resources/index.js';
 import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 let outside: Api;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   outside = (await secondEnvironment(api)).api;
 });
 

@@ -6,19 +6,19 @@ import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { numberEventsOnce } from '../../src/jobs/event-feed.js';
 import { png } from '../support/images.js';
-import { link, manage, type Api, type Document, type Exchange } from '../support/management.js';
+import { link, manage, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
-import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { stateOf } from '../support/stored-state.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
 let document: OpenApi;
 const ids = new Map<string, string>();
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   document = await publishedDocument(service.url);
   const keep = async (path: string, record: Promise<Document>) => ids.set(path, (await record)['id'] as string);
   await keep('api_resources', api.create('api_resources', 'api_resource', { identifier: 'https://one.example', name: 'One' }));

@@ -12,7 +12,6 @@ import { addClient, addUser, type TestClient } from '../support/data.js';
 import { Api, manage, managementToken, managementClient, secondEnvironment, type Document } from '../support/management.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { publishedDocument } from '../support/openapi.js';
-import type {} from '../support/service.js';
 import { shared, sharedManagedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 

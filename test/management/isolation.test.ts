@@ -2,18 +2,17 @@
 import { beforeAll, expect, test } from 'vitest';
 import { link, links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 let other: Api;
 /** One record of every collection of the first environment. */
 let records: ReadonlyMap<string, Document>;
 const unknownId = '00000000-0000-7000-8000-000000000000';
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   other = (await secondEnvironment(api)).api;
   records = await oneOfEach(service, api);
 });

@@ -3,7 +3,6 @@ import { beforeAll, expect, test } from 'vitest';
 import { managementCollections } from '../../src/domain/reach/management-permissions.js';
 import { link, links, manage, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import type {} from '../support/service.js';
 import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const jsonApi = 'application/vnd.api+json';

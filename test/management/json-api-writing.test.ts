@@ -2,7 +2,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { link, links, manage, type Api, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import { stateOf } from '../support/stored-state.js';
 

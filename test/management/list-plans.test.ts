@@ -53,6 +53,7 @@ beforeAll(async () => {
   );
   await database.query('alter table authenticators enable trigger authenticators_kinds');
   await database.query(`update users set two_step_enabled = true where email_key like 'p77%'`);
+  await database.query(`update users set pending_migration = true where email_key like 'p88%'`);
   // A sample of all rows: the plans are the same in every run.
   await database.query('set default_statistics_target = 400');
   // What autovacuum does: with it, what is all in an index is read from there.
@@ -104,7 +105,7 @@ test.each([
   '/users', '/users?sort=created_at', '/users?sort=-updated_at', '/users?sort=email', '/users?sort=-email', '/users?sort=last_name', '/users?sort=-last_login_at',
   '/users?filter[email]=p500@example.com', '/users?filter[external_id]=e500', '/users?filter[status]=blocked', '/users?filter[email_verified]=false',
   '/users?filter[email_verified]=false&filter[status]=blocked', '/users?sort=last_name', '/users?filter[updated_at][gte]=2020-01-01T00:00:00Z&sort=-updated_at',
-  '/users?filter[two_step_enabled]=true', '/users?filter[two_step_enabled]=false', '/users?filter[authenticator]=passkey', '/users?filter[authenticator]=totp',
+  '/users?filter[pending_migration]=true', '/users?filter[pending_migration]=false', '/users?filter[two_step_enabled]=true', '/users?filter[two_step_enabled]=false', '/users?filter[authenticator]=passkey', '/users?filter[authenticator]=totp',
   '/users?filter[authenticator]=recovery_codes',
   '/users?filter[created_at][gte]=2020-01-01T00:00:00Z', '/users?filter[search]=p4242&filter[status]=active',
 ])('%s answers from an index', async (path) => {

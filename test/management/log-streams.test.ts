@@ -4,7 +4,6 @@ import { serviceSignature } from '../../src/domain/webhooks/sign.js';
 import { signedInWith } from '../support/administrators.js';
 import { Api, manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { startReceiver, type Receiver } from '../support/receiver.js';
-import type {} from '../support/service.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();

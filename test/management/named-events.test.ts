@@ -1,6 +1,6 @@
 // Events that come by name only: each arrives at a webhook that names it, and never at one of `*` (specification 7.2.5).
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { flushSecurityTrail, noteSecurityEvent, userParty } from '../../src/domain/audit/security-trail.js';
 import { eventGroups, eventTypes, isNamedEvent, type EventType } from '../../src/domain/events/catalogue.js';
@@ -23,11 +23,8 @@ const ctx = contextOf(service);
 const api = shared(() => manage(service.url));
 const receiver = shared(() => startReceiver(), (one) => one.close()); // prettier-ignore
 const named = eventTypes.filter(isNamedEvent);
-let everything: Document;
 
-beforeAll(async () => {
-  everything = await api.create('webhooks', 'webhook', { name: 'Everything', url: `${receiver.url}/all`, events: ['*'] });
-});
+const everything = shared(() => api.create('webhooks', 'webhook', { name: 'Everything', url: `${receiver.url}/all`, events: ['*'] }));
 
 /** Has a webhook that names nothing but the type; resolves to the data of the events that `change` causes there. */
 async function caused(type: EventType, change: () => Promise<unknown>, count = 1): Promise<Document[]> {

@@ -5,17 +5,16 @@ import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
 import { attributeTexts } from '../../src/management/attribute-texts.js';
 import { registry, resources } from '../../src/management/resources/index.js';
-import { manage, type Api, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { manage, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 import { eventually } from '../support/webhooks.js';
 
 const service = sharedManagedService();
-let api: Api;
 let document: Document;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   // A busy machine may tell the first caller to come again.
   document = await eventually(async () => {
     const answer = await fetch(`${service.url}/api/openapi.json`);

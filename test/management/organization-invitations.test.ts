@@ -1,22 +1,21 @@
 // Invitations as administrators make them: whom, by whom, how often, and what becomes of them.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { acceptInvitation, findInvitation } from '../../src/domain/organizations/invitations.js';
 import { transaction } from '../../src/domain/context.js';
 import { digest } from '../../src/lib/digest.js';
 import { addUser } from '../support/data.js';
 import { addOrganization, invitationPath, invite } from '../support/invitations.js';
 import { lastMailTo, mailTo } from '../support/mailbox.js';
-import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { link, links, manage, type Api, type Document } from '../support/management.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
 let api: Api;
 
+const service = sharedManagedService();
+
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
 });
-afterAll(() => service?.stop());
 
 const errorOf = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0]?.code];
 const at = (record: Document) => `/organization_invitations/${record['id']}`;

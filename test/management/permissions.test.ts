@@ -6,17 +6,16 @@ import { addClient, addResource, password } from '../support/data.js';
 import { Api, link, links, manage, managementToken, startManagedService, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import { allowCode, redeem, tokenRequest } from '../support/oauth.js';
-import type {} from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startManagedService({ ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password }));
-let api: Api;
 let management: Document;
 let permissions: Map<string, string>;
 const unknownId = '00000000-0000-7000-8000-000000000000';
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0];
   const all = (await api.get(`/api_resources/${management['id']}/permissions?page[size]=100`)).body['data'] as Document[];
   permissions = new Map(all.map((one) => [one['attributes'].name, one['id']]));

@@ -14,14 +14,14 @@ const ctx = contextOf(service);
 const payments = 'https://payments.example';
 const refund = `${payments}#refund`;
 const redirect_uris = ['https://shop.example/cb'];
-let api: Api;
 let resource: Document;
 let permission: Document;
 let role: Document;
 let charging: Document;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   await service.deps.db.knex('environments').update({ dynamic_registration_enabled: true, client_registration_policy: 'open' });
   service.deps.cache.clear();
   resource = await api.create('api_resources', 'api_resource', { identifier: payments, name: 'Payments', required_acr: '2' });

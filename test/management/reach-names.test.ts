@@ -1,10 +1,9 @@
 // What other systems go by (a role's name, an external id), what keeps them working (a limit, a format, a set of keys), and one permission.
 import { beforeAll, expect, test } from 'vitest';
 import { Api, link, links, manage, managementClient, managementToken, type ApiAnswer, type Document } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 let role: Document;
 let cashier: Document;
 let charging: Document;
@@ -17,8 +16,9 @@ const verdict = ({ status, body }: ApiAnswer) => [status, body['errors']?.[0]?.c
 const refused = (...required: string[]) => [403, 'scope_escalation', required];
 const refund = 'https://payments.example#refund';
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   const payments = await api.create('api_resources', 'api_resource', { identifier: 'https://payments.example', name: 'Payments' });
   const of = { api_resource: link('api_resource', payments['id']) };
   const permission = await api.create('permissions', 'permission', { name: 'refund' }, of);

@@ -1,16 +1,12 @@
 // What a narrow permission could turn into reach in two steps: where something that reaches far already would hide that more is given.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bootstrap } from '../../src/domain/configuration/bootstrap.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 const only = (...permissions: string[]) => manage(service.url, permissions.join(' '));
 

@@ -8,17 +8,16 @@ import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { password } from '../support/data.js';
 import { links, manage, type Api, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
 import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 const api = shared(() => manage(service.url));
-let webhook: Document;
 let delivery: Document;
 const url = 'https://receiver.example/';
 
+const webhook = shared(() => api.create('webhooks', 'webhook', { name: 'People', url, events: ['user.created'] }));
+
 beforeAll(async () => {
-  webhook = await api.create('webhooks', 'webhook', { name: 'People', url, events: ['user.created'] });
   await api.create('users', 'user', { email: 'told@example.com', first_name: 'Told' });
   delivery = (await api.get('/webhook_deliveries')).body['data'][0];
 });

@@ -10,7 +10,6 @@ import { Api, link, links, manage, managementToken, secondEnvironment, startMana
 import { publishedDocument } from '../support/openapi.js';
 import { allowCode, redeem } from '../support/oauth.js';
 import { sampleKeys } from '../support/reach/interesting.js';
-import type {} from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startManagedService(later));

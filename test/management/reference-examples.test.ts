@@ -1,10 +1,9 @@
 // The examples of the API reference, as readers paste them: curl, TypeScript and the command line, against the service.
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { referenceModel } from '../../src/management/reference/model.js';
 import type { OpenApiDocument } from '../../src/management/openapi/document.js';
 import { CliError } from '../../src/programs/cli/api.js';
@@ -12,6 +11,7 @@ import { createProgram } from '../../src/programs/cli/program.js';
 import { manage, managementToken } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const run = promisify(execFile);
 const service = sharedManagedService();
@@ -31,8 +31,7 @@ async function byCurl(example: string, env: Environment): Promise<Outcome> {
 
 /** What the examples of configurations call `config.yaml`. */
 async function configuration(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'idp-examples-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const directory = directoryOfTest();
   await writeFile(join(directory, 'config.yaml'), 'version: 1\nroles: [{name: clerk}]\n');
   return join(directory, 'config.yaml');
 }

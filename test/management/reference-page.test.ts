@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type {} from '../support/service.js';
 import { linkTarget, readGuides } from '../../src/management/reference/guides.js';
 import { sharedManagedService } from '../support/shared-service.js';
 

@@ -1,16 +1,13 @@
 // SAML applications and certificates through the Management API (specification 16.8).
 import { X509Certificate } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { manage, type Api, type Document } from '../support/management.js';
+import { describe, expect, test } from 'vitest';
+import { manage, type Document } from '../support/management.js';
 import { acsUrl } from '../support/saml-application.js';
 import { samlKeyPair } from '../support/saml-provider.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 let count = 0;
 const saml = (more: Document = {}): Document => ({
@@ -143,4 +140,24 @@ describe('SAML certificates', () => {
     expect((await (await manage(service.url, 'clients:write')).get('/saml_certificates')).status).toBe(403);
     expect((await api.delete(`/saml_certificates/${next['id']}`)).status).toBe(405);
   });
+});
+
+test.each([
+  [{ mail: 'email' }, ['users:read']],
+  [{ groups: 'roles' }, ['roles:read', 'users:read']],
+  [{ given_name: 'given_name' }, ['users:read']],
+  [{ upn: 'nickname' }, ['roles:write', 'users:read', 'users:write']],
+  [{ email: 'name' }, ['roles:write', 'users:read', 'users:write']],
+])('attributes %j of a SAML application take what a claim mapping would: %j (attack 47.1500)', async (saml_attributes, required) => {
+  const narrow = await manage(service.url, 'clients:read clients:write');
+  const attributes = saml({ saml_attributes });
+  const refused = await narrow.post('/clients', { data: { type: 'client', attributes } });
+  expect([refused.status, refused.body['errors']?.[0].meta]).toEqual([403, { required }]);
+  const { id } = (await narrow.post('/clients', { data: { type: 'client', attributes: saml() } })).body['data'];
+  const own = (wanted: Document) => narrow.patch(`/clients/${id}`, { data: { type: 'client', id, attributes: wanted } });
+  expect((await own({ saml_attributes })).status).toBe(403);
+  const address = await own({ saml_name_id: 'email' });
+  expect([address.status, address.body['errors']?.[0].meta]).toEqual([403, { required: ['users:read'] }]);
+  const wide = await manage(service.url, `clients:read clients:write ${required.join(' ')}`);
+  expect((await wide.post('/clients', { data: { type: 'client', attributes } })).status).toBe(201);
 });

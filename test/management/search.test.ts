@@ -1,10 +1,9 @@
 // What filter[search] finds: any part of names and addresses, full names, ids; in every list that has it, and nothing of another environment.
 import { beforeAll, expect, test } from 'vitest';
-import { manage, secondEnvironment, type Api, type Document } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { manage, secondEnvironment, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 const ids = new Map<string, string>();
 
 const found = async (path: string, text: string, from = api): Promise<string[]> => {
@@ -20,8 +19,9 @@ const people: readonly Record<string, string>[] = [
   { email: 'sato@example.jp', first_name: '太郎', last_name: '佐藤', nickname: 'Taro' },
 ];
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   for (const person of people)
     ids.set(person['email'] as string, (await api.create('users', 'user', { ...person }))['id'] as string);
   ids.set('clients', (await api.create('clients', 'client', { name: 'Acme Shop', application_type: 'machine' }))['id'] as string);

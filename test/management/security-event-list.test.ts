@@ -1,5 +1,5 @@
 // Security events at the Management API and in the dashboard, and that each change of what guards something leaves one.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
 import { createFirstAdministrator } from '../../src/domain/users/setup.js';
 import { rotationPass } from '../../src/jobs/key-rotation.js';
@@ -9,17 +9,12 @@ import { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
 import { Api, link, links, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { eventLines, marks, origin } from '../support/security-events.js';
-import type {} from '../support/service.js';
 import { createClientKey } from '../support/signed-jwt.js';
-import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 async function listed(query: string, caller = api): Promise<Document[]> {
   await flushSecurityTrail(service.deps);

@@ -1,21 +1,16 @@
 // Denied Management calls, and what the audit log shows of security events.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { Api, link, manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { signedInWith } from '../support/administrators.js';
 import { auditRows, eventLines } from '../support/security-events.js';
-import type {} from '../support/service.js';
-import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 const listed = async (query: string): Promise<Document[]> => (await api.get(`/audit_logs?${query}`)).body['data'] as Document[];
 const narrow = async (scope: string) => new Api(service.url, await managementToken(service.url, managementClient, { scope }));

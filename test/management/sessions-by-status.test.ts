@@ -1,19 +1,18 @@
 // Lists of sessions by status are what the status of each session says, in every order.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sessionBounds, sessionStatus } from '../../src/domain/sessions/sessions.js';
 import type { SessionRow } from '../../src/db/tables/sessions.js';
 import { addUser } from '../support/data.js';
 import { idsOf, pagesFrom } from '../support/list-pages.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const day = 86_400;
-let service: TestService;
-let api: Api;
+
+const service = sharedManagedService();
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  service = await startManagedService();
-  api = await manage(service.url);
   const ctx = await service.context();
   const user = await addUser(ctx);
   const attributes = { session_lifetime: 30 * day, session_idle_lifetime: 14 * day };
@@ -29,7 +28,6 @@ beforeAll(async () => {
     [ctx.environment.id, user.id],
   );
 }, 60_000);
-afterAll(() => service?.stop());
 
 /** Every page of the list, forwards. */
 const pagesOf = (query: string) => pagesFrom(api, `/sessions?${query}&page[size]=7`, 'next');

@@ -1,15 +1,13 @@
 // Names that people read and decide by, and where an answer may be sent: one rule at every door.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
-import { manage, type Api, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { manage, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  api = await manage(service.url);
   const [environment] = (await api.get('/environments')).body['data'] as Document[];
   const attributes = { dynamic_registration_enabled: true };
   await api.patch(`/environments/${environment?.['id']}`, { data: { type: 'environment', id: environment?.['id'], attributes } });

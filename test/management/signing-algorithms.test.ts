@@ -2,20 +2,18 @@
 import { createHash } from 'node:crypto';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { rotationPass } from '../../src/jobs/key-rotation.js';
 import { signerFor } from '../../src/domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../src/domain/tokens/formats/jwt.js';
 import { addClient, addGrant, addResource, addUser } from '../support/data.js';
-import { manage, managementToken, startManagedService, type Api, type Document } from '../support/management.js';
+import { manage, managementToken, type Document } from '../support/management.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import type { TestService } from '../support/service.js';
 import { signedIn } from '../support/signed-in.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const day = 86_400_000;
 const all = ['RS256', 'ES256', 'PS256', 'EdDSA'];
-let service: TestService;
-let api: Api;
 let environment: string;
 
 const setAlgorithms = (signing_algorithms: string[]) =>
@@ -27,12 +25,12 @@ const primaries = async () =>
     .map((key) => key['attributes'].algorithm as string)
     .sort();
 
+const service = sharedManagedService();
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  service = await startManagedService();
-  api = await manage(service.url);
   environment = (await service.context()).environment.id;
 });
-afterAll(() => service?.stop());
 
 test('an environment signs with RS256 alone, until it is given more: each algorithm comes with a primary key', async () => {
   expect(await primaries()).toEqual(['RS256']);

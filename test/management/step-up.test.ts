@@ -1,27 +1,24 @@
 // People's writes through the Management API and the dashboard take a sign-in of a class, a moment ago (RFC 9470).
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/domain/context.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import type { SessionProof } from '../../src/domain/proofs/proofs.js';
 import { permit } from '../support/administrators.js';
 import { csrfOf, locationParameters, type Browser } from '../support/browser.js';
-import { addClient, addUser, type TestClient } from '../support/data.js';
+import { addClient, addUser } from '../support/data.js';
 import { Api, link, manage, type ApiAnswer } from '../support/management.js';
 import { allowCode, redeem, tokenRequest } from '../support/oauth.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { addUserWith, proofsNow, proveMore, setEnvironment, signedInBy } from '../support/signed-in.js';
 
 const service = sharedManagedService();
-let ctx: Context;
-let console_: TestClient;
 let administrator: UserRow;
-let machine: Api;
+
+const ctx = contextOf(service);
+const machine = shared(() => manage(service.url));
+const console_ = shared(() => addClient(ctx));
 
 beforeAll(async () => {
-  ctx = await service.context();
-  machine = await manage(service.url);
-  console_ = await addClient(ctx);
   const management = (await machine.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as { id: string };
   const relationships = { client: link('client', console_.id), api_resource: link('api_resource', management.id) };
   await machine.create('client_grants', 'client_grant', { scopes: [...managementPermissions], subject_type: 'user' }, relationships);

@@ -1,16 +1,11 @@
-import { beforeAll, expect, test } from 'vitest';
-import { link, links, manage, secondEnvironment, type Api } from '../support/management.js';
+import { expect, test } from 'vitest';
+import { link, links, manage, secondEnvironment } from '../support/management.js';
 import { claimsOf, tokenRequest } from '../support/oauth.js';
 import { publishedDocument } from '../support/openapi.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 test('an API resource with a permission, a role, a user and a client with a grant; the client gets a token; all is read back', async () => {
   const resource = await api.create('api_resources', 'api_resource', {

@@ -1,17 +1,16 @@
 // The policy to exchange people's tokens, at the Management API: what it may say, and who may set it.
 import { beforeAll, expect, test } from 'vitest';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
-import { link, manage, type Api, type Document } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { link, manage, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-let stock: Document;
 let client: Document;
 
+const api = shared(() => manage(service.url));
+const stock = shared(() => api.create('api_resources', 'api_resource', { name: 'Stock', identifier: 'https://stock.example' }));
+
 beforeAll(async () => {
-  api = await manage(service.url);
-  stock = await api.create('api_resources', 'api_resource', { name: 'Stock', identifier: 'https://stock.example' });
   await api.create('permissions', 'permission', { name: 'read' }, { api_resource: link('api_resource', stock['id']) });
   client = await newClient();
 });

@@ -1,16 +1,11 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
 import { addUser } from '../support/data.js';
-import { manage, type Api, type Document } from '../support/management.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { manage, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 const proven = { phone_number: '+442079460000', phone_number_verified: true, email_verified: true };
 

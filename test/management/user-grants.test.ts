@@ -6,7 +6,6 @@ import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, password, type TestClient } from '../support/data.js';
 import { Api, link, manage, managementToken, startManagedService, type Document } from '../support/management.js';
 import { allowCode, claimsOf, oauthPost, redeem, tokenRequest, authorizeCode } from '../support/oauth.js';
-import type {} from '../support/service.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startManagedService({ ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password }));

@@ -1,16 +1,14 @@
 // Lists of users are what the users themselves say, in every order, with every kind of filter, forwards and back.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { idsOf, pagesFrom } from '../support/list-pages.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-let api: Api;
+const service = sharedManagedService();
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  service = await startManagedService();
-  api = await manage(service.url);
   const ctx = await service.context();
   await ctx.db.knex.raw(
     `insert into users (environment_id, id, email, email_key, last_name, email_verified, status, last_login_at, created_at, updated_at)
@@ -20,7 +18,6 @@ beforeAll(async () => {
     [ctx.environment.id],
   );
 }, 60_000);
-afterAll(() => service?.stop());
 
 const keys: Readonly<Record<string, (row: UserRow) => string | number>> = {
   created_at: (row) => row.created_at.getTime(),

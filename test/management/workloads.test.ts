@@ -1,19 +1,13 @@
 // Trusted issuers and federated credentials at the Management API and the dashboard: what they may say, and who may write them.
-import { beforeAll, describe, expect, test } from 'vitest';
-import { link, manage, type Api, type Document } from '../support/management.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { describe, expect, test } from 'vitest';
+import { link, manage, type Document } from '../support/management.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
 const service = sharedManagedService();
-let api: Api;
-let issuer: Document;
-let client: Document;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-  issuer = await api.create('trusted_issuers', 'trusted_issuer', { name: 'Platform', issuer: 'https://platform.example' });
-  client = await newClient();
-});
+const api = shared(() => manage(service.url));
+const issuer = shared(() => api.create('trusted_issuers', 'trusted_issuer', { name: 'Platform', issuer: 'https://platform.example' }));
+const client = shared(() => newClient());
 
 const newClient = (more: Document = {}) =>
   api.create('clients', 'client', { name: 'Job', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt', ...more });

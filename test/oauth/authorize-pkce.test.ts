@@ -1,8 +1,7 @@
 // PKCE (RFC 7636) (docs/security.md, attacks of section 3).
 import { beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
-import type { Browser } from '../support/browser.js';
-import { locationParameters, pkcePair } from '../support/browser.js';
+import { locationParameters, pkcePair, type Browser } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';

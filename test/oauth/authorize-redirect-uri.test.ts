@@ -1,8 +1,7 @@
 // Which addresses an answer may go to (docs/security.md, attacks of section 2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectPage400 } from '../support/authorize.js';
-import type { Browser } from '../support/browser.js';
-import { locationParameters } from '../support/browser.js';
+import { locationParameters, type Browser } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';

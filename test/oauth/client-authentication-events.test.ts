@@ -1,23 +1,19 @@
 // Clients that don't prove who they are: one entry for each address, client and minute, and nothing of what strangers claim.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { observeStatements } from '../support/statements.js';
-import type { Context } from '../../src/domain/context.js';
-import { addClient, type TestClient } from '../support/data.js';
+import { addClient } from '../support/data.js';
 import { auditRows, eventLines, marks, origin } from '../support/security-events.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
-let service: TestService;
-let ctx: Context;
-let client: TestClient;
+const service = sharedService(() => startTestService({ RATE_LIMITS: 'off' }));
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx));
 
 beforeAll(async () => {
-  service = await startTestService({ RATE_LIMITS: 'off' });
-  ctx = await service.context();
-  client = await addClient(ctx);
   // At the beginning of a minute, so that none ends in between.
   service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
 });
-afterAll(() => service?.stop());
 
 const basic = (id: string, secret: string) => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` });
 const asked = (path: string, headers: Record<string, string>, body: Record<string, string> = { grant_type: 'client_credentials' }) =>

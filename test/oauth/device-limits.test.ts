@@ -1,17 +1,15 @@
 // The limits of the device flow (specification 10.1) while limits are on: what a device asks at its pace is never too much.
-import { beforeAll, expect, test } from 'vitest';
-import { addClient, type TestClient } from '../support/data.js';
+import { expect, test } from 'vitest';
+import { addClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { startTestService } from '../support/service.js';
 
 const service = sharedService(() => startTestService({ RATE_LIMITS: 'on' }));
-let tv: TestClient;
-
-beforeAll(async () => {
-  tv = await addClient(await service.context(), { token_endpoint_auth_method: 'none', grant_types: [deviceCode, 'refresh_token'] });
-});
+const tv = shared(async () =>
+  addClient(await service.context(), { token_endpoint_auth_method: 'none', grant_types: [deviceCode, 'refresh_token'] }),
+);
 
 const statusOf = async (answer: Promise<{ status: number }>) => (await answer).status;
 

@@ -2,8 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
-import type { Browser } from '../support/browser.js';
-import { locationParameters } from '../support/browser.js';
+import { locationParameters, type Browser } from '../support/browser.js';
 import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { managementClient } from '../support/management.js';

@@ -46,6 +46,9 @@ describe('declared parameters of a grant type', () => {
         .map(([name, param]) => `\`${name}${param.required ? '' : '?'}\``)
         .join(', '),
     ]);
-    expect(rows).toEqual(declared);
+    expect(
+      rows,
+      'The table of docs/specification/05-oauth.md (5.5.1) has a row for each line of src/oauth/grants/index.ts, in its order.',
+    ).toEqual(declared);
   });
 });

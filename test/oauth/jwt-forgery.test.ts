@@ -2,27 +2,23 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:net';
 import { SignJWT, type JWTPayload } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { keyRing, signerFor, type Signer } from '../../src/domain/signing-keys/signing-keys.js';
-import type { UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { addClient, addUser, type TestClient } from '../support/data.js';
+import { addClient, addUser } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 import { processorMs } from '../support/processor-time.js';
 
 const service = sharedService();
-let ctx: Context;
-let client: TestClient;
-let user: UserRow;
 let good: string;
 let signer: Signer;
 
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx, { access_token_format: 'jwt' }));
+const user = shared(() => addUser(ctx));
+
 beforeAll(async () => {
-  ctx = await service.context();
-  client = await addClient(ctx, { access_token_format: 'jwt' });
-  user = await addUser(ctx);
   const browser = await signedIn(service, user);
   good = (await redeem(service.url, client, await authorizeCode(browser, client))).body.access_token;
   signer = await signerFor(ctx, 'RS256');

@@ -2,8 +2,7 @@
 import { decodeProtectedHeader } from 'jose';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import type { Browser } from '../support/browser.js';
-import { locationParameters } from '../support/browser.js';
+import { locationParameters, type Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
 import { Fapi2Client, signWithEs256 } from '../support/fapi2.js';
 import { claimsOf, type TokenAnswer } from '../support/oauth.js';

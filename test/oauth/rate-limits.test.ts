@@ -1,21 +1,14 @@
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { expect, test } from 'vitest';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { setEnvironment } from '../support/signed-in.js';
 
 const service = sharedService(() => startTestService({ RATE_LIMITS: 'on' }));
-let ctx: Context;
-let resource: ApiResourceRow;
-
-beforeAll(async () => {
-  ctx = await service.context();
-  resource = await addResource(ctx);
-});
+const ctx = contextOf(service);
+const resource = shared(() => addResource(ctx));
 
 const machine = async (token_rate_limit: number | null = null): Promise<TestClient> => {
   const client = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'], token_rate_limit });

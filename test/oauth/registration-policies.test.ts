@@ -1,5 +1,5 @@
 // Who may register clients, what they get, and when they go (RFC 7591).
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
@@ -7,19 +7,16 @@ import type { EnvironmentRow } from '../../src/db/tables/environments.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import { addClient, addResource, addUser } from '../support/data.js';
 import { allowCode, oauthPost, redeem } from '../support/oauth.js';
-import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import { sharedService } from '../support/shared-service.js';
+import { manage, startManagedService, type Document } from '../support/management.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { setEnvironment, signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startManagedService());
 const redirect_uris = ['https://app.example/cb'];
-let api: Api;
 
 /** Drops what was cached of it: what `clear` leaves for a busy database to fall back on would be the document of before. */
 const settings = (row: Partial<EnvironmentRow>) => setEnvironment(service, row);
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 beforeEach(() => settings({ client_registration_policy: 'open', self_registered_client_limit: 10_000 }));
 
 type Answer = { status: number; headers: Headers; body: Document };

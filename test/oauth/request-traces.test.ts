@@ -1,32 +1,25 @@
 // Why a request was refused is found under its request id (specification 15.10).
-import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeEach, expect, test } from 'vitest';
 import { flushRequestTraces } from '../../src/domain/request-traces/request-traces.js';
 import { janitorPass } from '../../src/jobs/janitor.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { randomToken } from '../../src/lib/random.js';
-import type { Browser } from '../support/browser.js';
-import { csrfOf, locationParameters, pkcePair } from '../support/browser.js';
+import { csrfOf, locationParameters, pkcePair, type Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { Api, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import type {} from '../support/service.js';
 import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { findTrace } from '../support/request-traces.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
-let ctx: Context;
-let api: Api;
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
-beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
-});
+const ctx = contextOf(service);
+const api = shared(() => manage(service.url));
 beforeEach(async () => {
   [client, user] = [await addClient(ctx), await addUser(ctx)];
   browser = await signedIn(service, user);

@@ -3,34 +3,25 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import type { UserRow } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/domain/context.js';
 import { emailStepProof, type SessionProof } from '../../src/domain/proofs/proofs.js';
 import { startSignIn } from '../../src/domain/sessions/half-sign-ins.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { Browser, locationParameters } from '../support/browser.js';
-import { addClient, addResource, type TestClient } from '../support/data.js';
+import { addClient, addResource } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { addUserWith, proofsNow, proveMore, setEnvironment, signedInBy } from '../support/signed-in.js';
 
 const service = sharedService();
-let ctx: Context;
-let client: TestClient;
-let plain: UserRow;
-let withTotp: UserRow;
-let withPasskey: UserRow;
-let withBoth: UserRow;
 
 const settings = { second_factor_policy: 'optional', second_factor_grace_lifetime: 0, passkeys_enabled: true, totp_enabled: true } as const;
 
-beforeAll(async () => {
-  ctx = await service.context();
-  client = await addClient(ctx);
-  plain = await addUserWith(ctx, []);
-  withTotp = await addUserWith(ctx, ['recovery_codes', 'totp']);
-  withPasskey = await addUserWith(ctx, ['passkey']);
-  withBoth = await addUserWith(ctx, ['passkey', 'recovery_codes', 'totp']);
-});
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx));
+const plain = shared(() => addUserWith(ctx, []));
+const withTotp = shared(() => addUserWith(ctx, ['recovery_codes', 'totp']));
+const withPasskey = shared(() => addUserWith(ctx, ['passkey']));
+const withBoth = shared(() => addUserWith(ctx, ['passkey', 'recovery_codes', 'totp']));
 beforeEach(() => setEnvironment(service, settings));
 
 type Asked = Record<string, string | undefined>;

@@ -1,27 +1,20 @@
 // What tokens and introspection say of a sign-in (RFC 9470 6), and what a refresh may still give.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { updateApiResource, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { updateApiResource } from '../../src/db/tables/api_resources.js';
 import { updateClient, type ClientRow } from '../../src/db/tables/clients.js';
 import { updateUser } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/domain/context.js';
 import type { SessionProof } from '../../src/domain/proofs/proofs.js';
 import { permit } from '../support/administrators.js';
-import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { addUserWith, proofsNow, proveMore, setEnvironment, signedInBy } from '../support/signed-in.js';
 import type { Browser } from '../support/browser.js';
 
 const service = sharedService();
-let ctx: Context;
-let client: TestClient;
-let opaque: ApiResourceRow;
-
-beforeAll(async () => {
-  ctx = await service.context();
-  client = await addClient(ctx);
-  opaque = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
-});
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx));
+const opaque = shared(() => addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' }));
 beforeEach(() => setEnvironment(service, { second_factor_policy: 'optional', second_factor_grace_lifetime: 0 }));
 
 const earlier = (proofs: readonly SessionProof[], seconds: number): SessionProof[] =>

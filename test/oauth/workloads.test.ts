@@ -2,7 +2,7 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { insertFederatedCredential, type ClaimCondition } from '../../src/db/tables/federated_credentials.js';
-import { insertTrustedIssuer, type TrustedIssuerRow } from '../../src/db/tables/trusted_issuers.js';
+import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { listWorkloadRefusals } from '../../src/db/tables/workload_refusals.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import { jwtBearerGrantType } from '../../src/lib/grant-types.js';
@@ -23,7 +23,6 @@ const platform = shared(
 );
 const stamp = () => ({ id: uuidv7(service.clock.now().getTime()), created_at: service.clock.now(), updated_at: service.clock.now() });
 const aud = () => ctx.environment.issuer;
-let issuer: TrustedIssuerRow;
 let job: TestClient;
 let pod: TestClient;
 
@@ -43,8 +42,9 @@ async function workload(claims: Record<string, ClaimCondition>, row: Partial<Cli
   return client;
 }
 
+const issuer = shared(() => insertTrustedIssuer(ctx.scope, { ...stamp(), name: 'Platform', issuer: platform.url }));
+
 beforeAll(async () => {
-  issuer = await insertTrustedIssuer(ctx.scope, { ...stamp(), name: 'Platform', issuer: platform.url });
   job = await workload({ repository_id: '74', sub: { prefix: 'repo:octo-org/octo-repo:' }, environment: ['prod', 'staging'] });
   pod = await workload({ sub: 'system:serviceaccount:orders:worker', 'kubernetes.io.namespace': 'orders' });
 });

@@ -1,18 +1,13 @@
 // webhook.target_blocked: a delivery whose receiver lies where outbound requests may not go.
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { auditRows, eventLines } from '../support/security-events.js';
 import { startReceiver } from '../support/receiver.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { addWebhook, emitRoles, eventually } from '../support/webhooks.js';
 
 const service = sharedService(() => startTestService({ ALLOW_PRIVATE_NETWORK: 'on', WEBHOOK_RETRY_BASE_MS: '3600000' }));
-let ctx: Context;
-
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 test('is told with the webhook and the delivery, by the service; all of a minute share a row', async () => {
   const webhook = await addWebhook(ctx, 'http://169.254.169.254/latest/meta-data');

@@ -1,11 +1,9 @@
 // The typed client (packages/client): its types, what it sends, and what it believes.
-import { spawn, execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { createContext, runInContext } from 'node:vm';
-import { build } from 'esbuild';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { deliveryHeaders } from '../../src/domain/webhooks/sign.js';
 import { managementTypes, typesPath } from '../../packages/client/generate.js';
@@ -22,13 +20,12 @@ import {
   type ManagementClient,
 } from '../../packages/client/src/index.js';
 import type * as Client from '../../packages/client/src/index.js';
+import { clientBundle } from '../support/client-bundle.js';
 import { addMachine, addResource } from '../support/data.js';
 import { manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import { now } from '../support/event-feed.js';
 import { tokenRequest } from '../support/oauth.js';
-import { startReceiver } from '../support/receiver.js';
-import { addWebhook } from '../support/webhooks.js';
 
 const service = sharedManagedService();
 const credentials = () => ({ url: service.url, clientId: managementClient.id, clientSecret: managementClient.client_secret });
@@ -66,7 +63,7 @@ const delivery = (at = new Date()) => {
 
 describe('types', () => {
   test('are those of the OpenAPI document (npm run typed-client writes them) (specification 6.5.3)', async () => {
-    expect(await readFile(typesPath, 'utf8')).toBe(await managementTypes());
+    expect(await readFile(typesPath, 'utf8'), 'Run npm run typed-client, and commit what it writes.').toBe(await managementTypes());
   });
 
   test('compile without Node’s, and refuse an attribute that is none', () => {
@@ -243,19 +240,8 @@ describe('an access token', () => {
 });
 
 describe('the package', () => {
-  const bundle = (contents: string, platform: 'node' | 'browser') =>
-    build({
-      stdin: { contents, resolveDir: '.', loader: 'ts' },
-      alias: { 'identity-provider-client': './packages/client/src/index.ts' },
-      bundle: true,
-      format: 'esm',
-      platform,
-      write: false,
-      logLevel: 'silent',
-    }).then(({ outputFiles }) => outputFiles[0]?.text ?? '');
-
   test('needs nothing but fetch and WebCrypto: it runs where there is nothing else', async () => {
-    const text = await bundle(`import * as all from 'identity-provider-client'; globalThis.client = all;`, 'browser');
+    const text = await clientBundle(`import * as all from 'identity-provider-client'; globalThis.client = all;`, 'browser');
     const { fetch, crypto, URL, URLSearchParams, Headers, Request, Response, TextEncoder, TextDecoder, atob, btoa, setTimeout, clearTimeout } = globalThis; // prettier-ignore
     const web = { fetch, crypto, URL, URLSearchParams, Headers, Request, Response, TextEncoder, TextDecoder, atob, btoa, setTimeout, clearTimeout }; // prettier-ignore
     const context = createContext({ ...web }) as { client?: typeof Client };
@@ -264,68 +250,5 @@ describe('the package', () => {
     const by = there.createManagementClient({ url: service.url, token: there.clientCredentials(credentials()) });
     expect((await there.unwrap(by.GET('/api/roles'))).data.length).toBeGreaterThan(0);
     expect(await there.verifyWebhook({ secret, body, headers: delivery() })).toMatchObject({ event: 'user.created' });
-  });
-
-  /** Runs a program of Node until its end, and answers what it has printed. */
-  const printed = async (contents: string, more: Record<string, string> = {}): Promise<string> => {
-    const directory = await mkdtemp(join('node_modules', '.readme-'));
-    onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    const path = join(directory, 'readme.mjs');
-    await writeFile(path, await bundle(contents, 'node'));
-    const { id, client_secret } = managementClient;
-    const env = { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID: id, CLIENT_SECRET: client_secret, ...more };
-    const child = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let text = '';
-    child.stdout.on('data', (data: Buffer) => (text += data.toString()));
-    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
-    return text;
-  };
-
-  const blocks = async () =>
-    [...(await readFile('packages/client/README.md', 'utf8')).matchAll(/^```ts(?: no-run)?\n(.*?)^```/gms)].map(([, code = '']) => code);
-
-  test('does what its README says: the first call', async () => {
-    const [first = ''] = await blocks();
-    const text = await printed(first);
-    expect(text).toMatch(/^created \S+$/m);
-    expect(text).toContain('ada@example.com');
-  });
-
-  test('does what its README says: events, webhooks and access tokens, of the service itself', async () => {
-    const [, events = '', webhook = '', tokens = '', ...more] = await blocks();
-    expect(more).toEqual([]);
-    const api = await manage(service.url);
-    const from = await now(api);
-    const receiver = await startReceiver();
-    onTestFinished(() => receiver.close());
-    const ctx = await service.context();
-    const { signing_secret } = await addWebhook(ctx, receiver.url, { events: ['user.created'] });
-    await unwrap(create('readme@example.com'));
-    const imports = (names: string) => `import { ${names} } from 'identity-provider-client';\n`;
-    const follows = `${imports('clientCredentials, createManagementClient, feed')}
-      const { ISSUER: url = '', CLIENT_ID: clientId = '', CLIENT_SECRET: clientSecret = '', CURSOR } = process.env;
-      const client = createManagementClient({ url, token: clientCredentials({ url, clientId, clientSecret }) });
-      const readCursor = async () => CURSOR;
-      const writeCursor = async (cursor: string) => { if (cursor !== CURSOR && seen) process.exit(0); };
-      let seen = false;
-      const deal = async ({ attributes }) => { seen ||= attributes.payload_text.includes('readme@example.com'); console.log(attributes.event_type, attributes.payload_text); };
-      ${events}`;
-    expect(await printed(follows, { CURSOR: from })).toMatch(/^user\.created .*readme@example\.com/m);
-
-    const [post] = await receiver.received(1);
-    const believes = `${imports('verifyWebhook')}
-      const request = new Request('http://localhost/', { method: 'POST', headers: JSON.parse(process.env.HEADERS), body: process.env.BODY });
-      ${webhook}`;
-    const sent = { WEBHOOK_SECRET: signing_secret, HEADERS: JSON.stringify(post?.headers), BODY: String(post?.body) };
-    expect(await printed(believes, sent)).toContain('readme@example.com');
-
-    const identifier = 'https://orders.example.com';
-    const machine = await addMachine(ctx, await addResource(ctx, { identifier, token_format: 'jwt' }, ['orders:read']));
-    const { body: issued } = await tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource: identifier });
-    const checks = `${imports('createTokenVerifier')}
-      const bearerToken = process.env.TOKEN ?? '';
-      ${tokens.replace('https://login.example.com', service.url)}
-      console.log(sub, permissions);`;
-    expect(await printed(checks, { TOKEN: String(issued['access_token']) })).toContain(machine.id);
   });
 });

@@ -4,8 +4,9 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { managementClient } from '../support/management.js';
+import { runtimes } from '../support/runtimes.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const run = promisify(execFile);
@@ -28,27 +29,37 @@ async function packed(directory: string, to: string, ...options: string[]): Prom
 
 beforeAll(() => run('sh', ['bin/build.sh']), 240_000);
 
-test('the typed client is installed with what it names, and makes its first call', async () => {
-  const directory = await emptyDirectory();
-  const { dependencies } = JSON.parse(await readFile('packages/client/package.json', 'utf8')) as { dependencies: Record<string, string> };
-  const names = [...Object.keys(dependencies), 'openapi-typescript-helpers'];
-  const files = [await packed('packages/client', directory)];
-  for (const name of names) files.push(await packed(join('node_modules', name), directory, '--ignore-scripts'));
-  await writeFile(join(directory, 'package.json'), '{"type": "module"}');
-  await npm(directory, 'install', ...files);
-  const [, first = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile('packages/client/README.md', 'utf8')) ?? [];
-  await writeFile(join(directory, 'first.js'), first.replace('ada@', 'packed@'));
-  const env = {
-    PATH: process.env['PATH'],
-    ISSUER: service.url,
-    CLIENT_ID: managementClient.id,
-    CLIENT_SECRET: managementClient.client_secret,
-  };
-  const { stdout } = await run(process.execPath, ['first.js'], { cwd: directory, env });
-  expect(stdout).toMatch(/^created \S+$/m);
-  expect(await readFile(join(directory, 'node_modules/identity-provider-client/dist/index.d.ts'), 'utf8')).toContain(
-    'createManagementClient',
-  );
+let installation: Promise<string> | null = null;
+/** A directory where the typed client is installed with what it names; made once. */
+const installed = () =>
+  (installation ??= (async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'identity-provider-packed-'));
+    const { dependencies } = JSON.parse(await readFile('packages/client/package.json', 'utf8')) as { dependencies: Record<string, string> };
+    const names = [...Object.keys(dependencies), 'openapi-typescript-helpers'];
+    const files = [await packed('packages/client', directory)];
+    for (const name of names) files.push(await packed(join('node_modules', name), directory, '--ignore-scripts'));
+    await writeFile(join(directory, 'package.json'), '{"type": "module"}');
+    await npm(directory, 'install', ...files);
+    return directory;
+  })());
+afterAll(async () => {
+  if (installation) await rm(await installation, { recursive: true, force: true });
+});
+
+describe.each(runtimes)('$name', ({ name, test: testOf, command }) => {
+  testOf()('makes the first call with the typed client that is installed, in JavaScript and TypeScript', async () => {
+    const directory = await installed();
+    const [, first = ''] = /^```ts\n(.*?)^```/ms.exec(await readFile('packages/client/README.md', 'utf8')) ?? [];
+    const { id, client_secret } = managementClient;
+    const env = { PATH: process.env['PATH'], HOME: directory, ISSUER: service.url, CLIENT_ID: id, CLIENT_SECRET: client_secret };
+    // Node before 22.18 reads no TypeScript.
+    for (const file of name === 'Node' ? ['first.js'] : ['first.js', 'first.ts']) {
+      await writeFile(join(directory, file), first.replace('ada@', 'packed@'));
+      const [program, ...words] = command();
+      expect((await run(program, [...words, file], { cwd: directory, env })).stdout).toMatch(/^created \S+$/m);
+    }
+    expect(await readFile(join(directory, 'node_modules/identity-provider-client/dist/index.d.ts'), 'utf8')).toContain('createManagementClient'); // prettier-ignore
+  });
 });
 
 test('the command line has in its package what it needs, and lists users', async () => {

@@ -1,13 +1,12 @@
 // The drill of a backup: it proves that the backup can be used, and reaches nobody while it does.
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { queueMail } from '../../src/domain/mail/mail.js';
 import { createWebhook, sendTest } from '../../src/domain/webhooks/webhooks.js';
@@ -26,12 +25,13 @@ import { shared } from '../support/shared-service.js';
 import { startSmtpServer } from '../support/smtp.js';
 import { openContext } from '../support/standalone.js';
 import { tableContents } from '../support/table-contents.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
 const secretKey = randomBytes(32).toString('base64');
 const source = shared(createTestDatabase, ({ drop }) => drop());
 const receiver = shared(() => startReceiver(), (made) => made.close()); // prettier-ignore
 const smtp = shared(() => startSmtpServer(), (made) => made.close()); // prettier-ignore
-let directory: string;
+const directory = directoryOfFile();
 let file: string;
 let settings: Record<string, string>;
 
@@ -55,7 +55,6 @@ const recorder = (log: string) => `
   syncBuiltinESMExports();`;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'identity-provider-drill-test-'));
   // Whoever runs PostgreSQL for root has to get to what lies there.
   await chmod(directory, 0o711);
   file = join(directory, 'identity.backup');
@@ -99,7 +98,6 @@ beforeAll(async () => {
   const made = await runProgram('programs/backup', [file], settings);
   expect([made.code, made.stderr]).toEqual([0, '']);
 }, 60_000);
-afterAll(() => rm(directory, { recursive: true, force: true }));
 
 test('a drill restores, starts, compares and issues a token, and reaches nobody but its own database (specification 15.6.7, attack 36.742)', async () => {
   const log = join(directory, 'connections');

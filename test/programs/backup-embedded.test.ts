@@ -1,8 +1,7 @@
 // Backup and restore of the embedded database: while the service runs on it, while it is stopped, and in another DATA_DIR.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,20 +10,19 @@ import { managementClient } from '../support/management.js';
 import { tokenRequest } from '../support/oauth.js';
 import { runProgram } from '../support/program.js';
 import { freePort } from '../support/service.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
-let home: string;
+const home = directoryOfFile();
 let port: number;
 const running = new Set<ChildProcess>();
 const at = (name: string) => join(home, name);
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'identity-provider-embedded-'));
   await chmod(home, 0o711);
   port = await freePort();
 });
 afterAll(async () => {
   for (const child of running) child.kill('SIGKILL');
-  await rm(home, { recursive: true, force: true });
 });
 
 const settings = (data: string) => ({

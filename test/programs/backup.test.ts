@@ -1,7 +1,6 @@
 // Backup and restore as an operator does them: the programs, beside a service that is at work.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -26,11 +25,12 @@ import { runProgram } from '../support/program.js';
 import { shared, sharedService } from '../support/shared-service.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { countTables, migratedSchema, schemaOf, tableContents } from '../support/table-contents.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
 const secretKey = randomBytes(32).toString('base64');
 const source = shared(createTestDatabase, ({ drop }) => drop());
 const service = sharedService(() => startManagedService({}, { database: { url: source.url, secretKey } }));
-let directory: string;
+const directory = directoryOfFile();
 let file: string;
 const databases: TestDatabase[] = [];
 
@@ -81,7 +81,6 @@ const refresh = (url: string) => tokenRequest(url, signedIn.client, { grant_type
 let signedIn: Awaited<ReturnType<typeof signIn>>;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'identity-provider-backup-'));
   file = join(directory, 'identity.backup');
   const staging = await addEnvironment(service.deps, 'staging');
   await addUser(staging, { first_name: 'A\ttab, a \\ and a\nline', metadata: { note: '\\N' } });
@@ -92,7 +91,6 @@ beforeAll(async () => {
   expect(made.stdout).toContain(`It opens with the SECRET_KEY of the id ${createSealer(secretKey).key_id} alone`);
 });
 afterAll(async () => {
-  await rm(directory, { recursive: true, force: true });
   for (const database of databases) await database.drop();
 });
 

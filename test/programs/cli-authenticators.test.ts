@@ -1,22 +1,16 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { findUser } from '../../src/db/tables/users.js';
 import { runCli } from '../support/cli.js';
 import { addUser } from '../support/data.js';
 import { sampleCoseKey } from '../support/reach/interesting.js';
-import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
 const service = sharedManagedService();
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'cli-'));
-});
-afterAll(() => rm(directory, { recursive: true, force: true }));
+const directory = directoryOfFile();
 
 const cli = (...words: string[]) => runCli(service.url, ...words);
 

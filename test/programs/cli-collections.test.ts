@@ -1,9 +1,10 @@
 // The commands that follow from the catalogue: each collection and call of the Management API.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { endpoints } from '../../src/management/calls/index.js';
 import { registry } from '../../src/management/resources/index.js';
@@ -12,7 +13,9 @@ import { CliError } from '../../src/programs/cli/api.js';
 import { createProgram } from '../../src/programs/cli/program.js';
 import { accessTo, runCli } from '../support/cli.js';
 import { programArguments } from '../support/compiled.js';
-import { manage, managementToken } from '../support/management.js';
+import { runImports, sendData } from '../support/imports.js';
+import { manage, managementToken, type Document } from '../support/management.js';
+import { startProgram } from '../support/program.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
@@ -131,6 +134,90 @@ describe('a list', () => {
     }
     expect(JSON.parse(await cli('users', 'get', id, '--json'))).toMatchObject({ attributes: { metadata: { name } } });
     expect(parse(await cli('users', 'get', id, '--output', 'yaml'))).toMatchObject({ attributes: { metadata: { name } } });
+  });
+});
+
+describe('a file', () => {
+  test('of an export is printed as it comes, and sent to an import, from where an earlier upload broke off (specification 15.12.1)', async () => {
+    const email = 'file@example.com';
+    await cli('users', 'create', '--email', email, '--first-name', 'Ada', '--metadata', '{"shown": "\\u202e"}');
+    await cli('users', 'create', '--email', 'file-two@example.com');
+    const { id } = await json('user_exports', 'create');
+    const lines = await cli('user_exports', 'data', id);
+    const rows = lines.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(rows).toContainEqual(expect.objectContaining({ email, first_name: 'Ada', metadata: { shown: '\u202e' } }));
+    expect(lines).not.toContain('\u202e');
+    await expect(cli('user_exports', 'data', 'unknown')).rejects.toThrow('no such resource');
+
+    const file = join(await temporaryHome(), 'users.ndjson');
+    const text = `${lines}\n`;
+    for (const [content, coding] of [
+      [Buffer.from(text), {}],
+      [gzipSync(text), { 'content-encoding': 'gzip' }],
+    ] as const) {
+      await writeFile(file, content);
+      const job = await json('user_imports', 'create', '--mode', 'upsert', '--dry-run', 'true');
+      const headers = { ...coding, 'content-range': `bytes 0-19/${content.length}` };
+      expect((await sendData(await manage(service.url), job.id, content.subarray(0, 20), headers)).status).toBe(200);
+      expect((await json('user_imports', 'data', job.id, file)).attributes).toMatchObject({
+        status: 'queued',
+        received_bytes: content.length,
+      });
+      await runImports(service);
+      expect((await json('user_imports', 'get', job.id)).attributes).toMatchObject({ status: 'succeeded', row_count: rows.length });
+    }
+    await expect(cli('user_imports', 'data', id, join(file, 'none'))).rejects.toThrow('can not be read');
+  });
+
+  test('that breaks off is told', async () => {
+    const { id } = await json('user_exports', 'create');
+    const fetched = globalThis.fetch;
+    vi.stubGlobal('fetch', async (input: string | URL | Request, init?: RequestInit) => {
+      const { status, headers } = await fetched(input, init);
+      const broken = new ReadableStream({
+        start: (controller) => controller.enqueue(Buffer.from('{"email": "first@example.com"}\n{"ema')),
+        pull: (controller) => controller.error(new Error('gone')),
+      });
+      return String(new Request(input, init).url).endsWith('/data') ? new Response(broken, { status, headers }) : fetched(input, init);
+    });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    await expect(cli('user_exports', 'data', id)).rejects.toThrow('the file broke off');
+  });
+});
+
+describe('the events feed', () => {
+  const roles = ['events', 'list', '--filter', 'event_type=role.created', '--output', 'ndjson'];
+  const namesIn = (text: string) => text.split('\n').filter((line) => line.includes('role.created')).map((line) => (JSON.parse(line) as Document)['attributes'].payload.data.name as string); // prettier-ignore
+
+  test('goes on from the cursor that is kept in a file, oldest first, and passes nothing over', async () => {
+    const file = join(await temporaryHome(), 'cursor');
+    await cli(...roles, '--after', 'now', '--cursor-file', file);
+    const names = Array.from({ length: 5 }, (_, n) => `followed-${n}`);
+    for (const name of names) await cli('roles', 'create', '--name', name);
+    await expect.poll(() => cli(...roles, '--after', 'oldest', '--all')).toContain('followed-4');
+    expect(namesIn(await cli(...roles, '--cursor-file', file, '--limit', '2'))).toEqual(names.slice(0, 2));
+    expect(namesIn(await cli(...roles, '--cursor-file', file, '--all'))).toEqual(names.slice(2));
+    expect(await cli(...roles, '--cursor-file', file, '--all')).toBe('');
+    await writeFile(file, 'broken');
+    await expect(cli(...roles, '--cursor-file', file)).rejects.toThrow('cursor');
+    await expect(cli(...roles, '--cursor-file', join(file, 'x'))).rejects.toThrow('can not be read');
+    await expect(cli(...roles, '--cursor-file', '/nowhere/x')).rejects.toThrow('can not be written');
+  });
+
+  test('is followed as it happens, and goes on after an interruption', async () => {
+    const home = await temporaryHome();
+    const words = [...accessTo(service.url), ...roles, '--follow', '--cursor-file', join(home, 'cursor')];
+    const seen: string[] = [];
+    for (const name of ['while-away', 'followed-on']) {
+      const follower = await startProgram('programs/cli', words, { HOME: home });
+      await expect.poll(() => readFile(join(home, 'cursor'), 'utf8').catch(() => '')).not.toBe('');
+      await cli('roles', 'create', '--name', `${name}-live`);
+      await follower.prints(`${name}-live`);
+      follower.kill('SIGINT');
+      seen.push(...namesIn((await follower.ended).stdout));
+      await cli('roles', 'create', '--name', name);
+    }
+    expect(seen).toEqual(['while-away-live', 'while-away', 'followed-on-live']);
   });
 });
 

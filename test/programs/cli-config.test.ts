@@ -1,8 +1,7 @@
 // Configuration as code from the command line: files, overlays, secrets, plans that are kept, exit codes, workflows.
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CliError } from '../../src/programs/cli/api.js';
 import { createProgram } from '../../src/programs/cli/program.js';
@@ -10,16 +9,11 @@ import { accessTo, runCli } from '../support/cli.js';
 import { shopDocument, shopSecrets } from '../support/configuration.js';
 import { manage, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
-import type {} from '../support/service.js';
 import { processorMs } from '../support/processor-time.js';
+import { directoryOfFile } from '../support/temporary-directory.js';
 
 const service = sharedManagedService();
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'configuration-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = directoryOfFile();
 
 type Ended = { out: string; code: number };
 

@@ -1,6 +1,5 @@
 // Signing in to the command line as a person, in a browser on the machine or elsewhere.
-import { mkdtemp, readFile, rm, stat, chmod, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createProgram } from '../../src/programs/cli/program.js';
@@ -9,13 +8,13 @@ import { csrfOf, type Browser } from '../support/browser.js';
 import { answerDevice } from '../support/device.js';
 import { manage } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 const service = sharedManagedService();
 let home: string;
 
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'idp-login-'));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
+beforeEach(() => {
+  home = directoryOfTest();
 });
 
 const fileOf = (profile = 'default') => join(home, 'idp/profiles', `${profile}.json`);

@@ -3,7 +3,6 @@ import { findClient } from '../../src/db/tables/clients.js';
 import { ensureDemoData } from '../../src/programs/demo/data.js';
 import { runCli } from '../support/cli.js';
 import { manage } from '../support/management.js';
-import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();

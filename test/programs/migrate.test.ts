@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createKnex } from '../../src/db/connection/knex.js';
@@ -9,6 +8,7 @@ import { programArguments } from '../support/compiled.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
 import { endOf } from '../support/program.js';
 import { countTables } from '../support/table-contents.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 /** A release that has two migrations more than this one. */
 const next = {
@@ -24,7 +24,7 @@ let release: string;
 
 beforeEach(async () => {
   database = await createEmptyDatabase();
-  release = await mkdtemp(join(tmpdir(), 'identity-provider-release-'));
+  release = directoryOfTest();
   const [, main] = await programArguments('main');
   const dist = dirname(main as string);
   await cp(dist, join(release, 'dist'), { recursive: true });
@@ -34,7 +34,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.drop();
-  await rm(release, { recursive: true, force: true });
 });
 
 const run = (...args: string[]) =>

@@ -1,11 +1,11 @@
 // `npm run texts`: a new text needs English alone; a release has it in every language.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { languageTags } from '../../src/lib/languages/languages.js';
 import { programArguments } from '../support/compiled.js';
+import { directoryOfTest } from '../support/temporary-directory.js';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -13,11 +13,10 @@ let folder: string;
 let command: string[];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'texts-'));
+  folder = directoryOfTest();
   cpSync('data/languages', join(folder, 'data/languages'), { recursive: true });
   command = await programArguments('programs/texts');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const fileOf = (name: string) => join(folder, 'data/languages', `${name}.json`);
 const read = (name: string) => readFileSync(fileOf(name), 'utf8');

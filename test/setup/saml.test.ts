@@ -1,9 +1,9 @@
 // A SAML connection that a customer sets up with a set-up link: tried as the page leads, then enabled (specification 16.9.5).
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { callbackUrl, samlEntityId } from '../../src/domain/connections/connections.js';
 import type { Browser } from '../support/browser.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import { metadataXml, readRequest, samlKeyPair, type SamlKeyPair, type Told } from '../support/saml-provider.js';
+import { metadataXml, readRequest, samlKeyPair, type Told } from '../support/saml-provider.js';
 import { answer, signedAssertion } from '../support/saml-sign-in.js';
 import { addSetupLink, openedBy, type TestSetupLink } from '../support/setup-links.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
@@ -13,10 +13,7 @@ const service = sharedService(() => startManagedService({}, { overrides: { txtLo
 const api: Api = shared(() => manage(service.url));
 const ctx = contextOf(service);
 const saml = { provider: 'other', protocol: 'saml' };
-let key: SamlKeyPair;
-beforeAll(async () => {
-  key = await samlKeyPair();
-});
+const key = shared(() => samlKeyPair());
 
 const ofOrganization = async (path: string, { organization }: TestSetupLink) =>
   (await api.get(`/${path}?filter[organization]=${organization['id']}`)).body['data'] as Document[];

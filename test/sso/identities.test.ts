@@ -1,6 +1,5 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/domain/connections/identities.js';
-import type { Context } from '../../src/domain/context.js';
 import { findConnection, listEnabledConnections } from '../../src/db/tables/connections.js';
 import { findIdentity, insertIdentity, listIdentitiesOfUser, removeIdentity, updateIdentity } from '../../src/db/tables/identities.js';
 import { insertSsoFlow, redeemSsoFlow } from '../../src/db/tables/sso_flows.js';
@@ -8,14 +7,10 @@ import { lockUser } from '../../src/db/tables/users.js';
 import { digest } from '../../src/lib/digest.js';
 import { addConnection } from '../support/connections.js';
 import { addEnvironment, addUser } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-
-beforeAll(async () => {
-  ctx = await service.context();
-});
+const ctx = contextOf(service);
 
 const account = (connection_id: string, subject: string) => ({
   connection_id,

@@ -1,22 +1,18 @@
 // Limits, and the answers to those who read JSON.
-import { beforeAll, expect, test } from 'vitest';
-import type { ConnectionRow } from '../../src/db/tables/connections.js';
+import { expect, test } from 'vitest';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { startTestService } from '../support/service.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 const service = sharedService(() => startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_LOGIN: '3/60' }));
 const ctx = contextOf(service);
 const upstream = ScriptedUpstream.shared();
-let connection: ConnectionRow;
 
-beforeAll(async () => {
-  connection = await addConnection(ctx, { issuer: upstream.url, account_linking: 'ask' });
-});
+const connection = shared(() => addConnection(ctx, { issuer: upstream.url, account_linking: 'ask' }));
 
 test('passwords on the link page count like logins: beyond the limit the right one is not tried either', async () => {
   await addUser(ctx, { email: 'ada@corp.example' });

@@ -4,25 +4,26 @@ import type { AddressInfo } from 'node:net';
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findConnection } from '../../src/db/tables/connections.js';
+import { optionProblems } from '../../src/domain/connections/options.js';
 import { samlMetadataPass } from '../../src/jobs/saml-metadata.js';
 import { Browser } from '../support/browser.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
+import { manage, startManagedService } from '../support/management.js';
 import { entityId, metadataXml, samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
 import { answer, beginAt, signedAssertion } from '../support/saml-sign-in.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf } from '../support/sso.js';
 
 const service = sharedService(startManagedService);
 const ctx = contextOf(service);
 const day = 86_400_000;
-let api: Api;
 let keys: SamlKeyPair[];
 let host: Server;
 let url: string;
 let served: string;
 
+const api = shared(() => manage(service.url));
+
 beforeAll(async () => {
-  api = await manage(service.url);
   keys = [await samlKeyPair(), await samlKeyPair()];
   host = createServer((_req, res) => res.end(served)).listen(0, '127.0.0.1');
   await new Promise((resolve) => host.once('listening', resolve));
@@ -76,6 +77,16 @@ describe('what is saved', () => {
       expect([refused.status, refused.body['errors']?.[0].code]).toEqual([422, 'invalid_value']);
     },
   );
+
+  test.each([
+    [false, 'http://provider.example/sso', ['invalid_value']],
+    [false, 'https://10.0.0.8/sso', []],
+    [true, 'http://127.0.0.1:8080/sso', []],
+  ])('with ALLOW_PRIVATE_NETWORK %s metadata that sends people to %s: %j (specification 16.7.1)', (allowPrivateNetwork, sso_url, codes) => {
+    const options = { idp_metadata_xml: metadataXml([certificate(0)], { sso_url }) };
+    const problems = optionProblems({ strategy: 'saml', options }, { allowPrivateNetwork });
+    expect(problems.map(({ code }) => code)).toEqual(codes);
+  });
 
   test('a client id is refused, and needed by the other strategies (specification 16.7.1)', async () => {
     const given = await make(byHand(), { provider_client_id: 'one' });

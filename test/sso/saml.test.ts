@@ -1,6 +1,6 @@
 // Sign-in through a SAML provider, as the service provider of SAML 2.0 Web Browser SSO (specification 16.7).
 import { createVerify, X509Certificate } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { table } from '../../src/db/scope.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
@@ -8,31 +8,18 @@ import type { SessionRow } from '../../src/db/tables/sessions.js';
 import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
 import { connectionTestUrl } from '../../src/domain/connections/connections.js';
 import { Browser } from '../support/browser.js';
-import {
-  assertionXml,
-  ecKeyPair,
-  encrypted,
-  metadataXml,
-  responseXml,
-  samlKeyPair,
-  sign,
-  type SamlKeyPair,
-} from '../support/saml-provider.js';
+import { assertionXml, ecKeyPair, encrypted, metadataXml, responseXml, samlKeyPair, sign } from '../support/saml-provider.js';
 import { addSamlConnection, answer, beginAt, post, signedAssertion } from '../support/saml-sign-in.js';
 import { addDomain, addOrganization } from '../support/organizations.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf } from '../support/sso.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let key: SamlKeyPair;
-let connection: ConnectionRow;
 let browser: Browser;
 
-beforeAll(async () => {
-  key = await samlKeyPair();
-  connection = await addSamlConnection(ctx, key);
-});
+const key = shared(() => samlKeyPair());
+const connection = shared(() => addSamlConnection(ctx, key));
 beforeEach(() => {
   browser = new Browser(service.url);
 });

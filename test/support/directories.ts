@@ -1,8 +1,7 @@
 import { insertOrganization, type OrganizationRow } from '../../src/db/tables/organizations.js';
 import { insertOrganizationDomain } from '../../src/db/tables/organization_domains.js';
-import type { Context } from '../../src/domain/context.js';
+import { transaction, type Context } from '../../src/domain/context.js';
 import { createDirectory, directoryUrl, type Directory } from '../../src/domain/directories/directories.js';
-import { transaction } from '../../src/domain/context.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
 
 /** An organization with a verified domain and a directory, and its client. */

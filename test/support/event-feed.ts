@@ -1,6 +1,5 @@
 import { request as send } from 'undici';
-import type { Context } from '../../src/domain/context.js';
-import { transaction } from '../../src/domain/context.js';
+import { transaction, type Context } from '../../src/domain/context.js';
 import { emit } from '../../src/domain/events/emit.js';
 import type { Api, Document } from './management.js';
 import { roleData } from './webhooks.js';

@@ -1,4 +1,4 @@
-import { table } from '../../src/db/scope.js';
+import { table, insert } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { insertDirectory } from '../../src/db/tables/directories.js';
 import { insertDirectoryUser } from '../../src/db/tables/directory_users.js';
@@ -7,7 +7,6 @@ import { insertMembership, type MembershipRow } from '../../src/db/tables/organi
 import { insertOrganization, type OrganizationRow } from '../../src/db/tables/organizations.js';
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import type { RoleRow } from '../../src/db/tables/roles.js';
-import { insert } from '../../src/db/scope.js';
 import type { Context } from '../../src/domain/context.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
 

@@ -9,17 +9,19 @@ export type Ended = { readonly code: number | null; readonly stdout: string; rea
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts a program of ours. Its environment is what is given, and PATH. */
+/** Starts a program of ours, in a directory. Its environment is what is given, and PATH. */
 export async function startProgram(
   name: Parameters<typeof programArguments>[0],
   args: readonly string[],
   environment: Environment,
+  cwd?: string,
 ): Promise<ReturnType<typeof started>> {
-  return started([...(await programArguments(name)), ...args], environment);
+  return started([...(await programArguments(name)), ...args], environment, cwd);
 }
 
-function started(words: readonly string[], environment: Environment) {
+function started(words: readonly string[], environment: Environment, cwd = process.cwd()) {
   const child = spawn(process.execPath, words, {
+    cwd,
     env: { PATH: process.env['PATH'], LOG_FORMAT: 'json', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

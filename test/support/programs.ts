@@ -12,8 +12,10 @@ declare module 'vitest' {
 
 /** What some tests run beside the service. `.ci/run` installs all of them. */
 export const programs = [
+  'bun',
   'chromium',
   'chromium-headless-shell',
+  'deno',
   'faketime',
   'go',
   'haproxy',

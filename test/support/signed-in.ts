@@ -1,9 +1,8 @@
 import type { EnvironmentRow } from '../../src/db/tables/environments.js';
 import { updateUser, type UserChanges, type UserRow } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/domain/context.js';
+import { transaction, type Context } from '../../src/domain/context.js';
 import { passkeyProof, proofNow, type SessionProof } from '../../src/domain/proofs/proofs.js';
 import { addProofs, startSession } from '../../src/domain/sessions/sessions.js';
-import { transaction } from '../../src/domain/context.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from './browser.js';
 import { addUser } from './data.js';

@@ -16845,7 +16845,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -16871,7 +16871,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -16898,7 +16898,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -16924,7 +16924,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -16960,7 +16960,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -17237,6 +17237,8 @@ export interface operations {
                 "filter[external_id]"?: string[];
                 /** @description Whether the address was proven. Several mean any of them. */
                 "filter[email_verified]"?: ("true" | "false")[];
+                /** @description Whether the first password is still to be checked by the system they came from. Several mean any of them. */
+                "filter[pending_migration]"?: ("true" | "false")[];
                 /** @description Whether one factor is not enough to sign in. Several mean any of them. */
                 "filter[two_step_enabled]"?: ("true" | "false")[];
                 /** @description Has an active authenticator of one of these kinds. Several mean any of them. */
@@ -21361,6 +21363,8 @@ export interface operations {
                 "filter[external_id]"?: string[];
                 /** @description Whether the address was proven. Several mean any of them. */
                 "filter[email_verified]"?: ("true" | "false")[];
+                /** @description Whether the first password is still to be checked by the system they came from. Several mean any of them. */
+                "filter[pending_migration]"?: ("true" | "false")[];
                 /** @description Whether one factor is not enough to sign in. Several mean any of them. */
                 "filter[two_step_enabled]"?: ("true" | "false")[];
                 /** @description Has an active authenticator of one of these kinds. Several mean any of them. */

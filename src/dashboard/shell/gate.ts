@@ -6,6 +6,7 @@ import { browserSession } from '../../http/auth/browser-session.js';
 import { csrf } from '../../http/auth/csrf.js';
 import { confirmByForm } from '../../http/confirmation/ask-to-confirm.js';
 import { demandedOf, heldNames, limitProofs } from '../../http/confirmation/confirmation.js';
+import { cookieName, readCookie, setCookie } from '../../http/request/cookies.js';
 import { form } from '../../http/request/form.js';
 import { uploadForm } from '../../http/request/upload.js';
 import { message } from '../../lib/languages/messages.js';
@@ -16,6 +17,17 @@ import type { AuthenticationClass } from '../../domain/proofs/classes.js';
 import { managementClass } from '../../domain/sessions/management-requirement.js';
 import { stepRequiredOfSession } from '../../domain/sign-ins/session-step.js';
 import { provenBy, viewerOf } from '../parts/viewer.js';
+
+const writtenName = 'dashboard_written';
+/** Seconds after a form, in which lists are read from the primary: longer than a report replica may be behind. */
+const writtenSeconds = 60;
+
+/** What lists must have for who has written lately by this browser: no place of the primary's log is named, so the primary answers. */
+function afterOwnWrite(req: Request, res: Response): string | undefined {
+  if (!req.ctx.db.report) return undefined;
+  if (req.method !== 'GET') setCookie(req, res, writtenName, 'yes', writtenSeconds);
+  return req.method !== 'GET' || readCookie(req, cookieName(req, writtenName)) !== undefined ? '' : undefined;
+}
 
 /** Where somebody goes whose session is older than what the policy asks for now. */
 function stepPath(due: 'verify' | 'enroll', { method, originalUrl }: Request): string {
@@ -55,6 +67,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
     registry,
     ...originOf(req),
     request_id: req.request_id,
+    read_after: afterOwnWrite(req, res),
   };
   next();
 }

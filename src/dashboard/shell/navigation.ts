@@ -1,7 +1,9 @@
 import type { Request, Response } from 'express';
 import type { Call } from '../../management/call.js';
 import { diagnostics } from '../../management/calls/diagnostics.js';
+import { token_preview } from '../../management/calls/token_preview.js';
 import { notFound } from '../../management/problems.js';
+import { tokenReaderLead, tokenReaderPath } from '../pages/apis/token-reader.js';
 import { presentations } from '../pages/index.js';
 import { settingsPath, settingsSubjects } from '../pages/settings/sections.js';
 import type { DashboardPage, IconPaths, Navigation, SearchResult } from '../parts/page-parts.js';
@@ -23,6 +25,13 @@ const diagnosticsPage: Page = {
   path: '/dashboard/doctor',
   lead: 'Problems with this installation, with a fix for each.',
   isOpen: ({ ctx, actor }) => ctx.environment.is_default && diagnostics.permissions.every((one) => actor.permissions.has(one)),
+};
+
+const tokenPage: Page = {
+  label: terms.read_token,
+  path: tokenReaderPath,
+  lead: tokenReaderLead,
+  isOpen: ({ actor }) => token_preview.permissions.every((one) => actor.permissions.has(one)),
 };
 
 const collectionPage = (label: string, path: string, lead: string, needs = path): Page => ({
@@ -51,7 +60,7 @@ const entriesOf = (group: NavigationGroup): Entry[] =>
       : [],
   );
 
-const advancedPages = [...pagesUnder('advanced'), diagnosticsPage];
+const advancedPages = [...pagesUnder('advanced'), tokenPage, diagnosticsPage];
 
 const overview: Entry = {
   label: terms.overview,

@@ -26,6 +26,7 @@ import { maxImportFileBytes, postImportFile } from '../pages/moving/import-file.
 import { downloadUserExport } from '../pages/moving/user-exports.js';
 import { userImportsPresentation } from '../pages/moving/user-imports.js';
 import { overviewPage } from '../pages/overview/overview.js';
+import { readPostedToken, tokenReaderPage, tokenReaderPath } from '../pages/apis/token-reader.js';
 import { clientsPresentation } from '../pages/clients/clients.js';
 import { saveQuickStart } from '../pages/clients/quick-start/save.js';
 import { presentations } from '../pages/index.js';
@@ -102,6 +103,7 @@ function pageRoutes(router: Router, render: Render): void {
   route(router, '/dashboard/advanced', { get: [...reading, advancedTiles(render)] });
   route(router, '/dashboard/search', { get: [...reading, searchPage(render)] });
   route(router, '/dashboard/doctor', { get: [...reading, doctorPage(render)] });
+  route(router, tokenReaderPath, { get: [...reading, tokenReaderPage(render)], post: [...choosing, readPostedToken(render)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
 }
 

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Knex } from 'knex';
 import type { Client, QueryResultRow } from 'pg';
 import type { Logger } from '../../platform/log/logger.js';
@@ -5,67 +7,29 @@ import { startLoop, type Loop } from '../../platform/loop.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
 import { openReplicaConnection } from '../connection/replica-connection.js';
 import { queryOn, type NamedQuery } from '../connection/statements/named.js';
+import { createWalPositions } from './wal-positions.js';
 
 /** The longest replication lag, in milliseconds, at which the replica is used: a revoked token is refused within a second. */
 const trustMs = 1000;
 const pauseMs = 250;
+/** How long the replica in use goes without trust before another takes its place, and how long it has been trusted again when it comes back. */
+const patienceMs = 1000;
+const returnMs = 30_000;
 
-/** A read replica (streaming standby) that answers look-ups as long as it is known to be at most a second behind. */
+/** Read replicas (streaming standbys), of which one answers look-ups as long as it is known to be at most a second behind; another is held in reserve. */
 export type Replica = {
   /**
    * The rows, at least one, as they were at most a second before the answer; null when the primary must be asked: the replica isn't trusted
    * or failed, or has no such row (yet). Never throws.
    */
   lookUp<Row extends QueryResultRow>(query: NamedQuery): Promise<Row[] | null>;
-  /** Compares the replica's replay position with the primary's once; the loop calls it. Never throws. */
+  /** Compares the replay positions with the primary's once, and chooses; the loop calls it. Never throws. */
   check(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Where the primary's log ended some time after `at` (monotonic milliseconds): whatever was committed before lies before it. */
-type Position = { readonly at: number; readonly lsn: string; readonly timeline: number; readonly system: string };
-
 /** A connection to the replica, and until when (monotonic milliseconds) it is trusted: a new connection may lead to another server. */
 type Attachment = { readonly client: Client; trustedUntil: number };
-
-// The insert position: with synchronous_commit=off a commit is visible, and answered, before it is written. The timeline comes from the name
-// of the log file, since the control file of a server that was just promoted still has the one before.
-const position = `
-  select pg_current_wal_insert_lsn()::text as lsn, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as timeline,
-    system_identifier::text as system
-  from pg_control_system()`;
-
-// Positions of another cluster, or of another timeline after a failover, can't be compared.
-const reached = {
-  name: 'replica.reached',
-  text: `select count(*)::int as reached
-         from unnest($1::pg_lsn[]) as noted, pg_control_checkpoint() as checkpoint, pg_control_system() as cluster
-         where pg_is_in_recovery() and noted <= pg_last_wal_replay_lsn()
-           and checkpoint.timeline_id = $2::int and cluster.system_identifier = $3::bigint`,
-};
-
-/** Recent WAL positions of the primary, to be compared with what a replica has replayed. */
-function createPositions(primary: Knex) {
-  let positions: Position[] = [];
-  return {
-    /** Reads the primary's current WAL position. @throws what the database throws */
-    async note(): Promise<void> {
-      const at = performance.now();
-      const { rows } = await primary.raw<{ rows: Omit<Position, 'at'>[] }>(position);
-      const noted = { at, ...(rows[0] as Omit<Position, 'at'>) };
-      positions = positions.filter((one) => one.timeline === noted.timeline && one.system === noted.system && at - one.at < trustMs);
-      positions.push(noted);
-    },
-    /** Trusts the replica for a second from the latest position that it has replayed. */
-    async compare(mine: Attachment): Promise<void> {
-      const latest = positions.at(-1) as Position;
-      const values = [positions.map(({ lsn }) => lsn), latest.timeline, latest.system];
-      const [row] = await queryOn<{ reached: number }>(mine.client, { ...reached, values });
-      const known = positions[(row?.reached ?? 0) - 1];
-      if (known) mine.trustedUntil = Math.max(mine.trustedUntil, known.at + trustMs);
-    },
-  };
-}
 
 /** The connection to the replica, if there is one. */
 function createAttaching(url: string) {
@@ -111,12 +75,74 @@ function createTelling(logger: Logger): (trusted: boolean, error: unknown) => vo
   };
 }
 
-/** Prepares a replica of the primary behind `primary`; it connects with the first check, and is asked for nothing before it. */
-export function createReplica(options: { url: string; primary: Knex; metrics: Metrics; logger: Logger }): Replica {
-  const { url, primary, metrics, logger } = options;
-  const attaching = createAttaching(url);
-  const positions = createPositions(primary);
+/** The replica of a process and the one in reserve: processes spread over all of a list by what they are called. */
+export function spread<T>(all: readonly T[], name = `${hostname()}:${process.pid}`): T[] {
+  const first = createHash('sha256').update(name).digest().readUInt32BE() % all.length;
+  return [...all.slice(first), ...all.slice(0, first)].slice(0, 2);
+}
+
+/** Which of two is in use: the first, unless it has gone without trust while the second had it, and until it has been trusted for a while again. */
+export function createChoice(): (trusted: readonly boolean[], now: number) => number {
+  let chosen = 0;
+  /** Since when the first has been as it is. */
+  let since = Number.NEGATIVE_INFINITY;
+  let before: boolean | null = null;
+  return ([first = false, second = false], now) => {
+    if (first !== before) [before, since] = [first, now];
+    if (chosen === 0 && !first && second && now - since >= patienceMs) chosen = 1;
+    else if (chosen === 1 && first && (!second || now - since >= returnMs)) chosen = 0;
+    return chosen;
+  };
+}
+
+/** The replicas that this process may ask. */
+function createCandidates(urls: readonly string[], primary: Knex) {
+  const candidates = spread(urls).map(createAttaching);
+  const positions = createWalPositions(primary, trustMs);
+
+  /** Trusts the replica for a second from the latest position that it has replayed. @returns why it couldn't be asked */
+  async function compare({ attach, detach }: (typeof candidates)[number]): Promise<unknown> {
+    try {
+      const mine = await attach();
+      const replayed = await positions
+        .replayedBy((query) => queryOn<{ reached: number }>(mine.client, query))
+        .catch((error: unknown) => {
+          detach(mine);
+          throw error;
+        });
+      if (replayed) mine.trustedUntil = Math.max(mine.trustedUntil, replayed.at + trustMs);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  return {
+    at: (index: number) => candidates[index] as (typeof candidates)[number],
+    /** Which are trusted now, and why others couldn't be asked. */
+    async check(): Promise<{ readonly trusted: readonly boolean[]; readonly failures: readonly unknown[] }> {
+      const failures: unknown[] = await positions.note().then(
+        () => Promise.all(candidates.map(compare)),
+        (error: unknown) => [error, error],
+      );
+      return { trusted: candidates.map(({ current }) => performance.now() < (current()?.trustedUntil ?? 0)), failures };
+    },
+    close(): void {
+      for (const { current, detach } of candidates) {
+        const mine = current();
+        if (mine) detach(mine);
+      }
+    },
+  };
+}
+
+/** Prepares replicas of the primary; they are connected to with the first check, and asked for nothing before it. */
+export function createReplica(options: { urls: readonly string[]; primary: Knex; metrics: Metrics; logger: Logger }): Replica {
+  const { urls, primary, metrics, logger } = options;
+  const candidates = createCandidates(urls, primary);
   const tell = createTelling(logger);
+  const choose = createChoice();
+  let chosen = 0;
   let closed = false;
 
   const askPrimary = (why: 'untrusted' | 'late' | 'missing' | 'failed'): null => {
@@ -126,7 +152,8 @@ export function createReplica(options: { url: string; primary: Knex; metrics: Me
 
   return {
     async lookUp<Row extends QueryResultRow>(query: NamedQuery) {
-      const mine = attaching.current();
+      const { current, detach } = candidates.at(chosen);
+      const mine = current();
       const until = mine?.trustedUntil ?? 0;
       if (!mine || performance.now() >= until) return askPrimary('untrusted');
       try {
@@ -137,35 +164,27 @@ export function createReplica(options: { url: string; primary: Knex; metrics: Me
         metrics.replicaLookUps.count('served');
         return rows;
       } catch {
-        attaching.detach(mine);
+        detach(mine);
         return askPrimary('failed');
       }
     },
     async check() {
       if (closed) return;
-      let failure: unknown;
-      try {
-        const mine = await attaching.attach();
-        await positions.note();
-        await positions.compare(mine).catch((error: unknown) => {
-          attaching.detach(mine);
-          throw error;
-        });
-      } catch (error) {
-        failure = error;
-      }
-      const now = attaching.current();
-      if (!closed) tell(now !== null && performance.now() < now.trustedUntil, failure);
+      const { trusted, failures } = await candidates.check();
+      if (closed) return candidates.close();
+      const before = chosen;
+      chosen = choose(trusted, performance.now());
+      if (chosen !== before) logger.warn({ event: 'replica.changed' }, 'another read replica is used');
+      tell(trusted[chosen] === true, failures[chosen]);
     },
     async close() {
       closed = true;
-      const mine = attaching.current();
-      if (mine) attaching.detach(mine);
+      candidates.close();
     },
   };
 }
 
-/** Checks the replica four times a second. */
+/** Checks the replicas four times a second. */
 export function startReplicaChecks(replica: Replica, logger: Logger): Loop {
   return startLoop({
     name: 'replica',

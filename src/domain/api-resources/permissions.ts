@@ -1,5 +1,4 @@
-import type { ApiResourceRow } from '../../db/tables/api_resources.js';
-import { findApiResource, removeDefaultScope } from '../../db/tables/api_resources.js';
+import { findApiResource, removeDefaultScope, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { isDeletedName, noteDeletedName, permissionName } from '../../db/tables/deleted_names.js';
 import { removeScopeFromCodes } from '../../db/tables/authorization_codes.js';
 import { removeScopeFromClientGrants } from '../../db/tables/client_grants.js';

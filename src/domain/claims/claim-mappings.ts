@@ -1,4 +1,4 @@
-import type { ClaimMapping, ClaimTarget } from '../../db/tables/clients.js';
+import type { ClaimMapping, ClaimTarget, ClientRow } from '../../db/tables/clients.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { jsonObject } from '../../lib/json-object.js';
 import { named, own } from '../../lib/named.js';
@@ -56,6 +56,8 @@ const selfWritten: ReadonlyMap<string, string> = new Map([
   ['first_name', 'given_name'],
   ['last_name', 'family_name'],
   ['address', 'address'],
+  // As SAML attributes name them, which have claims as their sources.
+  ...['given_name', 'family_name', 'name'].map((name): [string, string] => [name, name]),
 ]);
 
 /** The name as it is compared: Go's `encoding/json`, and others, take `Groups` for `groups`, and of both the one that comes last. */
@@ -97,14 +99,14 @@ export const drawsOnUser = (mappings: readonly ClaimMapping[], targets: readonly
   mappings.some(({ source, in: shown }) => source !== undefined && shown.some((target) => targets.includes(target)));
 
 /** Whether it says of people what no administrator of people wrote: a constant, or under another name what they write of themselves. */
-const attests = ({ claim, source }: ClaimMapping): boolean =>
+const attests = ({ claim, source }: Pick<ClaimMapping, 'claim' | 'source'>): boolean =>
   source === undefined || (selfWritten.has(source) && selfWritten.get(source) !== claim);
 
 /**
  * The Management permissions behind what the mappings say: those to read what they tell of people, and those to change what people are and may do
  * where a mapping attests it, for `groups: [admin]` or `upn` from a nickname makes anybody anybody to those who go by it.
  */
-export function permissionsOfMappings(mappings: readonly ClaimMapping[]): readonly string[] {
+export function permissionsOfMappings(mappings: readonly Pick<ClaimMapping, 'claim' | 'source'>[]): readonly string[] {
   const sources = mappings.flatMap(({ source }) => source ?? []);
   return [
     ...(sources.length > 0 ? ['users:read'] : []),
@@ -113,6 +115,12 @@ export function permissionsOfMappings(mappings: readonly ClaimMapping[]): readon
     ...(mappings.some(attests) ? ['users:write', 'roles:write'] : []),
   ];
 }
+
+/** What a SAML application is told of people, as mappings say it: its attributes, and the address where that is the NameID. */
+export const samlMappings = ({ saml_attributes, saml_name_id }: Pick<ClientRow, 'saml_attributes' | 'saml_name_id'>) => [
+  ...Object.entries(saml_attributes).map(([claim, source]) => ({ claim, source })),
+  ...(saml_name_id === 'email' ? [{ claim: 'email', source: 'email' }] : []),
+];
 
 function inMetadata(metadata: Record<string, unknown> | null, path: string): unknown {
   let value: unknown = metadata;

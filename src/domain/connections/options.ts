@@ -1,13 +1,12 @@
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { own } from '../../lib/named.js';
-import { checkUrl } from '../../platform/fetch/guard.js';
+import { checkUrl, type NetworkPolicy } from '../../platform/fetch/guard.js';
 import type { Problem } from '../refusal.js';
-import { certificateOf, countingKeys, maxCertificates, maxMetadataLength, readMetadata } from '../saml/metadata.js';
+import { browserUrlProblem, certificateOf, countingKeys, maxCertificates, maxMetadataLength, readMetadata } from '../saml/metadata.js';
 import { SamlRefusal } from '../saml/saml-refusal.js';
 import { strategyOf, type StrategyName, type StrategyOption } from './strategies.js';
 
-type Policy = { readonly allowPrivateNetwork: boolean };
 type Judgement = { readonly code: ApiErrorCode; readonly detail: string } | null;
 
 const refused = (name: string, code: ApiErrorCode, detail: string): Problem => ({
@@ -19,18 +18,17 @@ const refused = (name: string, code: ApiErrorCode, detail: string): Problem => (
 const invalid = (is: boolean, detail: string): Judgement => (is ? null : { code: 'invalid_type', detail });
 const isText = (value: unknown, most: number): value is string => typeof value === 'string' && value !== '' && value.length <= most;
 
-function judgeUrl(name: string, value: unknown, policy: Policy): Judgement {
+function judgeUrl(name: string, value: unknown, policy: NetworkPolicy): Judgement {
   if (!isText(value, 2048)) return { code: 'invalid_type', detail: `"${name}" must be a URL of at most 2048 characters.` };
-  // People's browsers go to the one, into a company's own network too; the other is asked by the service.
-  const problem = checkUrl(value, policy);
-  if (problem === null || (problem === 'url_address' && name !== 'idp_metadata_url')) return null;
+  const problem = name === 'idp_metadata_url' ? checkUrl(value, policy) : browserUrlProblem(value, policy);
+  if (problem === null) return null;
   return { code: problem, detail: `"${name}" is not a URL that may be used here.` };
 }
 
-function judgeXml(value: unknown): Judgement {
+function judgeXml(value: unknown, policy: NetworkPolicy): Judgement {
   if (!isText(value, maxMetadataLength)) return { code: 'invalid_type', detail: 'The metadata must be XML of at most 256 KiB.' };
   try {
-    readMetadata(value);
+    readMetadata(value, policy);
     return null;
   } catch (error) {
     if (!(error instanceof SamlRefusal)) throw error;
@@ -45,7 +43,7 @@ function judgeCertificates(value: unknown): Judgement {
   return isEach ? null : { code: 'invalid_value', detail: `A certificate must be X.509 in PEM, with ${countingKeys}.` };
 }
 
-function judge({ name, type, choices = [] }: StrategyOption, value: unknown, policy: Policy): Judgement {
+function judge({ name, type, choices = [] }: StrategyOption, value: unknown, policy: NetworkPolicy): Judgement {
   switch (type) {
     case 'boolean':
       return invalid(typeof value === 'boolean', `"${name}" must be true or false.`);
@@ -57,7 +55,7 @@ function judge({ name, type, choices = [] }: StrategyOption, value: unknown, pol
     case 'url':
       return judgeUrl(name, value, policy);
     case 'xml':
-      return judgeXml(value);
+      return judgeXml(value, policy);
     case 'certificates':
       return judgeCertificates(value);
     default:
@@ -81,7 +79,10 @@ function samlProblems(options: Readonly<Record<string, unknown>>): Problem[] {
 }
 
 /** What speaks against the options of a connection. */
-export function optionProblems({ strategy, options: given }: Pick<ConnectionRow, 'strategy' | 'options'>, policy: Policy): Problem[] {
+export function optionProblems(
+  { strategy, options: given }: Pick<ConnectionRow, 'strategy' | 'options'>,
+  policy: NetworkPolicy,
+): Problem[] {
   const { options } = strategyOf(strategy as StrategyName);
   const problems = Object.entries(given).flatMap(([name, value]) => {
     const option = options.find((one) => one.name === name);

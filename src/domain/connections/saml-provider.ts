@@ -25,7 +25,7 @@ async function download(ctx: Context, url: string): Promise<IdentityProvider> {
   if (response.status !== 200) throw new SamlRefusal('structure', `the metadata's address answered ${response.status}`);
   const xml = await response.text();
   if (xml.length > maxMetadataLength) throw new SamlRefusal('size', 'the metadata is longer than 256 KiB');
-  return readMetadata(xml);
+  return readMetadata(xml, ctx.config);
 }
 
 const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : null);

@@ -1,6 +1,5 @@
 import type { IdentityWithConnection } from '../../db/tables/identities.js';
-import { listSessionsEnded } from '../../db/tables/sessions.js';
-import type { SessionRow } from '../../db/tables/sessions.js';
+import { listSessionsEnded, type SessionRow } from '../../db/tables/sessions.js';
 import { findUser, type UserRow } from '../../db/tables/users.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';

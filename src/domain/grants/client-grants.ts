@@ -1,5 +1,4 @@
-import type { ApiResourceRow } from '../../db/tables/api_resources.js';
-import { findApiResource, listKnownIdentifiers } from '../../db/tables/api_resources.js';
+import { findApiResource, listKnownIdentifiers, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import {
   deleteClientGrant,
   insertClientGrant,

@@ -100,7 +100,7 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     say('mail.account_deletion_subject'),
     say('mail.account_deletion_kept'),
     details,
-    `${say('mail.password_changed_not_you')}\n{{reset_url}}`,
+    `${say('mail.account_deletion_kept_not_you')}\n{{reset_url}}`,
   ],
   address_proven: (say) => [
     say('mail.address_proven_subject'),

@@ -33,7 +33,7 @@ import {
   listReachOfUser,
 } from '../../db/tables/reach.js';
 import { own } from '../../lib/named.js';
-import { permissionsOfMappings } from '../claims/claim-mappings.js';
+import { permissionsOfMappings, samlMappings } from '../claims/claim-mappings.js';
 import { couldBothFit } from '../claims/conditions.js';
 import type { Context } from '../context.js';
 import { catalogue, subjectOfEvent, eventTypes } from '../events/catalogue.js';
@@ -57,13 +57,20 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, roles.map(({ id }) => id))); // prettier-ignore
 
-/** An organization, or what it is made of (domain, connection, directory): the roles that count in it, for it decides who its members are. */
+/** An organization, or its domain: the roles that count in it, for it decides who its members are. */
 export const reachOfOrganization = async (tx: Tx, organization_id: string): Promise<Reach> =>
   new Set(await listReachOfOrganization(tx.scope, organization_id));
 
-/** A set-up link: all that its organization's administrators hold, which whoever has the link acts with, and the roles that count there. */
-export const reachOfSetupLink = async (tx: Tx, { organization_id }: { readonly organization_id: string }): Promise<Reach> =>
-  union(organizationPermissions, await reachOfOrganization(tx, organization_id));
+/**
+ * What speaks for the people of an organization's verified domains (connection, directory): the roles that count there, and, for who doesn't act for the
+ * organization itself, what setting their passwords takes.
+ */
+export const reachOfSpeaker = async (tx: Tx, { organization_id }: { readonly organization_id: string }): Promise<Reach> =>
+  union(tx.scope.organization_id === undefined ? ['users:write'] : [], await reachOfOrganization(tx, organization_id));
+
+/** A set-up link: all that its organization's administrators hold, which whoever has the link acts with. */
+export const reachOfSetupLink = async (tx: Tx, link: { readonly organization_id: string }): Promise<Reach> =>
+  union(organizationPermissions, await reachOfSpeaker(tx, link));
 
 /** A membership: the roles that the member has there. */
 export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>
@@ -75,12 +82,13 @@ export async function reachOfInvitation(tx: Tx, { id, organization_id }: Pick<In
   return reachOfRoles(tx, roles.length > 0 ? roles : await listDefaultRolesOfOrganization(tx.scope, organization_id));
 }
 
-type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>;
+type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings' | 'saml_attributes' | 'saml_name_id'>;
 
 /** What administrators gave clients: their grants, and what they are told of people. */
 export async function reachGivenToClients(tx: Tx, clients: readonly Omit<ReachingClient, 'first_party'>[]): Promise<Reach> {
   const granted = await listReachOfClientGrants(tx.scope, clients.map(({ id }) => id)); // prettier-ignore
-  return union(granted, clients.flatMap(({ claim_mappings }) => permissionsOfMappings(claim_mappings))); // prettier-ignore
+  const mappings = clients.flatMap((client) => [...client.claim_mappings, ...samlMappings(client)]);
+  return union(granted, permissionsOfMappings(mappings));
 }
 
 async function reachOfClients(tx: Tx, clients: readonly ReachingClient[]): Promise<Reach> {
@@ -172,7 +180,7 @@ export async function reachOfConnection(
   if (organization_id === null && isOpen) return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
   // It speaks for the verified domains of its organization alone (specification 16.4), but who came to it by themselves may administer the environment.
-  if (organization_id !== null) return union(linked, await reachOfOrganization(tx, organization_id));
+  if (organization_id !== null) return union(linked, await reachOfSpeaker(tx, { organization_id }));
   const newcomers = connection.allow_registration ? await listReachOfDefaultRoles(tx.scope) : [];
   return union(linked, connection.trusted ? newcomers : newcomers.filter(isElsewhere));
 }

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { checkUrl } from '../../platform/fetch/guard.js';
+import { checkUrl, type NetworkPolicy, type UrlProblem } from '../../platform/fetch/guard.js';
 import { SamlRefusal } from './saml-refusal.js';
 import { childrenOf, elementsOf, isElement, readXml, xmlNamespaces, type XmlElement } from './xml.js';
 
@@ -48,11 +48,18 @@ function certificatesIn(descriptor: XmlElement): string[] {
   return [...new Set(certificatesOf(texts).map(String))];
 }
 
+/** Why people's browsers are not sent there; null when they are, into a company's own network too. */
+export function browserUrlProblem(url: string, policy: NetworkPolicy): UrlProblem | null {
+  const problem = checkUrl(url, policy);
+  return problem === 'url_address' ? null : problem;
+}
+
 /**
  * Reads the metadata of one provider (SAML Metadata 2.4.3).
+ * @param policy whether http counts; what is kept was judged when it came
  * @throws {SamlRefusal} with a sentence that says what it lacks
  */
-export function readMetadata(xml: string): IdentityProvider {
+export function readMetadata(xml: string, policy: NetworkPolicy = { allowPrivateNetwork: true }): IdentityProvider {
   if (xml.length > maxMetadataLength) throw new SamlRefusal('size', 'the metadata is longer than 256 KiB');
   // An administrator gives it: comments in it are nobody's trick.
   const root = readXml(
@@ -71,9 +78,8 @@ export function readMetadata(xml: string): IdentityProvider {
   const services = childrenOf(descriptor, 'metadata', 'SingleSignOnService');
   const sso_url = services.find(({ attributes }) => attributes.get('Binding') === redirectBinding)?.attributes.get('Location');
   if (!sso_url) throw new SamlRefusal('structure', 'the metadata has no SingleSignOnService for HTTP-Redirect');
-  // People's browsers go there, into a company's own network too.
-  if (checkUrl(sso_url, { allowPrivateNetwork: true }) !== null)
-    throw new SamlRefusal('structure', 'the Location of SingleSignOnService is no address for browsers');
+  if (browserUrlProblem(sso_url, policy) !== null)
+    throw new SamlRefusal('structure', 'the Location of SingleSignOnService is no https address for browsers');
   const certificates = certificatesIn(descriptor);
   if (certificates.length === 0) throw new SamlRefusal('structure', `the metadata has no certificate with ${countingKeys}`);
   return { entity_id, sso_url, certificates: certificates.slice(0, maxCertificates) };

@@ -10,6 +10,7 @@ import type { Context } from '../../domain/context.js';
 import type { Problem } from '../../domain/refusal.js';
 import type { UserImportRow } from '../../db/tables/user_imports.js';
 import { normalizeEmail } from '../../lib/email-address.js';
+import { shortened } from '../../lib/shortened.js';
 import { boundedText } from '../fields.js';
 import { invalidAttributes } from '../problems.js';
 import { users } from '../resources/users.js';
@@ -51,14 +52,23 @@ export const rowAttributes: readonly string[] = Object.keys(rowSchema.shape);
 export const mostValues = 2_000;
 const inAttributes = /^\/data\/attributes/;
 
+/** A row tells what it is called itself, in up to 64 KiB; a hundred thousand rows are kept. */
+const [longestPointer, longestDetail] = [100, 500];
+
+const bounded = ({ code, pointer, detail }: RowProblem): RowProblem => ({
+  code,
+  pointer: pointer && shortened(pointer, longestPointer),
+  detail: shortened(detail, longestDetail),
+});
+
 export const ofError = ({ code, detail, source }: ApiErrorObject): RowProblem => {
   const pointer = source && 'pointer' in source ? source.pointer.replace(inAttributes, '') : null;
-  return { code: code as ApiErrorCode, pointer, detail };
+  return bounded({ code: code as ApiErrorCode, pointer, detail });
 };
 
 export const ofProblem = ({ code, detail, attribute, relationship }: Problem): RowProblem => {
   const path = attribute === undefined ? relationship : typeof attribute === 'string' ? attribute : attribute.join('/');
-  return { code, detail, pointer: path === undefined ? null : `/${path}` };
+  return bounded({ code, detail, pointer: path === undefined ? null : `/${path}` });
 };
 
 const malformed = (detail: string): RowProblem => ({ code: 'malformed_document', pointer: '', detail });

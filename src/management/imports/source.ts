@@ -1,5 +1,4 @@
-import type { UserImportRow } from '../../db/tables/user_imports.js';
-import { addImportData } from '../../db/tables/user_imports.js';
+import { addImportData, type UserImportRow } from '../../db/tables/user_imports.js';
 import { transaction, type Context } from '../../domain/context.js';
 import { maxImportBytes } from '../../domain/moving/user-imports.js';
 import { bodyLimits } from '../../http/request/body-limits.js';

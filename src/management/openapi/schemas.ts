@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { apiErrorCodes, type ApiErrorCode } from '../../lib/error-codes.js';
-import type { ResourceRegistry, Relationship, Resource } from '../resource.js';
-import { targetOf } from '../resource.js';
+import { targetOf, type ResourceRegistry, type Relationship, type Resource } from '../resource.js';
 import { attributeTextOf } from '../attribute-texts.js';
 import { named, own } from '../../lib/named.js';
 

@@ -14,6 +14,7 @@ import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSor
 import { isResourceIdentifier } from '../../lib/resource-identifier.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 import { claimMappings } from './claim-mappings.js';
 import { scopeToken } from './permissions.js';
 
@@ -138,13 +139,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     ],
   },
   relationships: {
-    permissions: { kind: 'many', to: 'permission', by: { foreign: 'api_resource_id' }, description: 'Its scopes.', include: true },
-    client_grants: {
-      kind: 'many',
-      to: 'client_grant',
-      by: { foreign: 'api_resource_id' },
-      description: 'Which clients may call it for themselves, or ask people for its scopes.',
-    },
+    permissions: toMany('permission', 'api_resource_id', 'Its scopes.', { include: true }),
+    client_grants: toMany('client_grant', 'api_resource_id', 'Which clients may call it for themselves, or ask people for its scopes.'),
   },
   filters: {
     identifier: { ...equalTo('identifier', z.string().min(1).max(2048), 'The exact identifier.'), list: false },

@@ -7,6 +7,7 @@ import { authenticatorKinds, totpAlgorithms, type AuthenticatorRow } from '../..
 import type { UserRow } from '../../db/tables/users.js';
 import { boundedText, byIndex, equalTo, indexed, isoTime, shownName, stamps, stampSorts, timeRange, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 const kind = z.enum(authenticatorKinds);
 const status = z.enum(['pending', 'active']);
@@ -94,7 +95,7 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     ...moveIn,
   },
   relationships: {
-    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Whom it signs in.', include: true, create: 'required' },
+    user: toOne('user', 'Whom it signs in.', { create: 'required' }),
   },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),

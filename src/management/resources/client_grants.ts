@@ -7,6 +7,7 @@ import { subjectTypes, tokenExchanges, type ClientGrantRow, type SubjectType, ty
 import type { ClientRow } from '../../db/tables/clients.js';
 import { equalTo, stamps, stampSorts, boundedText, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 import { scopeToken } from './permissions.js';
 
 type Exchange = { token_exchange?: TokenExchange; subject_audiences?: string[]; assertions?: boolean };
@@ -30,15 +31,8 @@ export const client_grants = resource<
     assertions: ['reach and control', z.boolean()],
   },
   relationships: {
-    client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
-    api_resource: {
-      kind: 'one',
-      to: 'api_resource',
-      column: 'api_resource_id',
-      description: 'What for.',
-      include: true,
-      create: 'required',
-    },
+    client: toOne('client', 'Who may.', { create: 'required' }),
+    api_resource: toOne('api_resource', 'What for.', { create: 'required' }),
   },
   filters: {
     client: equalTo('client_id', boundedText(512), 'Of one of these clients (ids).'),

@@ -29,6 +29,7 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flagFilter, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
 import { applicationType, chosenClientId, clientAttributes, settableClientAttributes } from './client-attributes.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 import type { RelatedRows, Written } from '../resource.js';
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
@@ -98,26 +99,11 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     ...settableClientAttributes,
   },
   relationships: {
-    client_grants: {
-      kind: 'many',
-      to: 'client_grant',
-      by: { foreign: 'client_id' },
-      description: 'What it may do for itself, and what it may ask people for.',
+    client_grants: toMany('client_grant', 'client_id', 'What it may do for itself, and what it may ask people for.', { include: true }),
+    outbound_grants: toMany('outbound_grant', 'client_id', 'Which identity assertions it may have for servers outside.'),
+    federated_credentials: toMany('federated_credential', 'client_id', 'Which workloads are the client without a secret.', {
       include: true,
-    },
-    outbound_grants: {
-      kind: 'many',
-      to: 'outbound_grant',
-      by: { foreign: 'client_id' },
-      description: 'Which identity assertions it may have for servers outside.',
-    },
-    federated_credentials: {
-      kind: 'many',
-      to: 'federated_credential',
-      by: { foreign: 'client_id' },
-      description: 'Which workloads are the client without a secret.',
-      include: true,
-    },
+    }),
     connections: {
       kind: 'many',
       to: 'connection',

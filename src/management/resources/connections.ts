@@ -21,6 +21,7 @@ import {
 } from '../../db/tables/connections.js';
 import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 const strategy = z.enum(strategyNames as [string, ...string[]]);
 const status = z.enum(['enabled', 'disabled']);
@@ -133,15 +134,11 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     assertion_clients: ['control', z.enum(assertionClients)],
   },
   relationships: {
-    organization: {
-      kind: 'one',
-      to: 'organization',
-      column: 'organization_id',
-      description:
-        'Whose connection it is: then its `domains` are the verified ones of the organization, for which alone it speaks, and only who signs in for the organization is offered it. null = the environment’s.',
-      include: true,
-      create: 'optional',
-    },
+    organization: toOne(
+      'organization',
+      'Whose connection it is: then its `domains` are the verified ones of the organization, for which alone it speaks, and only who signs in for the organization is offered it. null = the environment’s.',
+      { create: 'optional' },
+    ),
   },
   filters: {
     organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),

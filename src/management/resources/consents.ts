@@ -4,6 +4,7 @@ import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import type { ConsentRow } from '../../db/tables/consents.js';
 import { byIndex, equalTo, indexed, holding, stamps, boundedText, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 /** What users allowed clients that aren't first-party. */
 export const consents = resource<ConsentRow>({
@@ -23,8 +24,8 @@ export const consents = resource<ConsentRow>({
   computed: { created_at: (row) => row.granted_at },
   reach: { of: reachOfOwner },
   relationships: {
-    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who allowed it.', include: true },
-    client: { kind: 'one', to: 'client', column: 'client_id', description: 'Whom it was allowed.', include: true },
+    user: toOne('user', 'Who allowed it.'),
+    client: toOne('client', 'Whom it was allowed.'),
   },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),

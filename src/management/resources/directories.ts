@@ -7,11 +7,12 @@ import {
   revokePreviousToken,
   rotateToken,
 } from '../../domain/directories/directories.js';
-import { reachOfOrganization } from '../../domain/reach/reach-of.js';
+import { reachOfSpeaker } from '../../domain/reach/reach-of.js';
 import type { DirectoryRow } from '../../db/tables/directories.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { equalTo, isoTime, stamps, stampSorts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany, toOne } from '../links.js';
 
 const status = z.enum(['enabled', 'disabled']).meta({ description: '`disabled`: its token is good for nothing.' });
 const once = z.object({ token: z.string().meta({ description: 'Shown by this answer only.' }) });
@@ -32,18 +33,11 @@ export const directories = resource<DirectoryRow, DirectoryInput, DirectoryInput
   }),
   computed: { base_url: (row, ctx) => directoryUrl(ctx, row) },
   organization: { column: 'organization_id' },
-  reach: { of: (tx, row) => reachOfOrganization(tx, row.organization_id) },
+  reach: { of: reachOfSpeaker },
   settable: { status: ['control', status] },
   relationships: {
-    organization: {
-      kind: 'one',
-      to: 'organization',
-      column: 'organization_id',
-      description: 'Whose directory.',
-      include: true,
-      create: 'required',
-    },
-    groups: { kind: 'many', to: 'organization_group', by: { foreign: 'directory_id' }, description: 'The groups that it tells of.' },
+    organization: toOne('organization', 'Whose directory.', { create: 'required' }),
+    groups: toMany('organization_group', 'directory_id', 'The groups that it tells of.'),
   },
   filters: {
     organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),

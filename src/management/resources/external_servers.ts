@@ -9,6 +9,7 @@ import { isResourceIdentifier } from '../../lib/resource-identifier.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { boundedText, equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany, toOne } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 import { scopeToken } from './permissions.js';
 
@@ -55,16 +56,12 @@ export const external_servers = resource<ExternalServerRow, ExternalServerInput,
     status: ['control', status],
   },
   relationships: {
-    sign_in_client: {
-      kind: 'one',
-      to: 'client',
-      column: 'sign_in_client_id',
-      description: 'Its client here, by which it signs people in: assertions name them as that is told of them. null = none.',
-      include: true,
-      create: 'optional',
-      later: 'control',
-    },
-    outbound_grants: { kind: 'many', to: 'outbound_grant', by: { foreign: 'external_server_id' }, description: 'Who may have what of it.' },
+    sign_in_client: toOne(
+      'client',
+      'Its client here, by which it signs people in: assertions name them as that is told of them. null = none.',
+      { column: 'sign_in_client_id', create: 'optional', later: 'control' },
+    ),
+    outbound_grants: toMany('outbound_grant', 'external_server_id', 'Who may have what of it.'),
   },
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),

@@ -12,6 +12,7 @@ import type { ClaimCondition, FederatedCredentialRow } from '../../db/tables/fed
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { boundedText, equalTo, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 const value = boundedText(500);
 const claims = z
@@ -40,15 +41,8 @@ export const federated_credentials = resource<
     claims: ['control', claims, 'needed'],
   },
   relationships: {
-    client: { kind: 'one', to: 'client', column: 'client_id', description: 'What they prove.', include: true, create: 'required' },
-    trusted_issuer: {
-      kind: 'one',
-      to: 'trusted_issuer',
-      column: 'trusted_issuer_id',
-      description: 'Whose tokens.',
-      include: true,
-      create: 'required',
-    },
+    client: toOne('client', 'What they prove.', { create: 'required' }),
+    trusted_issuer: toOne('trusted_issuer', 'Whose tokens.', { create: 'required' }),
   },
   filters: {
     client: equalTo('client_id', boundedText(255), 'Of one of these clients (ids).'),

@@ -6,6 +6,7 @@ import { visibleIdentities, type KnownIdentity } from '../../db/tables/identitie
 import { matches } from '../../db/lists/conditions.js';
 import { byIndex, equalTo, indexed, stamps, stampSorts, boundedText, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 export const identities = resource<KnownIdentity>({
   type: 'identity',
@@ -25,8 +26,8 @@ export const identities = resource<KnownIdentity>({
   }),
   reach: { of: reachOfOwner },
   relationships: {
-    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who signs in with it.', include: true },
-    connection: { kind: 'one', to: 'connection', column: 'connection_id', description: 'Where the account is.', include: true },
+    user: toOne('user', 'Who signs in with it.'),
+    connection: toOne('connection', 'Where the account is.'),
   },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),

@@ -12,6 +12,7 @@ import type { OrganizationDomainRow } from '../../db/tables/organization_domains
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { equalTo, isoTime, stamps, stampSorts, textSort, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 const status = z.enum(['pending', 'verified', 'failed']);
 const domain = z.string().min(1).max(253).meta({
@@ -40,23 +41,12 @@ export const organization_domains = resource<OrganizationDomainRow, { domain: st
   reach: { of: (tx, row) => reachOfOrganization(tx, row.organization_id) },
   settable: { domain: ['plain', domain, 'needed and fixed'] },
   relationships: {
-    organization: {
-      kind: 'one',
-      to: 'organization',
-      column: 'organization_id',
-      description: 'Whose domain.',
-      include: true,
-      create: 'required',
-    },
-    connection: {
-      kind: 'one',
-      to: 'connection',
-      column: 'connection_id',
-      description: 'The connection of the organization that people with an address there are led to; null = any of its connections.',
-      include: true,
-      create: 'optional',
-      later: 'control',
-    },
+    organization: toOne('organization', 'Whose domain.', { create: 'required' }),
+    connection: toOne(
+      'connection',
+      'The connection of the organization that people with an address there are led to; null = any of its connections.',
+      { create: 'optional', later: 'control' },
+    ),
   },
   filters: {
     organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),

@@ -6,6 +6,7 @@ import { listRoleIdsOfGroup, type OrganizationGroupRow } from '../../db/tables/o
 import type { RoleRow } from '../../db/tables/roles.js';
 import { equalTo, searchFilter, stamps, stampSorts, textSort, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 export const organization_groups = resource<OrganizationGroupRow>({
   type: 'organization_group',
@@ -18,7 +19,7 @@ export const organization_groups = resource<OrganizationGroupRow>({
     of: async (tx, { id }) => reachOfRoles(tx, (await listRoleIdsOfGroup(tx.scope, id)).map((role) => ({ id: role }))), // prettier-ignore
   },
   relationships: {
-    organization: { kind: 'one', to: 'organization', column: 'organization_id', description: 'Whose group.', include: true },
+    organization: toOne('organization', 'Whose group.'),
     directory: { kind: 'one', to: 'directory', column: 'directory_id', description: 'The directory that tells of it.' },
     roles: {
       kind: 'many',

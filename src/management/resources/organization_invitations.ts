@@ -13,6 +13,7 @@ import {
 import { reachOfInvitation } from '../../domain/reach/reach-of.js';
 import { equalTo, isoTime, lifetime, stamps, stampSorts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 import type { Filter } from '../resource.js';
 
 /** SQL by status; `?` is the time. The same as `invitationStatus`. */
@@ -60,14 +61,7 @@ export const organization_invitations = resource<InvitationRow, InvitationInput>
   },
   hidden: ['expires_in'],
   relationships: {
-    organization: {
-      kind: 'one',
-      to: 'organization',
-      column: 'organization_id',
-      description: 'Into which.',
-      include: true,
-      create: 'required',
-    },
+    organization: toOne('organization', 'Into which.', { create: 'required' }),
     roles: {
       kind: 'many',
       to: 'role',
@@ -76,16 +70,12 @@ export const organization_invitations = resource<InvitationRow, InvitationInput>
       include: true,
       write: true,
     },
-    client: {
-      kind: 'one',
-      to: 'client',
-      column: 'client_id',
-      description:
-        'Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token.',
-      include: true,
-      create: 'optional',
-    },
-    inviter: { kind: 'one', to: 'user', column: 'inviter_id', description: 'Who invites; null for a client.', include: true },
+    client: toOne(
+      'client',
+      'Where it leads once it is accepted: to `initiate_login_uri`, else to `client_uri`; without either to the account page. With a token for an organization: the client of the token.',
+      { create: 'optional' },
+    ),
+    inviter: toOne('user', 'Who invites; null for a client.', { column: 'inviter_id' }),
   },
   filters: { organization: equalTo('organization_id', uuid, 'Into one of these organizations (ids).'), email, status },
   sorts: stampSorts('organization_invitations'),

@@ -8,6 +8,7 @@ import type { RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { equalTo, linked, stamps, stampSorts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 
 const named = (related: RelatedRows) => related['roles'] as unknown as readonly RoleRow[] | undefined;
@@ -20,15 +21,8 @@ export const organization_memberships = resource<MembershipRow>({
   organization: { column: 'organization_id' },
   reach: { of: reachOfMembership },
   relationships: {
-    organization: {
-      kind: 'one',
-      to: 'organization',
-      column: 'organization_id',
-      description: 'Of which.',
-      include: true,
-      create: 'required',
-    },
-    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who.', include: true, openWithin: true, create: 'required' },
+    organization: toOne('organization', 'Of which.', { create: 'required' }),
+    user: toOne('user', 'Who.', { openWithin: true, create: 'required' }),
     roles: {
       kind: 'many',
       to: 'role',

@@ -13,6 +13,7 @@ import type { RoleRow } from '../../db/tables/roles.js';
 import { matches } from '../../db/lists/conditions.js';
 import { boundedText, byIndex, equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 import { brandingAttributes } from './branding.js';
 import { metadataAttribute } from './user-attributes.js';
@@ -75,20 +76,9 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
         run: (tx, _actor, row, change) => changeOrganization(tx, row as OrganizationRow, {}, change as LinkChange<RoleRow>),
       },
     },
-    memberships: {
-      kind: 'many',
-      to: 'organization_membership',
-      by: { foreign: 'organization_id' },
-      description: 'Who is a member.',
-    },
-    domains: { kind: 'many', to: 'organization_domain', by: { foreign: 'organization_id' }, description: 'Its domains.', include: true },
-    connections: {
-      kind: 'many',
-      to: 'connection',
-      by: { foreign: 'organization_id' },
-      description: 'Through which its people sign in.',
-      include: true,
-    },
+    memberships: toMany('organization_membership', 'organization_id', 'Who is a member.'),
+    domains: toMany('organization_domain', 'organization_id', 'Its domains.', { include: true }),
+    connections: toMany('connection', 'organization_id', 'Through which its people sign in.', { include: true }),
   },
   filters: {
     name: byIndex(equalTo('name', boundedText(63), 'The exact name.')),

@@ -9,6 +9,7 @@ import {
 import { actsForPeople } from '../../domain/reach/reach-of.js';
 import { boundedText, equalTo, lifetime, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 import type { Relationship } from '../resource.js';
 import { scopeToken } from './permissions.js';
 
@@ -41,15 +42,8 @@ export const outbound_grants = resource<OutboundGrantRow, OutboundGrantInput, Ou
     status: ['control', status],
   },
   relationships: {
-    client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
-    external_server: {
-      kind: 'one',
-      to: 'external_server',
-      column: 'external_server_id',
-      description: 'Where.',
-      include: true,
-      create: 'required',
-    },
+    client: toOne('client', 'Who may.', { create: 'required' }),
+    external_server: toOne('external_server', 'Where.', { create: 'required' }),
     organization: whom('organization', 'organization_id', 'Members of this organization alone; null = anybody.'),
     organization_group: whom('organization_group', 'organization_group_id', 'Members of this group alone; null = anybody.'),
     role: whom('role', 'role_id', 'Holders of this role alone, in the environment or in an organization; null = anybody.'),

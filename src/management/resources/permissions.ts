@@ -5,6 +5,7 @@ import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { equalTo, flagFilter, searchFilter, stamps, stampSorts, boundedText, textSort, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 /** A scope token (RFC 6749 3.3). */
 export const scopeToken = z
@@ -22,14 +23,7 @@ export const permissions = resource<PermissionRow, { name: string; description?:
   reach: { of: reachOfPermission, removed: removedWithPermission, create: 'plain' },
   settable: { name: ['plain', scopeToken, 'needed and fixed'], description: ['plain', boundedText(500, 0).nullable()] },
   relationships: {
-    api_resource: {
-      kind: 'one',
-      to: 'api_resource',
-      column: 'api_resource_id',
-      description: 'The API that it belongs to.',
-      include: true,
-      create: 'required',
-    },
+    api_resource: toOne('api_resource', 'The API that it belongs to.', { create: 'required' }),
     roles: {
       kind: 'many',
       to: 'role',

@@ -5,6 +5,7 @@ import type { RequestTraceRow } from '../../db/tables/request_traces.js';
 import { previewRuleNames, refusalRuleNames } from '../../lib/refusal-rules.js';
 import { boundedText, equalTo, holding, isoTime, timeRange } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 const rule = z.enum(refusalRuleNames);
 
@@ -70,7 +71,7 @@ export const request_traces = resource<RequestTraceRow>({
   },
   reach: { of: () => noReach },
   relationships: {
-    client: { kind: 'one', to: 'client', column: 'client_id', description: 'The client that was meant, where it is known.', include: true },
+    client: toOne('client', 'The client that was meant, where it is known.'),
   },
   filters: {
     request_id: holding('request_ids', boundedText(128), 'One of its steps has one of these request ids.'),

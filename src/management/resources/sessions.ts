@@ -10,6 +10,7 @@ import { hasSessionStatus } from '../../db/tables/session_status.js';
 import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { byIndex, equalTo, stamps, stampSorts, indexed, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 
 const status = z.enum(['active', 'expired', 'revoked']);
 
@@ -68,7 +69,7 @@ export const sessions = resource<SessionRow>({
   },
   reach: { of: reachOfOwner },
   relationships: {
-    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who is signed in.', include: true },
+    user: toOne('user', 'Who is signed in.'),
     clients: {
       kind: 'many',
       to: 'client',

@@ -8,6 +8,7 @@ import {
 } from '../../domain/setup-links/setup-links.js'; // prettier-ignore
 import { equalTo, isoTime, lifetime, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toOne } from '../links.js';
 import type { Filter } from '../resource.js';
 
 /** SQL by status; `?` is the time. The same as `setupLinkStatus`. */
@@ -58,21 +59,8 @@ export const setup_links = resource<SetupLinkRow, SetupLinkInput>({
   },
   hidden: ['expires_in'],
   relationships: {
-    organization: {
-      kind: 'one',
-      to: 'organization',
-      column: 'organization_id',
-      description: 'Whose set-up it is.',
-      include: true,
-      create: 'required',
-    },
-    connection: {
-      kind: 'one',
-      to: 'connection',
-      column: 'connection_id',
-      description: 'The connection that was made with it; null = none.',
-      include: true,
-    },
+    organization: toOne('organization', 'Whose set-up it is.', { create: 'required' }),
+    connection: toOne('connection', 'The connection that was made with it; null = none.'),
   },
   filters: { organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'), status },
   sorts: stampSorts('setup_links'),

@@ -11,6 +11,7 @@ import { reachOfTrustedIssuer } from '../../domain/reach/reach-of.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { equalTo, isoTime, searchFilter, shownName, stamps, stampSorts, textSort, webUrl } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 
 const status = z.enum(['enabled', 'disabled']);
 
@@ -33,12 +34,7 @@ export const trusted_issuers = resource<TrustedIssuerRow, TrustedIssuerInput, Tr
     status: ['control', status],
   },
   relationships: {
-    federated_credentials: {
-      kind: 'many',
-      to: 'federated_credential',
-      by: { foreign: 'trusted_issuer_id' },
-      description: 'What rests on it.',
-    },
+    federated_credentials: toMany('federated_credential', 'trusted_issuer_id', 'What rests on it.'),
   },
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),

@@ -6,8 +6,7 @@ import {
   type FilePart,
   type UserImportInput,
 } from '../../domain/moving/user-imports.js';
-import { union } from '../../domain/reach/reach.js';
-import { noReach } from '../../domain/reach/reach.js';
+import { union, noReach } from '../../domain/reach/reach.js';
 import { Refusal, type Problem } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import { importModes, importStatuses, type ImportErrorRow, type UserImportRow } from '../../db/tables/user_imports.js';
@@ -15,6 +14,7 @@ import { bodyLimits } from '../../http/request/body-limits.js';
 import { checkUrl } from '../../platform/fetch/guard.js';
 import { boundedText, equalTo, isoTime, stamps, stampSorts, timeRange } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 
 const key = z
   .string()
@@ -93,12 +93,7 @@ export const user_imports = resource<UserImportRow, UserImportInput>({
     ],
   },
   relationships: {
-    row_errors: {
-      kind: 'many',
-      to: 'user_import_row_error',
-      by: { foreign: 'import_id' },
-      description: 'The rows that were not taken, in the order of the file.',
-    },
+    row_errors: toMany('user_import_row_error', 'import_id', 'The rows that were not taken, in the order of the file.'),
   },
   filters: {
     status: equalTo('status', z.enum(importStatuses), 'How far they are.'),

@@ -35,6 +35,7 @@ import {
   timeRange,
 } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 import { settable } from './user-attributes.js';
 import { hasAuthenticator } from './user-filters.js';
@@ -102,21 +103,16 @@ export const users = resource<UserRow, UserInput, UserInput>({
         run: (tx, actor, row, change) => changeRoles(tx, actor, row as UserRow, change as LinkChange<RoleRow>),
       },
     },
-    sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
-    identities: {
-      kind: 'many',
-      to: 'identity',
-      by: { foreign: 'user_id' },
-      description: 'The accounts at providers that sign the user in.',
-      include: true,
-    },
-    consents: { kind: 'many', to: 'consent', by: { foreign: 'user_id' }, description: 'What the user allowed clients.', include: true },
+    sessions: toMany('session', 'user_id', 'Where the user is, or was, signed in.'),
+    identities: toMany('identity', 'user_id', 'The accounts at providers that sign the user in.', { include: true }),
+    consents: toMany('consent', 'user_id', 'What the user allowed clients.', { include: true }),
   },
   filters: {
     email: byIndex(equalTo('email_key', z.string().min(3).max(254).toLowerCase(), 'The address, whatever its case.')),
     status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
     external_id: byIndex(equalTo('external_id', boundedText(255), 'The id in another system.')),
     email_verified: flagFilter('email_verified', 'Whether the address was proven.'),
+    pending_migration: flagFilter('pending_migration', 'Whether the first password is still to be checked by the system they came from.'),
     two_step_enabled: flagFilter('two_step_enabled', 'Whether one factor is not enough to sign in.'),
     authenticator: hasAuthenticator,
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),

@@ -19,6 +19,7 @@ import {
 import { maxAttempts } from '../../outbox/webhooks/deliver.js';
 import { equalTo, stamps, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany, toOne } from '../links.js';
 
 const responseStatus = z.string().regex(/^([1-9]xx|[1-9][0-9]{2})$/, 'must be a status such as 404, or a class such as 4xx');
 
@@ -105,14 +106,8 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
   },
   reach: { of: (_tx, row) => reachOfDelivery(row) },
   relationships: {
-    webhook: { kind: 'one', to: 'webhook', column: 'webhook_id', description: 'Where it goes.', include: true },
-    attempts: {
-      kind: 'many',
-      to: 'webhook_delivery_attempt',
-      by: { foreign: 'delivery_id' },
-      description: 'What was tried.',
-      include: true,
-    },
+    webhook: toOne('webhook', 'Where it goes.'),
+    attempts: toMany('webhook_delivery_attempt', 'delivery_id', 'What was tried.', { include: true }),
   },
   filters: {
     webhook: equalTo('webhook_id', uuid, 'To one of these webhooks (ids).'),

@@ -22,6 +22,7 @@ import { failureReasons } from '../../db/tables/webhook_deliveries.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { equalTo, holding, searchFilter, stamps, stampSorts, textSort, isoTime } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toMany } from '../links.js';
 import { changed } from '../resource.js';
 
 const status = z.enum(['enabled', 'disabled']);
@@ -87,7 +88,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     status: ['control', status],
   },
   relationships: {
-    deliveries: { kind: 'many', to: 'webhook_delivery', by: { foreign: 'webhook_id' }, description: 'What was sent, or will be.' },
+    deliveries: toMany('webhook_delivery', 'webhook_id', 'What was sent, or will be.'),
   },
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),

@@ -1,6 +1,5 @@
-import { isClass, type AuthenticationClass } from '../../domain/proofs/classes.js';
+import { isClass, type AuthenticationClass, type AuthenticationContext } from '../../domain/proofs/classes.js';
 import { contextFor } from '../../domain/sessions/authentication-context.js';
-import type { AuthenticationContext } from '../../domain/proofs/classes.js';
 import { requirementOf, type SignInRequirement } from '../../domain/proofs/sign-in-requirement.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import type { AuthorizationRequest } from './request.js';

@@ -74,10 +74,45 @@ export type ApiRequest = {
   readonly key?: string | undefined;
   /** Bytes in the place of a document. */
   readonly file?: { readonly data: Buffer; readonly headers: Readonly<Record<string, string>> } | undefined;
+  /** Takes an answer that is a file, as it comes. */
+  readonly take?: ((content: AsyncIterable<Uint8Array>) => Promise<void>) | undefined;
 };
 
 /** Calls the Management API. @throws {CliError} */
 export type CallApi = (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+
+/** @throws {CliError} where the file breaks off */
+async function taken(response: Response, take: (content: AsyncIterable<Uint8Array>) => Promise<void>): Promise<void> {
+  const content = response.body as unknown as AsyncIterable<Uint8Array>;
+  async function* whole() {
+    try {
+      yield* content;
+    } catch {
+      throw new CliError('the file broke off: it is not whole', null, [], exits.unreachable);
+    }
+  }
+  await take(whole());
+}
+
+/** Whether nobody answered, or nobody could for now. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof CliError && (error.exit === exits.unreachable || [502, 503, 504].includes(error.status ?? 0));
+
+/** How often what nobody answers is asked again, twice as long apart each time: half a minute. */
+export const mostTries = 6;
+export const pauseBefore = (tries: number): Promise<void> => sleep(500 * 2 ** tries);
+
+/** Reads, also while the service is away for a moment. @throws {CliError} */
+export async function readPatiently(call: CallApi, path: string): Promise<ApiAnswer> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await call('GET', path);
+    } catch (error) {
+      if (!isPassing(error) || tries === mostTries) throw error;
+      await pauseBefore(tries);
+    }
+  }
+}
 
 const maxRepeats = 5;
 const maxWaitSeconds = 60;
@@ -106,7 +141,8 @@ export function openApi(access: Access): CallApi {
       else await sleep(1000 * Math.min(maxWaitSeconds, Number(response.headers.get('retry-after') ?? 1)));
       response = await send(method, path, request);
     }
-    const body = await readJson(response);
+    if (response.ok && request.take && response.body) await taken(response, request.take);
+    const body = response.bodyUsed ? {} : await readJson(response);
     if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`, response.status, errorsIn(body));
     const links = (body['links'] ?? {}) as { next?: string | null };
     return {

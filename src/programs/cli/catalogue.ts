@@ -25,7 +25,7 @@ export type WrittenMembers = { readonly attributes: readonly CommandMember[]; re
 /** A command on one record, but for reading, changing and deleting it. */
 export type Verb = {
   readonly name: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the record's address. */
   readonly path: string;
   readonly description: string;
@@ -34,6 +34,8 @@ export type Verb = {
   /** Answers a list of this type. */
   readonly many?: string;
   readonly input?: readonly CommandMember[];
+  /** Takes or answers a file in place of a document. */
+  readonly file?: 'taken' | 'answered';
 };
 
 export type Collection = {
@@ -47,6 +49,8 @@ export type Collection = {
   readonly includes: readonly string[];
   readonly get?: true;
   readonly list?: true;
+  /** The list goes on for good, from a cursor. */
+  readonly feed?: true;
   readonly create?: WrittenMembers;
   readonly update?: WrittenMembers;
   readonly delete?: true;

@@ -1,96 +1,14 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { openApi, type ApiRecord, type CallApi } from './api.js';
+import { openApi, type ApiRecord } from './api.js';
 import type { CallCommand, Collection, Link, CommandMember, Verb, WrittenMembers } from './catalogue.js';
+import { addList, showList, withListOptions, type ListOptions } from './lists.js';
 import { linkOption, linksOf, memberOption, optionName, givenValues } from './members.js';
-import { listText, metaText, recordText } from './output.js';
+import { metaText, recordText } from './output.js';
 import { one, type Shell } from './shell.js';
+import { uploadTo, withFile } from './upload.js';
+import { visibleJson } from './visible.js';
 
-const pageSize = 100;
-/** How many attributes a table shows unless its columns are named. */
-const shownColumns = 6;
-
-const collect = (value: string, earlier: string[] = []) => [...earlier, value];
 const addressOf = ({ path }: Collection, id: string, rest = '') => `/${path}/${encodeURIComponent(id)}${rest}`;
-
-type ListOptions = {
-  readonly filter?: string[];
-  readonly sort?: string;
-  readonly include?: string;
-  readonly columns?: string;
-  readonly limit?: string;
-  readonly all?: true;
-};
-
-/** The query of a list. `created_at[gte]=...` is a comparison. */
-function queryOf({ filter = [], sort, include }: ListOptions, size: number): URLSearchParams {
-  const query = new URLSearchParams({ 'page[size]': String(size) });
-  for (const text of filter) {
-    const [, name, comparison = '', value] = /^(\w+)(\[\w+\])?=(.*)$/s.exec(text) ?? [];
-    if (name === undefined || value === undefined) throw new InvalidArgumentError(`${text}: filters are name=value`);
-    query.set(`filter[${name}]${comparison}`, value);
-  }
-  if (sort !== undefined) query.set('sort', sort);
-  if (include !== undefined) query.set('include', include);
-  return query;
-}
-
-function limitOf({ limit = '25', all }: ListOptions): number {
-  if (all) return Number.POSITIVE_INFINITY;
-  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new InvalidArgumentError('--limit is a number from 1 on');
-  return Number(limit);
-}
-
-/** Pages until there are enough records, or no more. A feed has a next page always, and says whether there is more by now. */
-async function* pagesOf(call: CallApi, path: string, query: URLSearchParams, limit: number): AsyncGenerator<ApiRecord[]> {
-  let address: string | null = `${path}?${query}`;
-  for (let left = limit; address !== null && left > 0;) {
-    const { data, next, meta } = await call('GET', address);
-    const records = (data as ApiRecord[]).slice(0, left);
-    left -= records.length;
-    yield records;
-    const after: string | null =
-      next === null || meta['more'] === false ? null : new URL(next, 'https://x').searchParams.get('page[after]');
-    query.set('page[after]', after ?? '');
-    address = after === null ? null : `${path}?${query}`;
-  }
-}
-
-const isPlain = ({ type, name }: CommandMember) => type !== 'json' && type !== 'list' && !/description|url|uri|hint/.test(name);
-
-async function showList(shell: Shell, collection: Pick<Collection, 'shown'>, path: string, given: ListOptions): Promise<void> {
-  const limit = limitOf(given);
-  const output = shell.output();
-  const query = queryOf(given, Math.min(limit, pageSize));
-  const shown = given.columns?.split(',') ?? collection.shown.filter(isPlain).slice(0, shownColumns).map(({ name }) => name); // prettier-ignore
-  const all: ApiRecord[] = [];
-  for await (const page of pagesOf(openApi(shell.options()), path, query, limit)) {
-    // A long list is told while it comes.
-    if (output !== 'ndjson') all.push(...page);
-    else if (page.length > 0) shell.print(await listText(output, page, shown));
-  }
-  if (output !== 'ndjson') shell.print(await listText(output, all, shown));
-}
-
-const withListOptions = (command: Command, { sorts, includes }: Pick<Collection, 'sorts' | 'includes'>): Command => {
-  command.option('--limit <number>', 'how many; 25 unless given').option('--all', 'every one, page by page');
-  if (sorts.length > 0) command.option('--sort <names>', `by ${sorts.join(', ')}; - in front: descending`);
-  if (includes.length > 0) command.option('--include <names>', `related records too: ${includes.join(', ')}`);
-  return command.option('--columns <names>', 'attributes that a table shows');
-};
-
-function addList(parent: Command, collection: Collection, shell: Shell): void {
-  const { path, filters } = collection;
-  const command = withListOptions(parent.command('list').description(`list ${path}, the newest first`), collection);
-  if (filters.length > 0) command.option('--filter <name=value>', 'may be given several times; values with commas between them', collect);
-  const lines = filters.map(({ name, description }) => `  ${name.padEnd(24)} ${description}`);
-  const [filter] = filters;
-  if (filter)
-    command.addHelpText(
-      'after',
-      `\nFilters:\n${lines.join('\n')}\n\nExample:\n  $ idp ${path} list --filter ${filter.name}=... --all --output ndjson`,
-    );
-  command.action((given: ListOptions) => showList(shell, collection, `/${path}`, given));
-}
 
 function addGet(parent: Command, collection: Collection, shell: Shell): void {
   const command = parent.command('get <id>').description(`show one of ${collection.path}`);
@@ -170,8 +88,40 @@ function addDelete(parent: Command, collection: Collection, shell: Shell): void 
   });
 }
 
+/** Prints a file of lines while it comes. */
+async function printLines(content: AsyncIterable<Uint8Array>, print: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of content) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    if (lines.length > 0) print(visibleJson(lines.join('\n')));
+  }
+  if (rest !== '') print(visibleJson(rest));
+}
+
+/** The command of a verb that takes a file, or answers one. */
+function addFile(parent: Command, collection: Collection, { name, path, description, file }: Verb, shell: Shell): void {
+  if (file === 'answered') {
+    parent.command(`${name} <id>`).description(description).action(async (id: string) => {
+      const take = (content: AsyncIterable<Uint8Array>) => printLines(content, shell.print);
+      await openApi(shell.options())('GET', addressOf(collection, id, `/${path}`), { take });
+    }); // prettier-ignore
+    return;
+  }
+  const command = parent.command(`${name} <id> <file>`).description(description);
+  command.action((id: string, sent: string) =>
+    withFile(sent, async (content) => {
+      const call = openApi(shell.options());
+      await uploadTo(call, addressOf(collection, id), content);
+      shell.print(await recordText(shell.output(), one((await call('GET', addressOf(collection, id))).data), {}));
+    }),
+  );
+}
+
 function addVerb(parent: Command, collection: Collection, verb: Verb, shell: Shell, all: readonly Collection[]): void {
   const { name, path, method, linked, many, input = [] } = verb;
+  if (verb.file) return addFile(parent, collection, verb, shell);
   const command = parent.command(`${name} <id>${linked === undefined ? '' : ` <${linked}...>`}`).description(verb.description);
   if (name.includes('_')) command.alias(name.replaceAll('_', '-'));
   if (many !== undefined) {

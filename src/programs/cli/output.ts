@@ -1,3 +1,4 @@
+import { shortened } from '../../lib/shortened.js';
 import type { ApiRecord } from './api.js';
 import { columns, type Output } from './shell.js';
 import { visible, visibleJson } from './visible.js';
@@ -8,10 +9,7 @@ const widest = 60;
 const textOf = (value: unknown): string =>
   value === null || value === undefined ? '-' : visible(typeof value === 'string' ? value : JSON.stringify(value));
 
-const cell = (value: unknown): string => {
-  const text = textOf(value);
-  return text.length > widest ? `${text.slice(0, widest - 1)}…` : text;
-};
+const cell = (value: unknown): string => shortened(textOf(value), widest);
 
 /** What a record says, with the ids that it names. */
 function rowsOf({ id, attributes, relationships = {} }: ApiRecord): string[][] {

@@ -12,7 +12,7 @@ type Operation = {
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema }> };
   readonly responses: Record<string, { readonly content?: Record<string, { readonly schema: Schema }> }>;
 };
-type Paths = Record<string, Partial<Record<'get' | 'post' | 'patch' | 'delete', Operation>>>;
+type Paths = Record<string, Partial<Record<'get' | 'post' | 'put' | 'patch' | 'delete', Operation>>>;
 
 const mediaType = 'application/vnd.api+json';
 
@@ -142,16 +142,22 @@ const listOf = (operation: Operation | undefined): Pick<Collection, 'filters' | 
 
 const linkageVerbs = { post: 'add', delete: 'remove', patch: 'replace' } as const;
 
+const fileOf = ({ requestBody, responses }: Operation): Verb['file'] =>
+  requestBody?.content['application/x-ndjson'] ? 'taken' : responses['200']?.content?.['application/x-ndjson'] ? 'answered' : undefined;
+
 /** The commands of one address below a record's. */
 function verbsOf(reader: Reader, rest: string, operations: Paths[string]): Verb[] {
   const relationship = /^relationships\/(\w+)$/.exec(rest)?.[1];
-  return (Object.entries(operations) as ['get' | 'post' | 'patch' | 'delete', Operation][]).flatMap(([method, operation]): Verb[] => {
+  return (Object.entries(operations) as [keyof typeof linkageVerbs | 'get' | 'put', Operation][]).flatMap(([method, operation]): Verb[] => {
     const shared = { method: method.toUpperCase() as Verb['method'], path: rest, description: operation.summary };
     if (relationship !== undefined)
-      return method === 'get' ? [] : [{ ...shared, name: `${linkageVerbs[method]}_${relationship}`, linked: reader.linked(operation) }];
+      return method === 'get' || method === 'put'
+        ? []
+        : [{ ...shared, name: `${linkageVerbs[method]}_${relationship}`, linked: reader.linked(operation) }];
     const input = reader.input(operation);
     const many = method === 'get' && reader.isMany(operation) ? reader.shown(operation)?.type : undefined;
-    return rest.includes('/') ? [] : [{ ...shared, name: rest, ...(many ? { many } : {}), ...(input ? { input } : {}) }];
+    const file = fileOf(operation);
+    return rest.includes('/') ? [] : [{ ...shared, name: rest, ...(many ? { many } : {}), ...(input ? { input } : {}), ...(file ? { file } : {}) }]; // prettier-ignore
   });
 }
 
@@ -168,6 +174,7 @@ function collectionOf(reader: Reader, path: string, description: string): Collec
     shown: shown.members,
     ...listOf(all.get),
     ...(all.get ? { list: true } : {}),
+    ...(all.get?.responses['200']?.content?.['text/event-stream'] ? { feed: true } : {}),
     ...(record.get ? { get: true } : {}),
     ...(all.post ? { create: reader.written(all.post) } : {}),
     ...(record.patch ? { update: reader.written(record.patch) } : {}),

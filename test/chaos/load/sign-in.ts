@@ -1,7 +1,6 @@
 import { pkcePair } from '../../support/browser.js';
-import { outcomeOf, standingOf } from '../requests.js';
+import { outcomeOf, standingOf, type Answer } from '../requests.js';
 import type { Recorded } from '../recorder.js';
-import type { Answer } from '../requests.js';
 import type { StageClient } from '../stage.js';
 import type { ReplicaName, World } from '../world.js';
 

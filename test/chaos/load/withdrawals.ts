@@ -1,5 +1,4 @@
-import type { Stage } from '../stage.js';
-import { clientOf, grantDocument, machineDocument, password } from '../stage.js';
+import { clientOf, grantDocument, machineDocument, password, type Stage } from '../stage.js';
 import { outcomeOf, standingOf, type Answer, type Request } from '../requests.js';
 import type { Random } from '../random.js';
 import { documentOf, either, pause, type Actor, type World } from '../world.js';

@@ -1,10 +1,9 @@
 // SAML by another maker, pysaml2 with xmlsec1, on either side: as the provider that our connections lead to, and as an application that signs in here.
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { afterEach, beforeAll, describe, expect } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { addUser } from '../../support/data.js';
 import { needs } from '../../support/programs.js';
@@ -16,12 +15,13 @@ import { signedIn } from '../../support/signed-in.js';
 import { codeOf, startAt } from '../../support/sso.js';
 import { remove } from '../../../src/db/scope.js';
 import { findUserByEmailKey } from '../../../src/db/tables/users.js';
+import { directoryOfFile } from '../../support/temporary-directory.js';
 
 const test = needs('xmlsec1');
 const service = sharedService();
 const ctx = contextOf(service);
 const run = promisify(execFile);
-let directory: string;
+const directory = directoryOfFile();
 let xmlsec1: string;
 
 /** A pair as files, in which the programs look for it. */
@@ -48,7 +48,6 @@ const ask = (program: string, { key, certificate }: Written, request: Record<str
   });
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'pysaml2-'));
   const found = await run('which', ['xmlsec1']).catch(() => null);
   if (found === null) return;
   xmlsec1 = found.stdout.trim();
@@ -56,7 +55,6 @@ beforeAll(async () => {
   await run(join(directory, '.venv/bin/pip'), ['install', '--quiet', '--requirement', join(import.meta.dirname, 'requirements.txt')]);
   [rsa, ec] = [await write('rsa', await samlKeyPair()), await write('ec', await ecKeyPair())];
 }, 300_000);
-afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** A sign-in with what the provider says to our request. */
 async function signIn(how: Readonly<Record<string, unknown>>, signed_part: string, pair = rsa): Promise<Response> {

@@ -34,7 +34,7 @@ afterEach(async () => {
 /** A context on a pool of its own, of one connection behind the proxy unless told otherwise. */
 function contextWithin(deadline: Deadline, poolMax = 1): Context {
   knex = createKnex({ url: proxy.url, poolMax });
-  return createContext({ ...base, db: { knex, replica: null } }, base.environment, deadline);
+  return createContext({ ...base, db: { knex, replica: null, report: null } }, base.environment, deadline);
 }
 
 /** A deadline that the test brings forward once what it needs is there. */

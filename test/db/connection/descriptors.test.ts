@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { expect, test } from 'vitest';
+import { createTestDatabase } from '../../support/database.js';
+import { shared } from '../../support/shared-service.js';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database?.drop());
+const database = shared(
+  () => createTestDatabase(),
+  (made) => made.drop(),
+);
 
 test('a process without a file descriptor for a connection says that the database is unavailable, and recovers (fault F36)', async () => {
   const command = [process.execPath, '--import', 'tsx', 'test/support/without-descriptors.ts', database.url];

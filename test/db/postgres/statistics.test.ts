@@ -46,7 +46,7 @@ test('a table is looked at when it has doubled, and not again before', async () 
 });
 
 test('between two looks a process rests, though it had the lock and nothing to do', async () => {
-  const loop = startStatistics({ db: { knex, replica: null }, logger: silentLogger });
+  const loop = startStatistics({ db: { knex, replica: null, report: null }, logger: silentLogger });
   try {
     await expect.poll(() => loop.state().idleMs ?? 0, { interval: 20 }).toBeGreaterThan(500);
   } finally {

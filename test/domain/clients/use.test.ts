@@ -6,16 +6,15 @@ import { findClient, noteClientUse } from '../../../src/db/tables/clients.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { createTestDatabase } from '../../support/database.js';
 import { addClient, addEnvironment, addGrant, addResource, type TestClient } from '../../support/data.js';
-import { manage, type Api } from '../../support/management.js';
+import { manage } from '../../support/management.js';
 import { oauthPost, tokenRequest } from '../../support/oauth.js';
 import { startTestService } from '../../support/service.js';
-import { sharedManagedService } from '../../support/shared-service.js';
+import { shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  api = await manage(service.url);
   await addResource(await service.context());
 });
 
@@ -84,7 +83,7 @@ test('what could not be written is written the next time', async () => {
   await ask(client);
   const closed = createKnex({ url: service.databaseUrl, poolMax: 1, logger: service.deps.logger });
   await closed.destroy();
-  const broken = { ...service.deps, db: { knex: closed, replica: null } };
+  const broken = { ...service.deps, db: { knex: closed, replica: null, report: null } };
   await expect(flushClientUse(broken)).rejects.toThrow();
   expect((await shown(client)).attributes.last_used_at).toBeNull();
   await flushClientUse(service.deps);

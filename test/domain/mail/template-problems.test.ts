@@ -25,7 +25,7 @@ describe.each(mailNames)('the built-in text of %s', (name) => {
   test('names something without which the mail is of no use, and every variable has a sample', () => {
     const { needed, variables } = mailSpec(name);
     const leads = Object.values(variables).some(({ kind }) => kind === 'code' || kind === 'address');
-    expect(needed.length > 0, 'every mail with a code or a link').toBe(leads);
+    expect(needed.length > 0, '`needed` names the code or the link of a mail, and is empty where there is neither').toBe(leads);
     expect(Object.keys(variablesOf(name))).toEqual(expect.arrayContaining([...needed]));
     const environment = { name: 'Acme', branding: {}, kind: 'production' as const, support_email: 'help@acme.example' };
     const sample = renderSample(environment, name, builtInText(name, 'en'), 'en');

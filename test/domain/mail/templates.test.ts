@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
 import type { Theme } from '../../../src/domain/environments/branding.js';
@@ -71,8 +72,18 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
   domain_record_missing: { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, time_left: 604_800 },
 };
 const names = Object.keys(models) as (keyof MailModels)[];
-/** Mails that nobody who gets them has asked for. */
+/** Mails that nobody who gets them has asked for, and that don’t say what to do then. */
 const unasked: readonly (keyof MailModels)[] = ['account_deleted', 'domain_record_missing', 'organization_invitation', 'email_changed'];
+
+/** What `npm run texts` has put into each language in English. */
+const untranslated = JSON.parse(readFileSync('data/languages/untranslated.json', 'utf8')) as Record<string, Record<string, string>>;
+
+/** Whether the mail has a sentence that waits for its translation. */
+function waits(name: keyof MailModels, language: Language): boolean {
+  const { subject, text } = builtInText(name, language);
+  const sentences = Object.values(untranslated[language] ?? {}).map((one) => one.replaceAll(/\{(\w+)\}/g, '{{$1}}'));
+  return sentences.some((one) => `${subject}\n${text}`.includes(one));
+}
 
 const render = (name: keyof MailModels, change: object = {}, language: Language = 'en'): RenderedMail =>
   renderMail(name, { ...models[name], ...change } as MailModels[typeof name], builtInText(name, language), language);
@@ -95,7 +106,7 @@ describe.each(names.filter((name) => !unasked.includes(name)))('the mail %s', (n
   test('says who asked, from where and when, and what to do otherwise', () => {
     const { text } = render(name);
     expect(text).toContain('\nWhen: 21 November 2026 at 09:05 UTC\nDevice: Chrome on macOS\nIP address: 203.0.113.5\n');
-    expect(text).toContain('If this wasn’t you');
+    expect(text, 'Say what to do “If this wasn’t you”, or name the mail in `unasked`.').toContain('If this wasn’t you');
     expect(text).toContain('Acme & Sons');
     expect(text).toContain('help@acme.example');
   });
@@ -268,13 +279,13 @@ describe.each(languageTags)('in %s', (language) => {
     }
   });
 
-  test('no mail says a line of the English one', () => {
+  test('no mail says a line of the English one, but for those that wait for their translation', () => {
     if (language === 'en') return;
-    for (const name of names) {
+    for (const name of names.filter((one) => !waits(one, language))) {
       const [own, english] = [render(name, { accounts: ['GitHub'] }, language), render(name, { accounts: ['GitHub'] })];
       const lines = new Set(english.text.split('\n').filter((line) => /\p{L}{3,} \p{L}{3,}/u.test(line)));
-      expect(own.subject).not.toBe(english.subject);
-      expect(own.text.split('\n').filter((line) => lines.has(line))).toEqual([]);
+      expect([name, own.subject]).not.toEqual([name, english.subject]);
+      expect([name, own.text.split('\n').filter((line) => lines.has(line))]).toEqual([name, []]);
     }
   });
 });

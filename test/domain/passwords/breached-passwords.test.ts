@@ -1,29 +1,24 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/config.js';
 import { createBreachedPasswords, type BreachedPasswords } from '../../../src/domain/passwords/breached-passwords.js';
 import { deadlineIn } from '../../../src/lib/deadline.js';
 import { createMetrics } from '../../../src/platform/metrics/metrics.js';
 import { sha1Of, startBreachMirror, type BreachMirror } from '../../support/breach-mirror.js';
 import { createTestClock, freePort, type TestClock } from '../../support/service.js';
+import { directoryOfFile } from '../../support/temporary-directory.js';
 
 const leaked = 'a leaked password of many';
 const unknown = 'a password that nobody has leaked';
 
 let mirror: BreachMirror;
-let folder: string;
+const folder = directoryOfFile();
 let clock: TestClock;
 let log: string[];
 let metrics: ReturnType<typeof createMetrics>;
 const opened: BreachedPasswords[] = [];
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'identity-provider-breached-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 beforeEach(async () => {
   mirror = await startBreachMirror();

@@ -2,7 +2,7 @@
 import { TOTP } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { randomBytes } from 'node:crypto';
-import type { Context } from '../../../src/domain/context.js';
+import { transaction, type Context } from '../../../src/domain/context.js';
 import { activateTotpOf, makeRecoveryCodes, startTotp } from '../../../src/domain/authenticators/enrolment.js';
 import {
   guessableTries,
@@ -15,7 +15,6 @@ import { noOrigin } from '../../../src/domain/origin.js';
 import { proofNow } from '../../../src/domain/proofs/proofs.js';
 import { judgeEmailSignIn, mayUseEmail, sendSecondStepCode, startEmailSignIn } from '../../../src/domain/sign-ins/email-codes.js';
 import { completeSignIn, findHalfSignIn, signInAttempts, startSignIn } from '../../../src/domain/sessions/half-sign-ins.js';
-import { transaction } from '../../../src/domain/context.js';
 import { listCapturedMails } from '../../../src/domain/mail/mail.js';
 import { requestPasswordReset, resetPassword } from '../../../src/domain/credentials/password-reset.js';
 import { countRecoveryCodesLeft } from '../../../src/db/tables/recovery_codes.js';

@@ -3,15 +3,13 @@ import { beforeAll, expect, test } from 'vitest';
 import { applied, apply, exported, plan, problemsOf, shopDocument, shopSecrets, told } from '../../support/configuration.js';
 import { Api, link, manage, managementToken, secondEnvironment, startManagedService, type Document } from '../../support/management.js';
 import { basic } from '../../support/oauth.js';
-import { contextOf, sharedManagedService } from '../../support/shared-service.js';
-import type {} from '../../support/service.js';
+import { contextOf, shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  api = await manage(service.url);
   await api.create('webhooks', 'webhook', { name: 'everything', url: 'https://hooks.example/', events: ['*'], status: 'enabled' });
 });
 

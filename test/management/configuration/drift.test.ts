@@ -1,16 +1,11 @@
 // Configuration as code: what was changed by hand since, by whom, and when.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { applied, shopDocument, shopSecrets } from '../../support/configuration.js';
-import { manage, managementClient, secondEnvironment, type Api, type Document } from '../../support/management.js';
-import { sharedManagedService } from '../../support/shared-service.js';
-import type {} from '../../support/service.js';
+import { manage, managementClient, secondEnvironment, type Document } from '../../support/management.js';
+import { shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 async function drift(): Promise<Document> {
   const answer = await api.get('/config/drift');

@@ -1,22 +1,17 @@
 // A document with thousands of records.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { managementPermissions } from '../../../src/domain/reach/management-permissions.js';
-import { createContext, type Context } from '../../../src/domain/context.js';
+import { createContext } from '../../../src/domain/context.js';
 import { applyDocument } from '../../../src/management/configuration/apply.js';
 import { registry } from '../../../src/management/resources/index.js';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
 import { longestTurn, mostHeld } from '../../support/cost/event-loop.js';
-import { link, manage, type Api, type ApiAnswer, type Document } from '../../support/management.js';
-import type {} from '../../support/service.js';
-import { sharedManagedService } from '../../support/shared-service.js';
+import { link, manage, type ApiAnswer, type Document } from '../../support/management.js';
+import { contextOf, shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-let ctx: Context;
-beforeAll(async () => {
-  api = await manage(service.url);
-  ctx = await service.context();
-});
+const api = shared(() => manage(service.url));
+const ctx = contextOf(service);
 
 /** Statements that it takes, whichever they are. */
 async function statementsOf(work: () => Promise<unknown>): Promise<number> {

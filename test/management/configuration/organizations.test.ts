@@ -1,17 +1,13 @@
 // Organizations as configuration: what a document says of them, and what stays data (specification 15.1).
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { addUser } from '../../support/data.js';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
 import { link, manage, managementClient, managementToken, Api, type Document } from '../../support/management.js';
-import { contextOf, sharedManagedService } from '../../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 beforeEach(async () => {
   for (const name of ['organizations', 'connections', 'configurations']) await ctx.db.knex(name).delete();
   await ctx.db.knex('roles').where({ kind: 'organization', is_system: false }).delete();
@@ -198,4 +194,17 @@ test('a document of organizations takes their permissions', async () => {
   const narrow = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'organizations:read roles:read' }));
   const answer = await plan(narrow, { version: 1, organizations: [acme] });
   expect([answer.status, answer.body['errors'][0].code]).toEqual([403, 'insufficient_scope']);
+});
+
+test('a document makes nobody’s connection for people whom its caller may not change (attack 43.1500)', async () => {
+  await applied(api, document({ connections: [] }));
+  const scope = ['environments', 'organizations', 'organization_domains', 'connections', 'roles', 'permissions', 'api_resources'].map(
+    (name) => `${name}:read`,
+  );
+  const holding = async (...more: string[]) =>
+    new Api(service.url, await managementToken(service.url, managementClient, { scope: [...scope, ...more].join(' ') }));
+  const wanted = { version: 1, connections: [connection] };
+  const refused = await apply(await holding('connections:write'), wanted);
+  expect([refused.status, refused.body['errors'][0].meta.required]).toEqual([403, ['users:write']]);
+  expect((await apply(await holding('connections:write', 'users:write'), wanted)).status).toBe(200);
 });

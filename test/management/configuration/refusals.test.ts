@@ -4,17 +4,15 @@ import { addUser } from '../../support/data.js';
 import { applied, apply, plan, problemsOf, shopDocument, shopSecrets, told } from '../../support/configuration.js';
 import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../../support/management.js';
 import { publishedDocument } from '../../support/openapi.js';
-import { contextOf, sharedManagedService } from '../../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../../support/shared-service.js';
 import { stateOf } from '../../support/stored-state.js';
-import type {} from '../../support/service.js';
 import { processorMs } from '../../support/processor-time.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
+const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  api = await manage(service.url);
   await applied(api, shopDocument, { secrets: shopSecrets });
 });
 

@@ -5,7 +5,6 @@ import { beforeAll, expect, test } from 'vitest';
 import { exported, shopDocument } from '../../support/configuration.js';
 import { manage, type Document } from '../../support/management.js';
 import { sharedManagedService } from '../../support/shared-service.js';
-import type {} from '../../support/service.js';
 
 const service = sharedManagedService();
 let fits: (document: unknown) => boolean;

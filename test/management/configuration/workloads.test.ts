@@ -2,7 +2,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
 import { manage, type Api, type Document } from '../../support/management.js';
-import type {} from '../../support/service.js';
 import { sharedManagedService } from '../../support/shared-service.js';
 
 const service = sharedManagedService();

@@ -1,25 +1,21 @@
 // The events feed: one order without gaps, whoever reads it when.
 import pg from 'pg';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { numberEventsOnce } from '../../../src/jobs/event-feed.js';
 import { janitorPass } from '../../../src/jobs/janitor.js';
 import { transaction } from '../../../src/domain/context.js';
 import { emit } from '../../../src/domain/events/emit.js';
 import { emitRole, follow, namesOf, nextOf, now, pageOf } from '../../support/event-feed.js';
 import { addClient, addGrant, addResource } from '../../support/data.js';
-import { manage, secondEnvironment, type Api } from '../../support/management.js';
+import { manage, secondEnvironment, startManagedService } from '../../support/management.js';
 import { tokenRequest } from '../../support/oauth.js';
-import { startManagedService } from '../../support/management.js';
-import { contextOf, sharedService } from '../../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../../support/shared-service.js';
 import { addWebhook, roleData } from '../../support/webhooks.js';
 import { sendTest } from '../../../src/domain/webhooks/webhooks.js';
 
 const service = sharedService(() => startManagedService());
 const ctx = contextOf(service);
-let api: Api;
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 describe('a page', () => {
   test('has each event with the bytes that webhooks are sent, though no webhook wants it (specification 17.1.1)', async () => {
@@ -195,6 +191,7 @@ describe('order', () => {
 
   test('restored or failed over, positions go on 2^32 beyond all that were given (specification 17.3.4, attack 51.1443)', async () => {
     await emitRole(ctx, 'before');
+    await numberEventsOnce(service.deps);
     const { rows } = await ctx.db.knex.raw('select position from event_feed');
     const before = BigInt(rows[0].position);
     const cursor = await now(api);

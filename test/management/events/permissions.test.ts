@@ -1,15 +1,12 @@
 // Who sees which events of the feed.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { emitRole, follow, now, pageOf, streamOf } from '../../support/event-feed.js';
-import { type Api, manage, startManagedService } from '../../support/management.js';
-import { contextOf, sharedService } from '../../support/shared-service.js';
+import { manage, startManagedService } from '../../support/management.js';
+import { contextOf, shared, sharedService } from '../../support/shared-service.js';
 
 const service = sharedService(() => startManagedService());
 const ctx = contextOf(service);
-let api: Api;
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 test('events:read is needed, for pages, for one event and for streams (attack 51.1448)', async () => {
   const from = await now(api);

@@ -1,6 +1,6 @@
 // The events feed as a stream (WHATWG HTML, "Server-sent events").
 import { Agent, request as send } from 'undici';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { transaction } from '../../../src/domain/context.js';
 import { emit } from '../../../src/domain/events/emit.js';
 import { emitRole, follow, now, openStream, streamOf } from '../../support/event-feed.js';
@@ -8,15 +8,12 @@ import { addClient } from '../../support/data.js';
 import { createProofKey } from '../../support/dpop.js';
 import { Api, manage, managementClient, managementToken, startManagedService } from '../../support/management.js';
 import { oauthPost } from '../../support/oauth.js';
-import { contextOf, sharedService } from '../../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../../support/shared-service.js';
 import { roleData } from '../../support/webhooks.js';
 
 const service = sharedService(() => startManagedService());
 const ctx = contextOf(service);
-let api: Api;
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 
 /** Whether a stream has ended the service sees a moment later than who ended it. */
 const noneOpen = async () => {

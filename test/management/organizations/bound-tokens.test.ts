@@ -13,11 +13,11 @@ import type { Resource } from '../../../src/management/resource.js';
 import { digest } from '../../../src/lib/digest.js';
 import { uuidv7 } from '../../../src/lib/random.js';
 import { addConnection } from '../../support/connections.js';
-import { addClient, addGrant, addUser, type TestClient } from '../../support/data.js';
+import { addClient, addGrant, addUser } from '../../support/data.js';
 import { managementToken, startManagedService } from '../../support/management.js';
 import { allowCode, redeem } from '../../support/oauth.js';
 import { addDomain, addMembership, addOrganization, addRoleOf, changeRow } from '../../support/organizations.js';
-import { contextOf, sharedService } from '../../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../../support/shared-service.js';
 import { signedIn } from '../../support/signed-in.js';
 
 const service = sharedService(startManagedService);
@@ -33,7 +33,6 @@ type Tenant = {
   directory_id: string;
   setup_link_id: string;
 };
-let client: TestClient;
 let own: Tenant;
 let other: Tenant;
 let token: string;
@@ -89,8 +88,9 @@ type Body = {
 const bodyOf = async (answer: Response) => (await answer.json()) as Body;
 const codeOf = async (answer: Response) => (await bodyOf(answer)).errors[0]?.code;
 
+const client = shared(() => addClient(ctx, { organization_usage: 'allow' }));
+
 beforeAll(async () => {
-  client = await addClient(ctx, { organization_usage: 'allow' });
   const management = await apiResourceOf(ctx, ctx.environment.management_audience);
   await addGrant(ctx, client, management as never, [...managementPermissions], 'user');
   [own, other] = [await tenant('own'), await tenant('other')];

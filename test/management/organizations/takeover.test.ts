@@ -11,7 +11,7 @@ import { organizationPermissions } from '../../../src/domain/reach/management-pe
 import { permit } from '../../support/administrators.js';
 import { Browser } from '../../support/browser.js';
 import { addClient, addGrant, addUser } from '../../support/data.js';
-import { Api, manage, startManagedService } from '../../support/management.js';
+import { Api, link, manage, startManagedService } from '../../support/management.js';
 import { allowCode, redeem } from '../../support/oauth.js';
 import { addDomain, addMembership, addOrganization } from '../../support/organizations.js';
 import { entityId, samlKeyPair, type SamlKeyPair } from '../../support/saml-provider.js';
@@ -110,4 +110,39 @@ test('an organization’s provider says who its own people are, and nobody else�
   }
   expect((await findUser(ctx.scope, people.own.id))?.first_name).toBe('Renamed');
   expect((await findUser(ctx.scope, people.guest.id))?.first_name).toBe('Ada');
+});
+
+test('who may write connections, directories or set-up links alone makes nothing that signs in as an organization’s people (attack 43.1500)', async () => {
+  const organization = await addOrganization(ctx);
+  const related = { organization: link('organization', organization.id) };
+  const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'x', provider_client_secret: 's' };
+  const kinds = [
+    ['connections', 'connection', { name: 'speaker', display_name: 'Speaker', ...oidc }, []],
+    ['directories', 'directory', {}, []],
+    ['setup_links', 'setup_link', { parts: ['connection'] }, organizationPermissions],
+  ] as const;
+  for (const [path, type, attributes, more] of kinds) {
+    const make = (caller: Api) => caller.post(`/${path}`, { data: { type, attributes, relationships: related } });
+    const own = new Set([...more, 'organizations:read', `${path}:read`, `${path}:write`]);
+    const refused = await make(await manage(service.url, [...own].join(' ')));
+    expect([refused.status, refused.body['errors']?.[0].meta]).toEqual([403, { required: ['users:write'] }]);
+    const made = await make(await manage(service.url, [...own, 'users:write'].join(' ')));
+    expect(made.status).toBe(201);
+    const { id } = made.body['data'];
+    const narrow = await manage(service.url, [...own].join(' '));
+    const then = type === 'setup_link' ? await narrow.patch(`/${path}/${id}/revoke`) : await narrow.delete(`/${path}/${id}`);
+    expect(then.status).toBe(type === 'setup_link' ? 200 : 403);
+  }
+});
+
+test('who acts for the organization itself makes and changes what speaks for its people (specification 13.2.30)', async () => {
+  const { organization_id } = connection;
+  const directory = await api.post('/directories', { data: { type: 'directory', attributes: {} } });
+  expect(directory.status).toBe(201);
+  expect((await api.patch(`/directories/${directory.body['data'].id}/rotate_token`)).status).toBe(200);
+  const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'x', provider_client_secret: 's' };
+  const made = await api.post('/connections', {
+    data: { type: 'connection', attributes: { name: 'second', display_name: 'Second', ...oidc } },
+  });
+  expect([made.status, made.body['data']?.relationships.organization.data.id]).toEqual([201, organization_id]);
 });

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { transaction, type Context } from '../../../src/domain/context.js';
+import { expect, test } from 'vitest';
+import { transaction } from '../../../src/domain/context.js';
 import { updateWebhook } from '../../../src/domain/webhooks/webhooks.js';
 import { startReceiver } from '../../support/receiver.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { startTestService } from '../../support/service.js';
 import { addWebhook, emitRoles, eventually, settledDeliveries } from '../../support/webhooks.js';
+import { contextOf, sharedService } from '../../support/shared-service.js';
 
-let service: TestService;
-let ctx: Context;
-beforeAll(async () => {
-  service = await startTestService({ WEBHOOK_RETRY_BASE_MS: '3600000' });
-  ctx = await service.context();
-});
-afterAll(() => service.stop());
+const service = sharedService(() => startTestService({ WEBHOOK_RETRY_BASE_MS: '3600000' }));
+const ctx = contextOf(service);
 
 test('a webhook that is disabled just as a failed attempt is being recorded: the delivery ends, no retry is left', async () => {
   const receiver = await startReceiver(503);

@@ -1,18 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { appendFile, mkdir, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HashFileError, openHashFile } from '../../../src/platform/breached-passwords/hash-file.js';
 import { sha1Of } from '../../support/breach-mirror.js';
+import { directoryOfFile } from '../../support/temporary-directory.js';
 
-let folder: string;
+const folder = directoryOfFile();
 let sequence = 0;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'identity-provider-hashes-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** A file of that content. */
 async function file(content: string): Promise<string> {

@@ -62,6 +62,8 @@ const ofSaml = (attributes: Document): Document[] => [{ ...saml, ...attributes }
 export const onlyRecords: Readonly<Record<string, string>> = {
   'client.saml_entity_id': 'client saml',
   'client.saml_acs_urls': 'client saml',
+  'client.saml_attributes': 'client saml',
+  'client.saml_name_id': 'client saml',
   'client.saml_request_certificates': 'client saml',
 };
 
@@ -100,6 +102,10 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'client.initiate_login_uri': [{ initiate_login_uri: 'https://walked.example/start' }, { initiate_login_uri: null }],
   'client.saml_entity_id': ofSaml({ saml_entity_id: 'https://walked.example/other' }),
   'client.saml_acs_urls': ofSaml({ saml_acs_urls: ['https://walked.example/other'] }),
+  'client.saml_attributes': [{ mail: 'email' }, { groups: 'roles' }, { given_name: 'given_name' }, { upn: 'nickname' }, {}].flatMap(
+    (saml_attributes) => ofSaml({ saml_attributes }),
+  ),
+  'client.saml_name_id': ofSaml({ saml_name_id: 'email' }),
   'client.saml_request_certificates': ofSaml({ saml_request_certificates: [samlCertificate] }),
   'client.claim_mappings': mappings,
   'api_resource.claim_mappings': mappings,

@@ -47,6 +47,12 @@ const told = (row: string) => `(case when exists (select 1 from jsonb_array_elem
   || case when ${row}.claim_mappings @> '[{"source": "roles"}]' then array['roles:read'] else '{}' end
   || case when ${row}.claim_mappings @> '[{"source": "permissions"}]' then array['permissions:read'] else '{}' end)`;
 
+/** The same of a SAML application `c`, by its attributes (claims, each with a name of the application's own) and its NameID. */
+const asserted = `(case when exists (select 1 from jsonb_each_text(c.saml_attributes) m, ${selfWritten} where m.value in (own.claim, 'name') and m.value <> m.key)
+    then array['users:write', 'roles:write'] else '{}' end
+  || case when c.saml_attributes <> '{}' or c.saml_name_id = 'email' then array['users:read'] else '{}' end
+  || case when exists (select 1 from jsonb_each_text(c.saml_attributes) m where m.value = 'roles') then array['roles:read'] else '{}' end)`;
+
 /** What a client `c` may do in the name of people with the tokens that it is called with: null when nothing. */
 const exchanges = `(select array_agg(concat_ws(' ', g.api_resource_id, g.token_exchange, g.assertions, array_to_string(g.scopes, ','), array_to_string(g.subject_audiences, ','))
     order by g.id) from client_grants g where g.environment_id = c.environment_id and g.client_id = c.id and (g.token_exchange <> 'none' or g.assertions))`;
@@ -137,7 +143,7 @@ with everything as (
 select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
     else coalesce((select array_agg(${named}) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
-      unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')}
+      unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')} || ${asserted}
       || case when ${exchanges} is not null or ${outbound} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
       where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
@@ -180,13 +186,17 @@ from environments e join newcomers n on n.environment_id = e.id
 union all
 select 'connection ' || c.environment_id || ' ' || c.id,
   case when c.organization_id is not null then (select r.names from organization_reach r where r.environment_id = c.environment_id and r.id = c.organization_id)
-      || ${linked}
+      || array['users:write'] || ${linked}
     when c.account_linking = 'verified_email' or c.second_factor <> 'own' then (select names from everything)
     else ${linked}
       || case when c.allow_registration then coalesce((select array_agg(name) from newcomers n, unnest(n.names) name
         where n.environment_id = c.environment_id and (c.trusted or name like '%#%')), '{}') else '{}' end end,
   jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
 from connections c
+union all
+-- Whose word makes, names and blocks accounts of the organization's domains.
+select 'directory ' || d.environment_id || ' ' || d.id, r.names || array['users:write'], jsonb_build_array(d.status, d.token_digest, d.previous_token_digest)
+from directories d join organization_reach r on r.environment_id = d.environment_id and r.id = d.organization_id
 union all
 -- Who becomes a member, and how members sign in.
 select 'organization ' || o.environment_id || ' ' || o.id, r.names, jsonb_build_array(to_jsonb(o) - '{version,created_at,updated_at,metadata}'::text[],
@@ -201,7 +211,7 @@ from organization_memberships m
 union all
 -- Whoever has a link that works does what the organization's administrators may, and so comes to what counts there.
 select 'setup-link ' || s.environment_id || ' ' || s.id,
-  case when s.finished_at is not null or s.revoked_at is not null then '{}' else r.names || coalesce((select rr.names from roles a
+  case when s.finished_at is not null or s.revoked_at is not null then '{}' else r.names || array['users:write'] || coalesce((select rr.names from roles a
     join role_reach rr on rr.environment_id = a.environment_id and rr.id = a.id
     where a.environment_id = s.environment_id and a.name = 'organization_admin'), '{}') end, jsonb_build_array(s.organization_id, s.sections, s.expires_at)
 from setup_links s join organization_reach r on r.environment_id = s.environment_id and r.id = s.organization_id

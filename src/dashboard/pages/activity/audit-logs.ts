@@ -1,14 +1,14 @@
 import { actionChoices } from '../../parts/activity/choices.js';
-import { adviceRows, partiesFor, logColumns, originRows, partyRows } from '../../parts/activity/columns.js';
+import { adviceRows, partiesFor, logColumns, originRows, partyRows, shownValue } from '../../parts/activity/columns.js';
 import { entryOfLog } from '../../parts/activity/entry.js';
-import { storedNames } from '../../parts/activity/names.js';
+import { namesOf, storedNames, type Names } from '../../parts/activity/names.js';
 import { activitySentence } from '../../parts/activity/sentences.js';
 import { downloadsOf } from '../../parts/lists/downloads.js';
 import type { ExportColumn, Presentation } from '../../parts/records/presentation.js';
 import { own } from '../../../lib/named.js';
 import type { Part, Value } from '../../parts/page-parts.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, quiet, state, tags, time, words } from '../../parts/values.js';
+import { code, state, tags, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 function outcomeOf(record: ResourceObject): Value {
@@ -21,19 +21,10 @@ function outcomeOf(record: ResourceObject): Value {
       return state('warning', terms.failed);
   }
 }
-const sentence = (record: ResourceObject) => activitySentence(entryOfLog(record), storedNames);
-
-const shown = (value: unknown): Value =>
-  value === null || value === undefined
-    ? quiet(terms.nothing_in_sentence)
-    : typeof value === 'object'
-      ? code(JSON.stringify(value))
-      : code(words(value));
-
-function changes(record: ResourceObject): Part {
+function changes(record: ResourceObject, names: Names): Part {
   const rows = Object.entries(record.attributes['changes'] as Record<string, [unknown, unknown]>).map(([name, [before, after]]) => ({
     path: null,
-    cells: [code(name), shown(before), shown(after)],
+    cells: [code(name), shownValue(name, before, names), shownValue(name, after, names)],
   }));
   const empty = { title: 'No attribute changed', text: 'There are no further details.', button: null };
   return {
@@ -75,6 +66,24 @@ const exported: readonly ExportColumn[] = [
   { name: 'id', text: ({ id }) => id },
 ];
 
+/** What the page of an entry says. */
+const recordParts = (names: Names): Pick<Presentation, 'name' | 'summary' | 'more'> => ({
+  name: (record) => activitySentence(entryOfLog(record), names).text,
+  summary: (record, view) => {
+    const entry = entryOfLog(record);
+    return [
+      ...adviceRows(activitySentence(entry, names)),
+      { label: terms.event, value: code(record.attributes['action']) },
+      { label: terms.time, value: time(record.attributes['occurred_at'], view.now) },
+      ...partyRows(view, entry, names),
+      { label: terms.reason, value: code(entry.reason) },
+      ...originRows(view, entry),
+      { label: 'Permissions of the actor', value: tags((record.attributes['actor'] as { permissions: string[] }).permissions, 60) },
+    ];
+  },
+  more: async (_view, record) => [changes(record, names)],
+});
+
 export const auditLogsPresentation: Presentation = {
   path: 'audit_logs',
   title: terms.audit_log,
@@ -98,19 +107,7 @@ export const auditLogsPresentation: Presentation = {
   ],
   downloads: downloadsOf('audit_logs', 'csv', 'ndjson'),
   exported,
-  name: (record) => sentence(record).text,
+  ...recordParts(storedNames),
+  named: async ({ req }, record) => recordParts(await namesOf(req.call, [entryOfLog(record)])),
   state: outcomeOf,
-  summary: (record, view) => {
-    const entry = entryOfLog(record);
-    return [
-      ...adviceRows(sentence(record)),
-      { label: terms.event, value: code(record.attributes['action']) },
-      { label: terms.time, value: time(record.attributes['occurred_at'], view.now) },
-      ...partyRows(view, entry),
-      { label: terms.reason, value: code(entry.reason) },
-      ...originRows(view, entry),
-      { label: 'Permissions of the actor', value: tags((record.attributes['actor'] as { permissions: string[] }).permissions, 60) },
-    ];
-  },
-  more: async (_view, record) => [changes(record)],
 };

@@ -1,13 +1,13 @@
 import { securityEvents } from '../../../lib/security-events.js';
 import { securityEventChoices } from '../../parts/activity/choices.js';
-import { adviceRows, eventColumns, partiesFor, originRows, partyRows } from '../../parts/activity/columns.js';
+import { adviceRows, eventColumns, partiesFor, originRows, partyRows, shownValue } from '../../parts/activity/columns.js';
 import { entryOfEvent } from '../../parts/activity/entry.js';
-import { storedNames } from '../../parts/activity/names.js';
+import { namesOf, storedNames, type Names } from '../../parts/activity/names.js';
 import { activitySentence } from '../../parts/activity/sentences.js';
 import type { Presentation } from '../../parts/records/presentation.js';
 import type { Part, Value } from '../../parts/page-parts.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, inWords, quiet, state, text, time, words } from '../../parts/values.js';
+import { code, inWords, state, text, time } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 type Detail = { reason: string | null; target: unknown } & Record<string, unknown>;
@@ -21,22 +21,35 @@ function severity(record: ResourceObject): Value {
   return state(tone, label);
 }
 
-const sentence = (record: ResourceObject) => activitySentence(entryOfEvent(record), storedNames);
-
-function details(record: ResourceObject): Part {
+function details(record: ResourceObject, names: Names): Part {
   const { reason: _reason, target: _target, ...rest } = detailOf(record);
-  const rows = Object.entries(rest).map(([name, value]) => ({
-    path: null,
-    cells: [
-      code(name),
-      value === null ? quiet(terms.nothing_in_sentence) : code(typeof value === 'object' ? JSON.stringify(value) : words(value)),
-    ],
-  }));
+  const rows = Object.entries(rest).map(([name, value]) => ({ path: null, cells: [code(name), shownValue(name, value, names)] }));
   const empty = { title: terms.none, text: 'This kind of event has no further details.', button: null };
   return { kind: 'table', id: 'detail', caption: 'Details', heading: true, columns: [{ label: terms.name }, { label: terms.value }], rows, empty, pager: null }; // prettier-ignore
 }
 
 const severityChoices = async () => Object.entries(severities).map(([value, [, label]]) => ({ value, label }));
+
+/** What the page of an event says. */
+const recordParts = (names: Names): Pick<Presentation, 'name' | 'summary' | 'more'> => ({
+  name: (record) => activitySentence(entryOfEvent(record), names).text,
+  summary: (record, view) => {
+    const { attributes } = record;
+    const entry = entryOfEvent(record);
+    const meaning = entry.event && securityEvents[entry.event].description;
+    return [
+      ...adviceRows(activitySentence(entry, names)),
+      { label: terms.event, value: code(attributes['event']) },
+      { label: 'What it means', value: text(meaning?.replaceAll('`', '')) },
+      { label: terms.time, value: time(attributes['occurred_at'], view.now) },
+      { label: terms.outcome, value: text(inWords(entry.outcome)) },
+      { label: terms.reason, value: code(entry.reason) },
+      ...partyRows(view, entry, names),
+      ...originRows(view, entry),
+    ];
+  },
+  more: async (_view, record) => [details(record, names)],
+});
 
 export const securityEventsPresentation: Presentation = {
   path: 'security_events',
@@ -57,22 +70,7 @@ export const securityEventsPresentation: Presentation = {
     { name: 'target', label: terms.target, kind: 'text', lookUp: partiesFor },
     { name: 'since', label: terms.period, kind: 'period', filter: 'occurred_at' },
   ],
-  name: (record) => sentence(record).text,
+  ...recordParts(storedNames),
+  named: async ({ req }, record) => recordParts(await namesOf(req.call, [entryOfEvent(record)])),
   state: severity,
-  summary: (record, view) => {
-    const { attributes } = record;
-    const entry = entryOfEvent(record);
-    const meaning = entry.event && securityEvents[entry.event].description;
-    return [
-      ...adviceRows(sentence(record)),
-      { label: terms.event, value: code(attributes['event']) },
-      { label: 'What it means', value: text(meaning?.replaceAll('`', '')) },
-      { label: terms.time, value: time(attributes['occurred_at'], view.now) },
-      { label: terms.outcome, value: text(inWords(entry.outcome)) },
-      { label: terms.reason, value: code(entry.reason) },
-      ...partyRows(view, entry),
-      ...originRows(view, entry),
-    ];
-  },
-  more: async (_view, record) => [details(record)],
 };

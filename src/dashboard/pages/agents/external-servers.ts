@@ -1,7 +1,8 @@
 import { clientChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
 import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import type { LineSpec } from '../../parts/records/line-spec.js';
 import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
-import { code, duration, json, lines, link, quiet, stack, state, text, time, words } from '../../parts/values.js';
+import { code, duration, lines, link, quiet, stack, state, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const address = { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' } as const;
@@ -12,6 +13,18 @@ const tenants = [
   { value: 'organization', label: 'The organization of the sign-in', hint: 'Without an organization there is no assertion.' },
 ];
 
+type Resource = { readonly identifier: string; readonly scopes: readonly string[] };
+
+const resourceLine: LineSpec = {
+  rows: true,
+  show: (member) => [(member as Resource).identifier, ...(member as Resource).scopes].join(' '),
+  read(text) {
+    const [identifier = '', ...scopes] = text.split(/[\s,]+/);
+    return scopes.length === 0 ? undefined : { identifier, scopes };
+  },
+  wrong: 'Enter an identifier and at least one scope, separated by spaces: https://mcp.example.com/ read',
+};
+
 const fields: readonly FieldSpec[] = [
   { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
   { name: 'issuer', label: terms.issuer, hint: 'The aud of the assertions, and the audience that clients name.', attributes: address },
@@ -19,10 +32,9 @@ const fields: readonly FieldSpec[] = [
   {
     name: 'resources',
     label: terms.resources,
-    kind: 'json',
+    line: resourceLine,
     optional: false,
-    initial: JSON.stringify([{ identifier: 'https://mcp.example.com/', scopes: ['read'] }], null, 2),
-    hint: 'The APIs behind it, as JSON: each with its identifier and the scopes that assertions may hold.',
+    hint: 'The APIs behind it, one per line: the identifier, then the scopes that assertions may hold: https://mcp.example.com/ read write',
     attributes: { spellcheck: 'false', autocapitalize: 'none' },
   },
   {
@@ -73,7 +85,7 @@ export const externalServersPresentation: Presentation = {
     return [
       { label: terms.issuer, value: code(a['issuer'], true) },
       { label: 'Other audiences', value: lines(a['audiences']) },
-      { label: terms.resources, value: json(a['resources']) },
+      { label: terms.resources, value: lines((a['resources'] as Resource[]).map(resourceLine.show)) },
       { label: 'Sign-in client', value: signsIn },
       { label: terms.email_address, value: text(a['include_email'] === true ? 'In assertions' : 'Not in assertions') },
       { label: 'Tenant', value: text(tenants.find(({ value }) => value === a['tenant'])?.label) },

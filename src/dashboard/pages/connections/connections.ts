@@ -5,7 +5,8 @@ import { connectionStrategies, strategyOf, type StrategyName } from '../../../do
 import { organizationChoices } from '../../parts/forms/choices.js';
 import type { Value } from '../../parts/page-parts.js';
 import { downloadsOf } from '../../parts/lists/downloads.js';
-import type { Presentation } from '../../parts/records/presentation.js';
+import { may, relatedId } from '../../parts/records/objects.js';
+import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { assertions, connectionFields, labels, linkings, people, plain, provider, secondFactors } from './connection-fields.js';
 import { connectionTabs } from './connection-tabs.js';
@@ -17,6 +18,18 @@ const strategyChoices = async () =>
 const label = (record: ResourceObject) => strategyOf(record.attributes['strategy'] as StrategyName).display_name;
 const connectionState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled);
+
+/** The domains of an organization's connection, which are set there: to be read. */
+const organizationDomains = (field: FieldSpec, id: string): FieldSpec => ({
+  ...field,
+  hint: 'The verified domains of its organization.',
+  line: { show: words, read: (line) => line, wrong: '' },
+  attributes: { readonly: true },
+  link: ({ req }) =>
+    may(req.call, 'organizations', 'read')
+      ? { label: 'Domains of the organization', path: `${recordPath('organizations', id)}/domains` }
+      : null,
+});
 
 export const connectionsPresentation: Presentation = {
   path: 'connections',
@@ -79,7 +92,11 @@ export const connectionsPresentation: Presentation = {
   ],
   sections: [{ title: provider }, { title: people }, { title: assertions, folded: true }],
   fields: connectionFields('oidc'),
-  editFields: ({ attributes }) => connectionFields(attributes['strategy'] as StrategyName),
+  editFields(record) {
+    const fields = connectionFields(record.attributes['strategy'] as StrategyName);
+    const organization = relatedId(record, 'organization');
+    return organization === null ? fields : fields.map((one) => (one.name === 'domains' ? organizationDomains(one, organization) : one));
+  },
   createFields(req: Request) {
     const named =
       req.method === 'POST' ? req.form.get('strategy') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('strategy');

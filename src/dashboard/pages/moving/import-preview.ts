@@ -1,5 +1,6 @@
 import type { UserImportRow } from '../../../db/tables/user_imports.js';
 import type { ResourceObject } from '../../../management/documents.js';
+import { shortened } from '../../../lib/shortened.js';
 import type { ImportPreview } from '../../../management/imports/preview.js';
 import type { Part, TablePart, Value } from '../../parts/page-parts.js';
 import { recordPath } from '../../parts/records/presentation.js';
@@ -8,10 +9,7 @@ import { code, figure, inWords, lines, number, state, text, words } from '../../
 const longestSample = 80;
 const shownProblems = 10;
 
-const short = (value: unknown): string => {
-  const all = words(value);
-  return all.length > longestSample ? `${all.slice(0, longestSample)}…` : all;
-};
+const short = (value: unknown): string => shortened(words(value), longestSample);
 
 function becomesOf({ name, becomes, nearest }: ImportPreview['attributes'][number]): Value {
   if (becomes === 'known') return state('good', inWords(name));
@@ -39,7 +37,7 @@ export function previewParts({ id }: ResourceObject, { dry_run }: UserImportRow,
         id: 'attributes',
         caption: `Attributes of the first ${row_count === 1 ? 'row' : `${figure(row_count)} rows`}`,
         columns: [{ label: 'In the file' }, { label: 'Becomes' }, { label: 'Examples' }],
-        rows: attributes.map((one) => ({ path: null, cells: [code(one.name), becomesOf(one), lines(one.samples.map(short))] })),
+        rows: attributes.map((one) => ({ path: null, cells: [code(short(one.name)), becomesOf(one), lines(one.samples.map(short))] })),
       }),
     );
   if (refused.length > 0)

@@ -6,7 +6,7 @@ import type { Choice, Row, Value } from '../page-parts.js';
 import { code, figure, link, nothing, number, quiet, stack, state, text, time, words } from '../values.js';
 import { terms } from '../words.js';
 import { entryOfEvent, entryOfLog, type ActivityEntry, type Party } from './entry.js';
-import { namesOf, type Names } from './names.js';
+import { namesOf, partyIn, type Names } from './names.js';
 import { nounOf } from './operations.js';
 import { activitySentence, type Sentence } from './sentences.js';
 
@@ -56,19 +56,29 @@ export function from({ user_agent, ip_address }: Pick<ActivityEntry, 'user_agent
 }
 
 /** Somebody or something on the page of an entry: the name of then, the id, and the record where there is one that the viewer may open. */
-function partyFacts({ req: { call } }: ViewContext, { type, id, display }: Party): Value {
+function partyFacts({ req: { call } }: ViewContext, party: Party, names: Names): Value {
+  const { type, id, display } = party;
   const path = call.registry.byType.get(type)?.path;
-  const name = display ?? id ?? (type === 'system' ? 'The service' : type === 'anonymous' ? terms.somebody : null);
+  const name = display ?? names.of(party) ?? (type === 'system' ? 'The service' : type === 'anonymous' ? terms.somebody : null);
   if (name === null) return nothing;
   // A consent has no page but that of its user.
   const open = id !== null && path !== undefined && type !== 'consent' && may(call, path, 'read') ? recordPath(path, id) : null;
   return stack(open === null ? text(name) : link(name, open), quiet(nounOf(type)), ...(id === null || id === name ? [] : [code(id, true)]));
 }
 
-export const partyRows = (view: ViewContext, { actor, target }: ActivityEntry): Row[] => [
-  { label: terms.actor, value: partyFacts(view, actor) },
-  { label: terms.target, value: partyFacts(view, target) },
+export const partyRows = (view: ViewContext, { actor, target }: ActivityEntry, names: Names): Row[] => [
+  { label: terms.actor, value: partyFacts(view, actor, names) },
+  { label: terms.target, value: partyFacts(view, target, names) },
 ];
+
+/** A value on the page of an entry: whom it names by name and id, anything else as it stands. */
+export function shownValue(name: string, value: unknown, names: Names): Value {
+  if (value === null || value === undefined) return quiet('nothing');
+  const party = partyIn(name, value);
+  const known = party && names.of(party);
+  if (party === null || known === value) return code(typeof value === 'object' ? JSON.stringify(value) : words(value));
+  return stack(link(known ?? '', names.path(party) ?? ''), code(value, true));
+}
 
 /** The trace of a request, which there is when something of an authorization was refused. */
 export const traceOf = ({ req: { call } }: ViewContext, request_id: string | null): Value =>

@@ -22,12 +22,17 @@ export type Names = {
 /** The names that entries have themselves, without asking for others. */
 export const storedNames: Names = { of: ({ display, id }) => display ?? id, path: () => null };
 
+/** Whom a member of an entry's detail names by id: `client` and `client_id` a client; null for nobody. */
+export function partyIn(name: string, value: unknown): Party | null {
+  const type = name.replace(/_id$/, '');
+  return isNamed(type) && typeof value === 'string' ? { type, id: value, display: null } : null;
+}
+
 /** The parties that an entry names. */
 const partiesOf = ({ actor, target, detail }: ActivityEntry): readonly Party[] => [
   actor,
   target,
-  { type: 'client', id: (detail['client_id'] as string | undefined) ?? null, display: null },
-  { type: 'connection', id: (detail['connection_id'] as string | undefined) ?? null, display: null },
+  ...Object.entries(detail).flatMap(([name, value]) => partyIn(name, value) ?? []),
 ];
 
 /** The present names of whom a page of entries is about, in one statement: of those kinds alone that the viewer may read. */

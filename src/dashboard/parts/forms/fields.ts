@@ -190,7 +190,7 @@ async function fieldOf(view: ViewContext, bound: BoundField, entries: Entries, e
     error,
     attributes: spec.attributes ?? {},
     ...(spec.link && { link: spec.link(view) ?? undefined }),
-    ...(kind === 'lines' && !spec.line && { rows: true }),
+    ...(kind === 'lines' && (!spec.line || spec.line.rows) && { rows: true }),
     ...(kind === 'duration' && { duration: { ...splitDuration(value), units: durationUnits } }),
   };
 }

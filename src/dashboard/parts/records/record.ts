@@ -126,10 +126,11 @@ async function judgedFrame(...[view, presentation, record, included, tab]: Param
 }
 
 /** GET /dashboard/{collection}/{id} */
-export function recordPage(render: Render, presentation: Presentation) {
+export function recordPage(render: Render, usual: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { record, included } = await recordOf(req.call, presentation.path, addressedId(req), readableIncludes(req, presentation));
+    const { record, included } = await recordOf(req.call, usual.path, addressedId(req), readableIncludes(req, usual));
     const view: ViewContext = { req, now: req.call.ctx.clock.now() };
+    const presentation: Presentation = { ...usual, ...(await usual.named?.(view, record)) };
     const { dangers, trouble, ...frame } = await judgedFrame(view, presentation, record, included, null);
     const above = (await presentation.above?.(view, record, included)) ?? [];
     const more = (await presentation.more?.(view, record, included)) ?? [];

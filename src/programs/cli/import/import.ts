@@ -2,12 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { Command } from 'commander';
-import { CliError, openApi, type ApiRecord, type CallApi } from '../api.js';
+import { CliError, openApi, readPatiently, type ApiRecord, type CallApi } from '../api.js';
 import { one, type Shell } from '../shell.js';
+import { uploadTo, wholeFile } from '../upload.js';
 import { products, type Product, type MovedRow } from './products.js';
 
-/** Bytes of a part: short enough for a slow line, as each request has to arrive within seconds. */
-const partBytes = 2 * 1024 * 1024;
 const pauseMs = 500;
 const shownErrors = 20;
 
@@ -17,6 +16,7 @@ type Given = {
   readonly addressesProven?: true;
   readonly events?: true;
   readonly roles?: true;
+  readonly pendingMigration?: true;
   readonly connection?: string[];
   readonly hashes?: string;
   readonly print?: true;
@@ -50,23 +50,9 @@ function rowsOf(product: Product, file: string, content: string, given: Given, h
   }
 }
 
-/** Sends the rows in parts; where an answer is lost, from where the service says that it is. */
-async function send(call: CallApi, id: string, data: Buffer): Promise<void> {
-  for (let start = 0; start < data.length;) {
-    const part = data.subarray(start, start + partBytes);
-    const headers = {
-      'content-type': 'application/x-ndjson',
-      'content-encoding': 'gzip',
-      'content-range': `bytes ${start}-${start + part.length - 1}/${data.length}`,
-    };
-    const answer = await call('PUT', `/user_imports/${id}/data`, { file: { data: part, headers } });
-    start = Number(one(answer.data).attributes['received_bytes']);
-  }
-}
-
 async function waitFor(call: CallApi, id: string): Promise<ApiRecord> {
   for (;;) {
-    const record = one((await call('GET', `/user_imports/${id}`)).data);
+    const record = one((await readPatiently(call, `/user_imports/${id}`)).data);
     if (record.attributes['finished_at'] !== null) return record;
     await sleep(pauseMs);
   }
@@ -87,6 +73,7 @@ async function run(product: Product, files: readonly string[], given: Given, { o
   const hashes = given.hashes === undefined ? null : await textOf(given.hashes);
   const rows: MovedRow[] = [];
   for (const file of files) rows.push(...rowsOf(product, file, await textOf(file), given, hashes));
+  if (given.pendingMigration) for (const row of rows) if (row['password_hash'] === undefined) row['pending_migration'] = true;
   const content = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   if (given.print) return print(content.trimEnd());
   if (rows.length === 0) throw new CliError('the file has no users');
@@ -99,7 +86,7 @@ async function run(product: Product, files: readonly string[], given: Given, { o
     ...(hashes !== null && product.parameters && { hash_parameters: product.parameters(hashes) }),
   };
   const { id } = one((await call('POST', '/user_imports', { document: { data: { type: 'user_import', attributes } } })).data);
-  await send(call, id, gzipSync(content));
+  await uploadTo(call, `/user_imports/${id}`, wholeFile(gzipSync(content)));
   const record = await waitFor(call, id);
   const failed = Number(record.attributes['failed_count']) > 0 || record.attributes['status'] === 'failed';
   const errors = failed ? await errorsOf(call, id) : [];
@@ -121,6 +108,7 @@ export function addImport(program: Command, shell: Shell): void {
       .option('--addresses-proven', 'addresses that the file calls verified count as proven here')
       .option('--events', 'tell webhooks of each user')
       .option('--roles', 'give the roles of the same names')
+      .option('--pending-migration', 'the first password of whoever has no hash here is checked at password_migration_url')
       .option(
         '--connection <pair>',
         'PROVIDER=CONNECTION: accounts there become accounts at a connection here; may be given several times',

@@ -3,7 +3,7 @@ import { named } from '../../../lib/named.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /** A row as an import takes it. */
-export type MovedRow = Json & { readonly email?: unknown };
+export type MovedRow = Record<string, unknown>;
 
 /** What the command line was told beside the file. */
 export type Choices = {

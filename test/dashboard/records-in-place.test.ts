@@ -1,0 +1,73 @@
+// What a form asks for as lines instead of JSON, what it shows without letting it be changed, and names in the place of ids.
+import { beforeAll, expect, test } from 'vitest';
+import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
+import { recordSecurityEvent } from '../../src/domain/audit/security-trail.js';
+import { transaction } from '../../src/domain/context.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { signedInWith } from '../support/administrators.js';
+import type { Browser } from '../support/browser.js';
+import { addUser } from '../support/data.js';
+import { formValues } from '../support/dashboard-forms.js';
+import { manage, type Api, type Document } from '../support/management.js';
+import { addConnection } from '../support/connections.js';
+import { addDomain, addOrganization } from '../support/organizations.js';
+import { sharedManagedService } from '../support/shared-service.js';
+
+const service = sharedManagedService();
+let api: Api;
+let browser: Browser;
+
+beforeAll(async () => {
+  api = await manage(service.url);
+  browser = await signedInWith(service, ...managementPermissions);
+});
+
+test('resources of an external server are lines: an identifier and its scopes, added and removed', async () => {
+  const resources = [{ identifier: 'https://mcp.example.com/', scopes: ['read', 'write'] }];
+  const { id } = await api.create('external_servers', 'external_server', { name: 'Other', issuer: 'https://as.example.com', resources });
+  const path = `/dashboard/external_servers/${id}`;
+  const form = await (await browser.get(`${path}/edit`)).text();
+  expect(form).toMatch(/<textarea id="resources"[^>]* data-rows[^>]*>\s*https:\/\/mcp\.example\.com\/ read write<\/textarea>/);
+  const post = async (lines: string) => browser.post(path, { ...formValues(await (await browser.get(`${path}/edit`)).text()), resources: lines });
+  expect((await post('https://mcp.example.com/ read\nhttps://files.example.com/ list, get')).status).toBe(303);
+  const stored = (await api.get(`/external_servers/${id}`)).body['data'] as Document;
+  expect(stored['attributes'].resources).toEqual([
+    { identifier: 'https://mcp.example.com/', scopes: ['read'] },
+    { identifier: 'https://files.example.com/', scopes: ['list', 'get'] },
+  ]);
+  const refused = await post('https://mcp.example.com/');
+  expect([refused.status, (await refused.text()).includes('Enter an identifier and at least one scope')]).toEqual([422, true]);
+}); // prettier-ignore
+
+test('the domains of an organization’s connection are read in its form, and changed at the organization', async () => {
+  const ctx = await service.context();
+  const organization = await addOrganization(ctx);
+  await addDomain(ctx, organization, 'corp.example');
+  const { id } = await addConnection(ctx, { organization_id: organization.id });
+  const [own, everybodys] = [id, (await addConnection(ctx)).id].map((one) => `/dashboard/connections/${one}`);
+  const form = await (await browser.get(`${own}/edit`)).text();
+  expect(form).toMatch(/<textarea id="domains"(?![^>]*data-rows)[^>]* readonly[^>]*>\s*corp\.example<\/textarea>/);
+  expect(form).toContain(`href="/dashboard/organizations/${organization.id}/domains"`);
+  expect(await (await browser.get(`${everybodys}/edit`)).text()).toMatch(/<textarea id="domains"[^>]* data-rows/);
+  const saved = await browser.post(own ?? '', { ...formValues(form), display_name: 'Renamed' });
+  expect(saved.status).toBe(303);
+  const changed = await browser.post(own ?? '', {
+    ...formValues(await (await browser.get(`${own}/edit`)).text()),
+    domains: 'other.example',
+  });
+  expect(changed.status).toBe(422);
+});
+
+test('the page of an entry names clients and people where the entry has ids', async () => {
+  const client = await api.create('clients', 'client', { name: 'Acme shop', application_type: 'machine' });
+  const ctx = await service.context();
+  const person = await addUser(ctx, { first_name: 'Lena', last_name: 'Obermaier' });
+  const target = { target_type: 'user', target_id: person.id };
+  await transaction(ctx, (tx) =>
+    recordSecurityEvent(tx, 'login.succeeded', { target, origin: noOrigin, detail: { client_id: client['id'] } }),
+  );
+  const list = (await api.get('/audit_logs?filter[action]=login.succeeded')).body['data'] as Document[];
+  const page = await (await browser.get(`/dashboard/audit_logs/${list[0]?.['id']}`)).text();
+  expect(page).toMatch(new RegExp(`<a[^>]* href="/dashboard/clients/${client['id']}">Acme shop</a>`));
+  expect(page).toMatch(new RegExp(`<a[^>]* href="/dashboard/users/${person.id}">Lena Obermaier</a>`));
+});

@@ -1,0 +1,143 @@
+// Lists over a real streaming standby: at most twenty seconds old, one's own writes at once, and a list each time, whatever happens to the standby.
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { signedInWith } from '../support/administrators.js';
+import { Api, managementToken, startManagedService } from '../support/management.js';
+import { startPrimaryWithStandby, type PrimaryWithStandby } from '../support/standby.js';
+import { freePort, type TestService } from '../support/service.js';
+import { eventually } from '../support/webhooks.js';
+
+let servers: PrimaryWithStandby;
+let service: TestService;
+let api: Api;
+
+beforeAll(async () => {
+  servers = await startPrimaryWithStandby();
+  const secretKey = randomBytes(32).toString('base64');
+  const nobody = `postgres://nobody@127.0.0.1:${await freePort()}/none`;
+  const environment = {
+    DATABASE_URL: servers.url,
+    DATABASE_REPORT_URL: servers.standbyUrl,
+    REPORT_MAX_LAG_MS: '20000',
+    DATABASE_REPLICA_URLS: `${nobody},${servers.standbyUrl}`,
+    SECRET_KEY: secretKey,
+  };
+  service = await startManagedService(environment, { database: { url: servers.url, secretKey } });
+  api = new Api(service.url, await managementToken(service.url));
+});
+afterAll(async () => {
+  await service?.stop();
+  await servers?.stop();
+});
+
+/** How often the metric counted the result. */
+async function counted(metric: string, result: string): Promise<number> {
+  const { values } = await (
+    service.deps.metrics.registry.getSingleMetric(metric) as unknown as {
+      get(): Promise<{ values: { labels: { result: string }; value: number }[] }>;
+    }
+  ).get();
+  return values.find(({ labels }) => labels.result === result)?.value ?? 0;
+}
+
+/** Lists roles until a list was answered so, and says which. */
+const listed = (result: string, headers: Record<string, string> = {}) =>
+  eventually(async () => {
+    const before = await counted('database_report_reads_total', result);
+    const answer = await api.get('/roles', headers);
+    expect(answer.status).toBe(200);
+    const names = (answer.body['data'] as { attributes: { name: string } }[]).map(({ attributes }) => attributes.name);
+    return (await counted('database_report_reads_total', result)) > before ? names : null;
+  });
+
+const createRole = async (name: string) => {
+  const answer = await api.post('/roles', { data: { type: 'role', attributes: { name } } });
+  expect(answer.status).toBe(201);
+  return answer.headers.get('read-after') ?? '';
+};
+
+/** Runs `work` while the standby replays nothing. */
+async function paused<T>(work: () => Promise<T>): Promise<T> {
+  await servers.ask('standby', 'select pg_wal_replay_pause()');
+  await eventually(
+    async () => (await servers.ask('standby', 'select pg_get_wal_replay_pause_state() as state'))[0]?.['state'] === 'paused',
+  );
+  try {
+    return await work();
+  } finally {
+    await servers.ask('standby', 'select pg_wal_replay_resume()');
+  }
+}
+
+test('a list is read from the report replica, and has there what Read-After names once that is replayed', async () => {
+  const written = await createRole('replayed');
+  expect(written).toMatch(/^\d+\/[\dA-F]+\/[\dA-F]+$/);
+  expect(await listed('served', { 'read-after': written })).toContain('replayed');
+});
+
+test('a list that brings what the replica lacks is answered by the primary; one that brings nothing is as old as the replica', async () => {
+  await listed('served');
+  await paused(async () => {
+    const written = await createRole('ahead');
+    expect(await listed('behind', { 'read-after': written })).toContain('ahead');
+    expect(await listed('served')).not.toContain('ahead');
+    for (const made_up of ['1', 'now', `${written}0`, '9/FFFFFFFF/FFFFFFFF', `x/${'9'.repeat(5000)}`])
+      expect(await listed('behind', { 'read-after': made_up })).toContain('ahead');
+  });
+  expect(await listed('served')).toBeDefined();
+});
+
+test('reads and refused writes answer no Read-After; one record is read from the primary', async () => {
+  expect((await api.get('/roles')).headers.has('read-after')).toBe(false);
+  expect((await api.post('/roles', { data: { type: 'role', attributes: {} } })).headers.has('read-after')).toBe(false);
+  await listed('served');
+  await paused(async () => {
+    const { id } = await api.create('roles', 'role', { name: 'alone' });
+    expect((await api.get(`/roles/${id}`)).status).toBe(200);
+  });
+});
+
+test('who has just posted a form of the dashboard finds the record in its list', async () => {
+  const browser = await signedInWith(service, 'roles:read', 'roles:write');
+  await listed('served');
+  await paused(async () => {
+    const stranger = await signedInWith(service, 'roles:read');
+    expect((await browser.submit('/dashboard/roles/new', { name: 'by form' }, '/dashboard/roles')).status).toBe(303);
+    expect(await (await browser.get('/dashboard/roles')).text()).toContain('by form');
+    expect(await (await stranger.get('/dashboard/roles')).text()).not.toContain('by form');
+  });
+});
+
+test('a replica that is further behind than REPORT_MAX_LAG_MS is asked for nothing', async () => {
+  await listed('served');
+  await paused(async () => {
+    await createRole('late');
+    expect(await listed('untrusted')).toContain('late');
+    await eventually(async () => service.log.some((line) => line.includes('report_replica.unused')));
+  });
+  expect(await listed('served')).toContain('late');
+});
+
+test('look-ups are answered by the replica of the list that is there', async () => {
+  const token = api.token as string;
+  await eventually(async () => {
+    const before = await counted('database_replica_lookups_total', 'served');
+    const form = new URLSearchParams({ token });
+    const authorization = `Basic ${Buffer.from('management:the secret of the management client').toString('base64')}`;
+    const answer = await fetch(`${service.url}/oauth/introspect`, { method: 'POST', body: form, headers: { authorization } });
+    expect(answer.status).toBe(200);
+    return (await counted('database_replica_lookups_total', 'served')) > before;
+  });
+});
+
+test('the replica is gone, whatever it was doing: lists are answered by the primary; it is back: it is asked again', async () => {
+  await listed('served');
+  const stopping = servers.stopStandby();
+  let over = false;
+  void stopping.finally(() => (over = true));
+  while (!over) expect((await api.get('/roles')).status).toBe(200);
+  await createRole('meanwhile');
+  expect(await listed('untrusted')).toContain('meanwhile');
+  await servers.startStandby();
+  expect(await listed('served')).toContain('meanwhile');
+});
