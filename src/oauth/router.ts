@@ -28,6 +28,7 @@ import { jwks } from './jwks.js';
 import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
 import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
 import { documentClientPreflight } from './metadata-documents/document-client-preflight.js';
+import { findAssertedClient } from './metadata-documents/asserted-client.js';
 import { identifyClient } from './metadata-documents/identify-client.js';
 import { chooseOrganization } from './authorize/choose-organization.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
@@ -39,7 +40,7 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll, byGrant: true });
+  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll, byGrant: true, find: findAssertedClient(web) });
   // Before the first consent a client that is known by its document alone is stored nowhere.
   const identified = limitedClientAuthentication(web, { find: (req, client_id) => identifyClient(web, req, client_id) });
   routes.add(oauthEndpoints.token_endpoint, {

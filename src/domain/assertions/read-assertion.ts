@@ -66,12 +66,10 @@ function problemOf(ctx: Context, connection: Connection, claims: JsonObject, { c
   return problems.find(([applies]) => applies) ?? null;
 }
 
-/**
- * Reads an identity assertion (draft-ietf-oauth-identity-assertion-authz-grant 4.4): signed by the provider of exactly one connection that takes them, for
- * this environment and the client that brings it, now. Whom it is about, and that it wasn't redeemed before, is for others.
- */
-export async function readAssertion(ctx: Context, presented: Presented): Promise<ReadAssertion | RefusedAssertion> {
-  const { assertion } = presented;
+type SignedAssertion = { readonly connection: Connection; readonly claims: JsonObject };
+
+/** What the provider of exactly one connection that takes assertions has signed as one. */
+async function readSigned(ctx: Context, assertion: string): Promise<SignedAssertion | RefusedAssertion> {
   const refused = (reason: string, because: SecurityEventReason, connection: Connection | null = null) => ({ reason, because, connection });
   if (!isIdJag(assertion)) return refused(`typ of the assertion must be ${idJagTyp}`, 'assertion_invalid');
   const iss = claimedIssuer(assertion);
@@ -80,9 +78,26 @@ export async function readAssertion(ctx: Context, presented: Presented): Promise
   const connection = await connectionOfIssuer(ctx, iss);
   if (!connection) return refused('iss of the assertion is no issuer of assertions', 'assertion_issuer');
   const read = await verifiedClaims(ctx, keyOwnerOf(connection, iss), assertion, [idJagTyp]).catch(notSigned);
-  if ('reason' in read) return refused(read.reason, 'assertion_invalid', connection);
-  const { claims } = read;
+  return 'reason' in read ? refused(read.reason, 'assertion_invalid', connection) : { connection, claims: read.claims };
+}
+
+/**
+ * Reads an identity assertion (draft-ietf-oauth-identity-assertion-authz-grant 4.4): signed by the provider of exactly one connection that takes them, for
+ * this environment and the client that brings it, now. Whom it is about, and that it wasn't redeemed before, is for others.
+ */
+export async function readAssertion(ctx: Context, presented: Presented): Promise<ReadAssertion | RefusedAssertion> {
+  const read = await readSigned(ctx, presented.assertion);
+  if ('reason' in read) return read;
+  const { connection, claims } = read;
   const problem = problemOf(ctx, connection, claims, presented);
-  if (problem) return refused(problem[1], problem[2], connection);
+  if (problem) return { reason: problem[1], because: problem[2], connection };
   return { connection, claims, jti: claims['jti'] as string, expires_at: new Date((claims['exp'] as number) * 1000) };
+}
+
+/** Whether the assertion is signed, meant for this environment, not over, and of this client: what speaks for one that nobody here has seen. */
+export async function vouchesFor(ctx: Context, assertion: string, client_id: string): Promise<boolean> {
+  const read = await readSigned(ctx, assertion);
+  if ('reason' in read) return false;
+  const { aud, client_id: named } = read.claims;
+  return named === client_id && [aud].flat().includes(ctx.environment.issuer) && timeProblem(ctx, read.claims) === null;
 }

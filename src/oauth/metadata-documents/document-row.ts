@@ -7,6 +7,7 @@ import type { Context } from '../../domain/context.js';
 import type { Environment } from '../../domain/environment.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
+import { jwtBearerGrantType, jwtDpopGrantType } from '../../lib/grant-types.js';
 import { strangersName } from '../../lib/plain-words.js';
 import { policyOf, readClient } from '../register/metadata.js';
 import { ofEach } from '../../lib/memo.js';
@@ -15,6 +16,11 @@ import { ofEach } from '../../lib/memo.js';
 export type DocumentColumns = { readonly columns: ReturnType<typeof readClient> } | { readonly reason: string };
 
 const maxNameLength = 255;
+/** What a client may use here, by how it proves itself: assertions are worth what their issuer is trusted for. */
+const [publicGrants, documentGrants] = [
+  [...openGrants, jwtDpopGrantType],
+  [...openGrants, jwtDpopGrantType, jwtBearerGrantType],
+];
 
 /** The members that belong to every service, as this one takes them: what isn't offered here is left out, for the document is not written for it alone. */
 function adapted(members: MetadataDocument['members']): Record<string, unknown> {
@@ -25,7 +31,7 @@ function adapted(members: MetadataDocument['members']): Record<string, unknown> 
   return {
     ...members,
     client_name: name === '' ? undefined : name,
-    grant_types: offeredOf(grant_types, openGrants),
+    grant_types: offeredOf(grant_types, token_endpoint_auth_method === 'none' ? publicGrants : documentGrants),
     response_types: offeredOf(response_types, ['code']),
     token_endpoint_auth_method,
   };
@@ -43,7 +49,7 @@ function read(ctx: Context, { members }: MetadataDocument): DocumentColumns {
   const secret = secretIn(members);
   if (secret !== null) return { reason: secret };
   try {
-    return { columns: readClient(adapted(members), policyOf(ctx), openGrants) };
+    return { columns: readClient(adapted(members), policyOf(ctx), documentGrants) };
   } catch (error) {
     if (error instanceof OAuthError) return { reason: `document is refused: ${error.description}` };
     throw error;

@@ -346,6 +346,17 @@ describe('records', () => {
     expect(await says('connections')).toEqual(well('connections'));
   });
 
+  test('connections that take assertions of the same issuer', async () => {
+    const issuer = `http://127.0.0.1:${await listening(createHttpServer())}`;
+    const [one, other] = [await addConnection(ctx, { issuer, assertions: 'on' }), await addConnection(ctx, { issuer, assertions: 'on' })];
+    expect(await says('connections')).toMatchObject([
+      { level: 'warning', subject: `connections/${one.id}`, finding: expect.stringContaining(issuer) as string },
+    ]);
+    await sql(`update connections set assertions = 'off' where id = '${other.id}'`);
+    expect(await says('connections')).toEqual(well('connections'));
+    await sql(`update connections set status = 'disabled'`);
+  });
+
   test('certificates and metadata of SAML', async () => {
     const { certificate } = await samlKeyPair();
     const connection = await addSamlConnection(ctx, { certificate });

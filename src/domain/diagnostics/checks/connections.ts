@@ -1,6 +1,8 @@
 import { listWatchedConnections, type WatchedConnection } from '../../../db/tables/connections.js';
+import { groupedBy } from '../../../lib/grouped.js';
 import { own } from '../../../lib/named.js';
 import { connectionStrategies, type StrategyDescription } from '../../connections/strategies.js';
+import { assertionIssuerOf } from '../../connections/connections.js';
 import { connectionHealth } from '../../health/health.js';
 import { fixes } from '../../../lib/remedies.js';
 import { check, cliOn, recordSubject, inEnvironment, type Found } from '../check.js';
@@ -9,7 +11,7 @@ import { askOrigins, reachText, type Reached } from '../reach-origins.js';
 
 const most = 100;
 
-type Fault = 'unreachable' | 'blocked' | 'failing';
+type Fault = 'unreachable' | 'blocked' | 'failing' | 'assertions_ambiguous';
 
 /** The addresses of the provider that the service itself asks. */
 function addressesOf({ strategy, issuer, token_endpoint, userinfo_endpoint }: WatchedConnection): string[] {
@@ -40,6 +42,20 @@ function faultOf(installation: Installation, connection: WatchedConnection, reac
   return [{ fault: 'failing', finding, fix, subject }];
 }
 
+/** Connections that take assertions of an issuer of which another one takes them too: nobody's are taken then. */
+function ambiguous(watched: readonly WatchedConnection[]): Found<Fault>[] {
+  const taking = watched.filter(({ assertions }) => assertions === 'on');
+  const byIssuer = groupedBy(taking, (one) => JSON.stringify([one.environment, assertionIssuerOf(one)]));
+  return [...byIssuer.values()]
+    .filter((same) => same.length > 1)
+    .flatMap((same) => same.slice(0, 1))
+    .map((one) => ({
+      fault: 'assertions_ambiguous',
+      finding: `Several connections${inEnvironment(one.environment)} take identity assertions of ${assertionIssuerOf(one) ?? 'no issuer'}, ${JSON.stringify(one.name)} among them.`,
+      subject: recordSubject(one.environment, 'connections', one.id),
+    }));
+}
+
 export const connectionsCheck = check({
   id: 'connections',
   title: 'Connections',
@@ -67,10 +83,16 @@ export const connectionsCheck = check({
       why: 'Nobody comes in through it: a client secret has run out there, or its keys or addresses are others now. `sso.refused` in the log says how; so does the connection’s test in the dashboard.',
       mend: 'the connection’s settings, as its test tells; `npm run -s cli -- connections update <id> --status disabled` takes its button away',
     },
+    assertions_ambiguous: {
+      level: 'warning',
+      when: 'two connections of an environment take identity assertions of the same issuer',
+      why: 'It is not told whose people they are: each is `invalid_grant`.',
+      mend: '`assertions` of all but one of them',
+    },
   },
   async run({ installation, database }) {
     const watched = await database((trx) => listWatchedConnections(trx, most));
     const reached = await askOrigins(installation, watched.flatMap(addressesOf));
-    return watched.flatMap((connection) => faultOf(installation, connection, reached));
+    return [...watched.flatMap((connection) => faultOf(installation, connection, reached)), ...ambiguous(watched)];
   },
 });
