@@ -178,7 +178,7 @@ describe('a file', () => {
         start: (controller) => controller.enqueue(Buffer.from('{"email": "first@example.com"}\n{"ema')),
         pull: (controller) => controller.error(new Error('gone')),
       });
-      return String(new Request(input, init).url).endsWith('/data') ? new Response(broken, { status, headers }) : fetched(input, init);
+      return new Request(input, init).url.endsWith('/data') ? new Response(broken, { status, headers }) : fetched(input, init);
     });
     onTestFinished(() => void vi.unstubAllGlobals());
     await expect(cli('user_exports', 'data', id)).rejects.toThrow('the file broke off');
