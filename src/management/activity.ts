@@ -11,6 +11,8 @@ const mostRead = 500;
 export type ActivityQuery = {
   /** The id of whom or what it is about. */
   readonly party: string;
+  /** Whether that is an organization: what is its own counts then. */
+  readonly is_organization?: boolean | undefined;
   /** Which entries are shown; all unless given. */
   readonly keep?: ((row: AuditLogRow) => boolean) | undefined;
   readonly size: number;
@@ -36,7 +38,7 @@ export type ActivityList = {
 export async function readActivity(
   call: Call,
   resource: Resource,
-  { party, keep, size, after, before }: ActivityQuery,
+  { party, is_organization = false, keep, size, after, before }: ActivityQuery,
 ): Promise<ActivityList> {
   await authorizeRead(call, resource, null);
   const list = `activity ${party}`;
@@ -45,7 +47,7 @@ export async function readActivity(
   const at = from === null ? null : new Date(from.values[0] ?? 0);
   const backwards = before !== undefined && from !== null;
   const limit = keep ? mostRead : size + 1;
-  const rows = await listActivity(call.ctx.scope, { party, at, id: from?.id ?? null, newer: backwards, limit });
+  const rows = await listActivity(call.ctx.scope, { party, is_organization, at, id: from?.id ?? null, newer: backwards, limit });
   const fitting = keep ? rows.filter(keep) : rows;
   const shown = backwards ? fitting.slice(-size) : fitting.slice(0, size);
   const more = fitting.length > shown.length;

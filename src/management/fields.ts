@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compares, holdsOneOf, isOneOf, linkedTo, searches, type Searched } from '../db/lists/conditions.js';
+import { compares, holdsOneOf, isOneOf, linkedTo, matches, searches, type Searched } from '../db/lists/conditions.js';
 import type { LinkTable } from '../db/lists/list.js';
 import type { SortKey } from '../db/lists/list-source.js';
 import { holdsInvisible, holdsStack } from '../lib/plain-words.js';
@@ -57,6 +57,18 @@ export const equalTo = (column: string, schema: z.ZodType, description: string):
   schema,
   condition: (_ctx, values) => isOneOf(column, values),
 });
+
+/** `filter[status]` of what becomes of a link by its times: SQL by status, in which `?` is the time. */
+export const statusByTime = <S extends string>(conditions: Readonly<Record<S, string>>): Filter => ({
+  description: 'What became of it.',
+  schema: z.enum(Object.keys(conditions) as [S, ...S[]]),
+  condition: (ctx, values) =>
+    matches(`(${(values as S[]).map((value) => `(${conditions[value]})`).join(' or ')})`, values.map(() => ctx.clock.now())), // prettier-ignore
+});
+
+/** How long a link that somebody is sent is good. */
+export const linkLifetime = ({ least, most }: { readonly least: number; readonly most: number }) =>
+  lifetime(least, most).meta({ description: 'How long the link is good, in seconds: 604800, a week, unless said.' });
 
 /** The same filter: an index finds the records that fit. */
 export const byIndex = (filter: Filter): Filter => ({ ...filter, byIndex: true });

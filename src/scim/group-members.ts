@@ -4,7 +4,7 @@ import type { MemberChange } from '../domain/directories/groups.js';
 import { findAttribute } from './attribute-paths.js';
 import { compileElementFilter } from './filter.js';
 import type { PatchOperation } from './patch.js';
-import { isComplex, isUnassigned, type ScimValues } from './read-values.js';
+import { isComplex, isUnassigned, memberOf, type ScimValues } from './read-values.js';
 import { groupType } from './schemas.js';
 
 const maxMembers = 10_000;
@@ -17,7 +17,7 @@ function memberIds(value: unknown): string[] {
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   if (list.length > maxMembers) throw new ScimError(400, 'tooMany', `A request names at most ${maxMembers} members.`);
   return list.map((one) => {
-    const id = isComplex(one) ? Object.entries(one).find(([name]) => name.toLowerCase() === 'value')?.[1] : one;
+    const id = isComplex(one) ? memberOf(one, 'value') : one;
     if (typeof id !== 'string') throw refuse('A member must have a value, which is the id of a User.');
     return id;
   });
@@ -60,7 +60,4 @@ export function memberChangeOf(operations: readonly PatchOperation[]): MemberCha
 export const otherOperations = (operations: readonly PatchOperation[]): PatchOperation[] => operations.filter((one) => !isMembers(one));
 
 /** The members of a resource that a request bears. @throws {ScimError} 400 */
-export function membersIn(body: ScimValues): string[] {
-  const entry = Object.entries(body).find(([name]) => name.toLowerCase() === 'members');
-  return memberIds(entry?.[1]);
-}
+export const membersIn = (body: ScimValues): string[] => memberIds(memberOf(body, 'members'));

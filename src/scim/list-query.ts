@@ -40,11 +40,10 @@ function names(value: unknown, name: string): string[] {
  * @throws {ScimError} 400
  */
 export function readScimQuery(values: ScimValues): ScimQuery {
-  const { filter } = values;
-  if (filter !== undefined && filter !== null && typeof filter !== 'string')
-    throw new ScimError(400, 'invalidFilter', 'filter must be a text.');
+  const filter = values['filter'] ?? null;
+  if (filter !== null && typeof filter !== 'string') throw new ScimError(400, 'invalidFilter', 'filter must be a text.');
   return {
-    filter: filter === undefined || filter === null ? null : filter,
+    filter,
     start_index: Math.min(Math.max(wholeNumber(values['startIndex'], 'startIndex') ?? 1, 1), mostSkipped),
     count: Math.min(Math.max(wholeNumber(values['count'], 'count') ?? defaultCount, 0), mostCount),
     attributes: names(values['attributes'], 'attributes'),

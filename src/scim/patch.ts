@@ -2,7 +2,7 @@ import { ScimError } from '../errors.js';
 import type { DirectoryCondition } from '../db/lists/directory-filter.js';
 import { findAttribute, isUrn, parsePath, type FoundAttribute, type PatchPath } from './attribute-paths.js';
 import { compileElementFilter, fits } from './filter.js';
-import { isComplex, isUnassigned, maxValues, readElement, readValue, withOnePrimary, type ScimValues } from './read-values.js';
+import { isComplex, isUnassigned, maxValues, memberOf, readElement, readValue, withOnePrimary, type ScimValues } from './read-values.js';
 import type { ResourceType } from './schemas.js';
 
 /** One operation on one attribute (RFC 7644 3.5.2). */
@@ -13,8 +13,6 @@ const maxPathLength = 1_000;
 
 const refuse = (scimType: 'invalidSyntax' | 'invalidPath' | 'noTarget' | 'invalidValue' | 'mutability', detail: string) =>
   new ScimError(400, scimType, detail);
-
-const memberOf = (values: ScimValues, name: string): unknown => Object.entries(values).find(([key]) => key.toLowerCase() === name)?.[1];
 
 function readPath(path: string): PatchPath {
   const parsed = path.length > maxPathLength ? null : parsePath(path);

@@ -14,6 +14,10 @@ export const maxValues = 100;
 
 export const isComplex = (value: unknown): value is ScimValues => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The member of that lower-case name, however it is written. */
+export const memberOf = (values: ScimValues, name: string): unknown =>
+  Object.entries(values).find(([key]) => key.toLowerCase() === name)?.[1];
+
 const refuse = (name: string, must: string) => new ScimError(400, 'invalidValue', `${name} must be ${must}.`);
 
 /** Whether nothing is said: null and an empty list count as absent (RFC 7643 2.5). */

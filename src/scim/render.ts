@@ -1,6 +1,6 @@
 import type { GroupMember, OrganizationGroupRow } from '../db/tables/organization_groups.js';
 import type { DirectoryUserRow, GroupOfUser } from '../db/tables/directory_users.js';
-import { findAttribute } from './attribute-paths.js';
+import { findAttribute, isUrn } from './attribute-paths.js';
 import { weakTag } from './call.js';
 import type { ScimQuery } from './list-query.js';
 import { isComplex, type ScimValues } from './read-values.js';
@@ -52,7 +52,7 @@ const keysOf = (type: ResourceType, names: readonly string[]): (readonly string[
   names.flatMap((name) => {
     const found = findAttribute(type, name);
     if (found) return [found.keys];
-    return name.toLowerCase() === enterpriseSchema.id.toLowerCase() ? [[enterpriseSchema.id]] : [];
+    return isUrn(name, enterpriseSchema.id) ? [[enterpriseSchema.id]] : [];
   });
 
 const leads = (keys: readonly string[], name: string) => keys[0] === name;

@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { inOrganization } from '../domain/context.js';
+import { organizationLooks } from '../domain/environments/branding.js';
 import { openSetupLink, setupLinkActor, type HeldSetupLink } from '../domain/setup-links/setup-links.js';
 import type { SetupPart } from '../db/tables/setup_links.js';
 import { PageError } from '../errors.js';
@@ -60,6 +61,7 @@ export const findLink = (web: Web): RequestHandler =>
     if (status !== 'pending' && status !== 'started') return refuseLink(web, req, res, status);
     if (status === 'started' && !held.isOwnBrowser) return refuseLink(web, req, res, 'elsewhere');
     req.setup = held;
+    req.branded_for = organizationLooks(held.organization);
     next();
   };
 

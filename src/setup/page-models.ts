@@ -4,10 +4,10 @@ import type { ProviderValue, SetupProtocol, scimWords } from './providers.js';
 
 export type SetupStep = { readonly part: SetupPart; readonly done: boolean };
 
-/** What every page of a set-up has; `path` is where its pages begin. */
+/** What every page of a set-up has; `path` is where its pages begin, `service` whose they are though they look like the organization. */
 export interface SetupStepPage extends FormPage {
   path: string;
-  organization: { name: string; logo_url: string | null };
+  service: string;
   steps: readonly SetupStep[];
   /** ISO 8601 */
   expires_at: string;

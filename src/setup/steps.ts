@@ -36,11 +36,11 @@ async function stepsOf(req: Request): Promise<SetupStep[]> {
 /** What the pages of a set-up share. */
 export async function stepPage(req: Request, res: Response, title: string): Promise<SetupStepPage> {
   const held = heldOf(req);
-  const { link, organization } = held;
+  const { link } = held;
   return {
     ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
     path: pathOf(held),
-    organization: { name: organization.display_name, logo_url: organization.branding.logo_url ?? null },
+    service: req.ctx.environment.name,
     steps: await stepsOf(req),
     expires_at: link.expires_at.toISOString(),
   };

@@ -166,7 +166,7 @@ export function callback(web: Web, memory: ProviderMemory) {
       // Codes of this surface; of any other there is the sentence of its page.
       noteRefusal(req, flow, connection, error.code as SecurityEventReason);
       if (flow.purpose === 'login') noteLogin(req.ctx, 'sso', error.code);
-      if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error, flow.setup);
+      if (flow.purpose === 'test') return await finishTest.refused(web, req, res, connection, error, flow.setup);
       const refused = error.next ? error : withNext(error, wayBack(flow));
       throw refused.by('provider_answer_refused', {
         client_id: onWayTo(req) ?? undefined,

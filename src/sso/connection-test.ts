@@ -1,8 +1,9 @@
 import type { Request, Response } from 'express';
 import { attributeAliases } from '../domain/connections/strategies.js';
 import type { Connection, SetupTest } from '../domain/connections/connections.js';
+import { organizationLooks } from '../domain/environments/branding.js';
 import { speaksForAddress } from '../domain/organizations/domains.js';
-import { findOrganization } from '../domain/organizations/organizations.js';
+import { findOrganization, type Organization } from '../domain/organizations/organizations.js';
 import { noteSetupTest } from '../domain/setup-links/setup-links.js';
 import type { PageError } from '../errors.js';
 import { basePage, type BasePage } from '../http/pages/pages.js';
@@ -112,7 +113,15 @@ function anonymous(connection: Connection, claims: Claims): Omit<TestResultPage,
 
 type SetupResult = Omit<SetupTestPage, keyof BasePage | 'next'>;
 
-function renderSetup(web: Web, req: Request, res: Response, { link_id }: SetupTest, title: string, result: SetupResult): void {
+/** As the other pages of the set-up link it looks like the organization. */
+function renderSetup(
+  web: Web,
+  req: Request,
+  res: Response,
+  { link_id, organization }: SetupTest & { readonly organization: Organization | null },
+  { title, ...result }: SetupResult & { readonly title: string },
+): void {
+  req.branded_for = organization && organizationLooks(organization);
   const page = basePage(req.ctx.environment, { title, request_id: req.request_id });
   web.renderPage(res, 'sso/setup-test', { ...page, ...result, next: `/setup/${link_id}/connection` });
 }
@@ -135,32 +144,61 @@ async function finishSetupTest(
   const isSpokenFor = email !== null && organization !== null && (await speaksForAddress(ctx, organization.id, email));
   if (isSpokenFor) await noteSetupTest(ctx, setup);
   const foreign = t('setup.test_domain', { email: email ?? '', organization: organization?.display_name ?? '' });
-  renderSetup(web, req, res, setup, t(isSpokenFor ? 'setup.tested' : 'setup.test_bad'), {
-    tone: isSpokenFor ? 'good' : 'bad',
-    text: isSpokenFor ? t('setup.test_good') : email === null ? t('setup.test_no_email') : foreign,
-    code: null,
-    detail: null,
-    mapping: mappingOf(connection, claims),
-    claims: claimsOf(claims),
-  });
+  renderSetup(
+    web,
+    req,
+    res,
+    { ...setup, organization },
+    {
+      title: t(isSpokenFor ? 'setup.tested' : 'setup.test_bad'),
+      tone: isSpokenFor ? 'good' : 'bad',
+      text: isSpokenFor ? t('setup.test_good') : email === null ? t('setup.test_no_email') : foreign,
+      code: null,
+      detail: null,
+      mapping: mappingOf(connection, claims),
+      claims: claimsOf(claims),
+    },
+  );
 }
 
 /** The same of a test that went wrong. */
-function refusedSetup(web: Web, req: Request, res: Response, setup: SetupTest, { code, localized, text, cause }: PageError): void {
+async function refusedSetup(
+  web: Web,
+  req: Request,
+  res: Response,
+  { organization_id }: Pick<Connection, 'organization_id'>,
+  setup: SetupTest,
+  { code, localized, text, cause }: PageError,
+): Promise<void> {
   const words = wordsOf(req);
-  renderSetup(web, req, res, setup, words.t('setup.test_bad'), {
-    tone: 'bad',
-    text: localized ? words.say(localized) : text,
-    code,
-    detail: cause instanceof Error ? bounded(cause.message, maxClaimLength) : null,
-    mapping: [],
-    claims: '',
-  });
+  const organization = await findOrganization(req.ctx, organization_id ?? '');
+  renderSetup(
+    web,
+    req,
+    res,
+    { ...setup, organization },
+    {
+      title: words.t('setup.test_bad'),
+      tone: 'bad',
+      text: localized ? words.say(localized) : text,
+      code,
+      detail: cause instanceof Error ? bounded(cause.message, maxClaimLength) : null,
+      mapping: [],
+      claims: '',
+    },
+  );
 }
 
 /** Shows why a test was refused, with the cause from the log, which holds no secret. */
-function refused(web: Web, req: Request, res: Response, connection: Connection, refusal: PageError, setup?: SetupTest): void {
-  if (setup) return refusedSetup(web, req, res, setup, refusal);
+async function refused(
+  web: Web,
+  req: Request,
+  res: Response,
+  connection: Connection,
+  refusal: PageError,
+  setup?: SetupTest,
+): Promise<void> {
+  if (setup) return refusedSetup(web, req, res, connection, setup, refusal);
   const detail = refusal.cause instanceof Error ? refusal.cause.message : refusal.text;
   render(web, req, res, connection, {
     tone: 'bad',

@@ -128,10 +128,10 @@ export function start(web: Web, memory: ProviderMemory) {
     const freshness = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
     const tested = test && { tells_people: test.tells_people, ...(test.setup && { setup: test.setup }) };
     const begin = { purpose, return_to, session_id: null, demand: freshness, ...tested } as const;
-    const href = await destination(req, res, memory, connection, begin).catch((error: unknown) => {
+    const href = await destination(req, res, memory, connection, begin).catch(async (error: unknown) => {
       if (!(error instanceof PageError)) throw error;
       if (!test) throw withNext(error, backToSignIn(return_to));
-      finishTest.refused(web, req, res, connection, error, test.setup);
+      await finishTest.refused(web, req, res, connection, error, test.setup);
     });
     if (href === undefined) return;
     // The sign-in form sends addresses of a connection's domain here.

@@ -1,13 +1,14 @@
 // In which language people get their mails (specification 15.11.2), through a real SMTP server.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { drainMails } from '../../src/outbox/mail/send.js';
+import { mailQueue } from '../../src/outbox/mail/send.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { setEnvironment } from '../support/factors.js';
 import { manage, startManagedService } from '../support/management.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { startSmtpServer } from '../support/smtp.js';
+import { drain } from '../support/outbox-queue.js';
 
 const smtp = shared(
   () => startSmtpServer(),
@@ -19,7 +20,7 @@ const client = shared(() => addClient(ctx));
 
 /** The newest mail to the address. */
 async function mailTo(email: string) {
-  await drainMails(service.deps);
+  await drain(mailQueue(service.deps));
   await expect.poll(() => smtp.received.some(({ to }) => to[0] === email)).toBe(true);
   const { mail } = smtp.received.findLast(({ to }) => to[0] === email) as (typeof smtp.received)[0];
   const header = mail.headers.find(({ key }) => key === 'content-language')?.value;

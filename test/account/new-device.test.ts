@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
 import { cookieDeviceOf } from '../../src/http/auth/device-cookie.js';
-import { drainMails } from '../../src/outbox/mail/send.js';
+import { mailQueue } from '../../src/outbox/mail/send.js';
 import { permit } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
@@ -13,6 +13,7 @@ import { auditRows, lastRow } from '../support/security-events.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { startSmtpServer } from '../support/smtp.js';
 import { shared } from '../support/shared-service.js';
+import { drain } from '../support/outbox-queue.js';
 
 let service: TestService;
 let ctx: Context;
@@ -42,7 +43,7 @@ const signIn = (browser: Browser, { email }: { email: string }, secret = passwor
 async function noticesTo(email: string) {
   await expect
     .poll(async () => {
-      await drainMails(service.deps);
+      await drain(mailQueue(service.deps));
       return Number((await service.deps.db.knex('mails').where({ status: 'pending' }).count('* as count'))[0]?.['count']);
     })
     .toBe(0);

@@ -1,20 +1,16 @@
 // Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { environmentBudget } from '../../src/domain/passcodes/guess-budget.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo, otherCode, type CapturedMail } from '../support/mailbox.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let browser: Browser;
 let count = 0;
 
 const ctx = contextOf(service);
-
-beforeAll(async () => {
-  browser = new Browser(service.url);
-});
+const browser = shared(async () => new Browser(service.url));
 beforeEach(() => service.deps.db.knex('passcode_budgets').delete());
 
 const budget = environmentBudget;

@@ -1,6 +1,6 @@
 // What signing in, being refused, changing a password and recovering an account leave behind: by name, success and refusal.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { drainMails } from '../../src/outbox/mail/send.js';
+import { mailQueue } from '../../src/outbox/mail/send.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
@@ -10,6 +10,7 @@ import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';
 import { auditRows, eventLines, lastRow, marks, origin } from '../support/security-events.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
+import { drain } from '../support/outbox-queue.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
@@ -173,7 +174,7 @@ describe('the own password', () => {
 describe('recovery', () => {
   const ask = async (email = user.email) => (await (await browser.postJson('/password/forgot', { email })).json()) as { reset_id: string };
   const mailedCode = async () => {
-    await drainMails(service.deps);
+    await drain(mailQueue(service.deps));
     return codeIn(await lastMailTo(service.url, user.email));
   };
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { picture, sharedChromium } from '../support/chromium.js';
+import { picture, policyViolations, sharedChromium } from '../support/chromium.js';
 import { sharedExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
 import { sharedService } from '../support/shared-service.js';
@@ -21,10 +21,7 @@ test.each(forms)('in Chromium ($name): sign in, see the claims, call the API, re
   const context = await chromium.newContext(options);
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
-  const violations: string[] = [];
-  page.on('console', (message) => {
-    if (/Content Security Policy/i.test(message.text())) violations.push(message.text());
-  });
+  const violations = policyViolations(page);
   await page.goto(app.url);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.waitForURL(/\/login\?/);

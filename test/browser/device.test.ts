@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { axeViolations } from '../support/axe.js';
-import { sharedChromium } from '../support/chromium.js';
+import { sharedChromium, policyViolations } from '../support/chromium.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { Keyboard } from '../support/keyboard.js';
@@ -34,13 +34,10 @@ test.each([
   const usableByAll = async (page: Page) => (javaScriptEnabled ? expect(await axeViolations(page)).toEqual([]) : undefined);
   const context = await browser.newContext({ javaScriptEnabled, colorScheme, reducedMotion: 'reduce' });
   context.setDefaultTimeout(15_000);
-  const complaints: string[] = [];
+  const complaints = policyViolations(context);
   try {
     const keys = new Keyboard(await context.newPage());
     const { page } = keys;
-    page.on('console', (message) => {
-      if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
-    });
     await page.goto(verification_uri);
     await expect.poll(() => keys.focus()).toBe('input#email');
     await keys.type(user.email);

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeQuery } from '../support/authorize.js';
-import { launchChromium } from '../support/chromium.js';
+import { launchChromium, policyViolations } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { redeem } from '../support/oauth.js';
@@ -35,10 +35,7 @@ afterAll(async () => {
 async function open(javaScriptEnabled: boolean): Promise<void> {
   context = await chromium.newContext({ javaScriptEnabled });
   page = await context.newPage();
-  blocked = [];
-  page.on('console', (message) => {
-    if (/Content Security Policy/i.test(message.text())) blocked.push(message.text());
-  });
+  blocked = policyViolations(page);
 }
 beforeEach(async () => {
   const redirect_uris = [`${party.origin}/cb`];

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { picture, sharedChromium } from '../support/chromium.js';
+import { picture, sharedChromium, policyViolations } from '../support/chromium.js';
 import { sharedExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
 import { sharedService } from '../support/shared-service.js';
@@ -114,10 +114,7 @@ test.each(views)(
     const context = await chromium.newContext(options);
     const elsewhere = await chromium.newContext(options);
     for (const one of [context, elsewhere]) one.setDefaultTimeout(30_000);
-    const complaints: string[] = [];
-    context.on('console', (message) => {
-      if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
-    });
+    const complaints = policyViolations(context);
     const email = `grace-${name}@example.com`;
     const page = await context.newPage();
     await register(context, page, { email, password: 'seven brown foxes at dawn' }, name);

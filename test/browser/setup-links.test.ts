@@ -2,7 +2,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axeViolations } from '../support/axe.js';
-import { picture, sharedChromium } from '../support/chromium.js';
+import { picture, policyViolations, sharedChromium } from '../support/chromium.js';
 import { addClient } from '../support/data.js';
 import { sendScim } from '../support/directories.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
@@ -31,10 +31,7 @@ async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page;
   const context = await chromium.newContext({ javaScriptEnabled: false, viewport: { width: 1280, height: 860 }, ...options });
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
-  const violations: string[] = [];
-  page.on('console', (message) => {
-    if (/Content Security Policy/i.test(message.text())) violations.push(message.text());
-  });
+  const violations = policyViolations(page);
   return { page, violations };
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { connectionTestUrl } from '../../src/domain/connections/connections.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { picture, sharedChromium } from '../support/chromium.js';
+import { picture, policyViolations, sharedChromium } from '../support/chromium.js';
 import { sharedExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
 import { addConnection } from '../support/connections.js';
@@ -37,10 +37,7 @@ async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page;
   const context = await chromium.newContext(options);
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
-  const violations: string[] = [];
-  page.on('console', (message) => {
-    if (/Content Security Policy/i.test(message.text())) violations.push(message.text());
-  });
+  const violations = policyViolations(page);
   return { page, violations };
 }
 

@@ -1,16 +1,16 @@
 // The names of attributes in the API, beside their labels: for those who want them.
 import { beforeAll, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
-import { csrfOf, type Browser } from '../support/browser.js';
+import { csrfOf } from '../support/browser.js';
 import { addClient } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const path = '/dashboard/preferences/api_names';
-let browser: Browser;
 let client: string;
+const browser = shared(() => signedInWith(service, 'clients:read', 'clients:write'));
+
 beforeAll(async () => {
-  browser = await signedInWith(service, 'clients:read', 'clients:write');
   client = `/dashboard/clients/${(await addClient(await service.context(), { name: 'Notes', first_party: false })).id}`;
 });
 

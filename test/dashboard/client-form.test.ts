@@ -1,23 +1,18 @@
 // A client by subject: pages that save what they show, and an overview of what differs from its default.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clientFields, clientSubjects } from '../../src/dashboard/pages/clients/client-fields.js';
 import { findClient } from '../../src/db/tables/clients.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { signedInWith } from '../support/administrators.js';
-import type { Browser } from '../support/browser.js';
 import { formValues } from '../support/dashboard-forms.js';
 import { addClient } from '../support/data.js';
 import { manage } from '../support/management.js';
 import { addSamlClient } from '../support/saml-application.js';
-import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let browser: Browser;
 const ctx = contextOf(service);
-
-beforeAll(async () => {
-  browser = await signedInWith(service, ...managementPermissions);
-});
+const browser = shared(() => signedInWith(service, ...managementPermissions));
 
 const html = async (path: string) => (await browser.get(path)).text();
 const labelsOf = (page: string) => [...page.matchAll(/<dt>([^<]*?)\s*<\/dt>/g)].map(([, label]) => label);

@@ -67,8 +67,11 @@ test('every confirmation of a deletion says what it means, and whatever takes ot
   expect(removable.length).toBeGreaterThan(15);
   for (const { path, remove } of removable) {
     const { status, html } = await page(path);
-    const sampled = `${path} has a record in test/support/one-of-each.ts or in this file, and its page says what the deletion means`;
-    expect([path, status, html.includes(remove?.text ?? '')], sampled).toEqual([path, 200, true]);
+    expect([path, status, html.includes(remove?.text ?? '')], 'Make a record in test/support/one-of-each.ts, or in this file.').toEqual([
+      path,
+      200,
+      true,
+    ]);
     expect([path, Object.keys(told(html)).length > 0]).toEqual([path, 'delete' in (consequences[path as DependedOn] ?? {})]);
   }
 });

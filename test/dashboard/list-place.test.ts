@@ -1,17 +1,12 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
-import { csrfOf, type Browser } from '../support/browser.js';
+import { csrfOf } from '../support/browser.js';
 import { addClient } from '../support/data.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let browser: Browser;
-
 const ctx = contextOf(service);
-
-beforeAll(async () => {
-  browser = await signedInWith(service, 'clients:read', 'clients:write', 'roles:read');
-});
+const browser = shared(() => signedInWith(service, 'clients:read', 'clients:write', 'roles:read'));
 
 const html = async (path: string) => (await browser.get(path)).text();
 /** Where the first of the breadcrumbs leads. */

@@ -1,25 +1,21 @@
 // Every list says what to do when it is empty and when nothing fits its filters, and keeps the place of whoever looks at one of its records.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { presentations } from '../../src/dashboard/pages/index.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { resources } from '../../src/management/resources/index.js';
 import { signedInWith } from '../support/administrators.js';
-import { csrfOf, type Browser } from '../support/browser.js';
+import { csrfOf } from '../support/browser.js';
 import { addClient } from '../support/data.js';
 import { formValues } from '../support/dashboard-forms.js';
 import { giveTotp } from '../support/factors.js';
 import { link, manage, secondEnvironment } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
 import { sampleKeys } from '../support/reach/interesting.js';
-import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await signedInWith(service, ...managementPermissions);
-});
+const browser = shared(() => signedInWith(service, ...managementPermissions));
 
 const plain = (text: string) => text.replaceAll(/&#(\d+);/g, (_all, code) => String.fromCharCode(Number(code))).replaceAll('&amp;', '&');
 const html = async (path: string) => plain(await (await browser.get(path)).text());

@@ -1,24 +1,23 @@
 // Rows that are selected in a list: asked about together, done one by one, by the permissions that each takes.
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { insertRole, listRoleIdsOfUser } from '../../src/db/tables/roles.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { permit, signedInWith } from '../support/administrators.js';
-import { csrfOf, type Browser } from '../support/browser.js';
+import { csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { formValues } from '../support/dashboard-forms.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
 const path = '/dashboard/users/selected';
-let admin: Browser;
 let people: UserRow[];
 
-beforeAll(async () => {
-  admin = await signedInWith(service, 'users:read', 'users:write', 'roles:read', 'roles:write', 'sessions:read', 'audit_logs:read');
-});
+const admin = shared(() =>
+  signedInWith(service, 'users:read', 'users:write', 'roles:read', 'roles:write', 'sessions:read', 'audit_logs:read'),
+);
 beforeEach(async () => {
   people = [await addUser(ctx, { first_name: 'Lena', last_name: '=Vogel' }), await addUser(ctx, { first_name: 'Jonas', last_name: 'Maier' })];
 }); // prettier-ignore

@@ -1,18 +1,14 @@
 // The settings by subject: a page each, which saves what it shows and nothing else.
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { settingsPath, settingsSubjects } from '../../src/dashboard/pages/settings/sections.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { registry } from '../../src/management/resources/index.js';
 import { signedInWith } from '../support/administrators.js';
-import type { Browser } from '../support/browser.js';
 import { formValues } from '../support/dashboard-forms.js';
-import { sharedService } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let browser: Browser;
-beforeAll(async () => {
-  browser = await signedInWith(service, ...managementPermissions);
-});
+const browser = shared(() => signedInWith(service, ...managementPermissions));
 
 const stored = async () => {
   const { id } = (await service.context()).environment;

@@ -1,5 +1,5 @@
 // Sign-in methods of people in the dashboard; the policy with whom it asks; what production is warned of.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { makeRecoveryCodes } from '../../src/domain/authenticators/enrolment.js';
 import { noOrigin } from '../../src/domain/origin.js';
@@ -15,7 +15,6 @@ import { signedIn } from '../support/signed-in.js';
 
 const service = sharedManagedService();
 const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
-let admin: Browser;
 let user: UserRow;
 let totp: string;
 
@@ -35,10 +34,7 @@ async function administrator(): Promise<UserRow> {
 
 const ctx = contextOf(service);
 const api = shared(() => manage(service.url));
-
-beforeAll(async () => {
-  admin = await signedInWith(service, ...managementPermissions);
-});
+const admin = shared(() => signedInWith(service, ...managementPermissions));
 
 beforeEach(async () => {
   user = await addUser(ctx);

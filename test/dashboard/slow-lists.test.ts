@@ -2,18 +2,16 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
-import type { Browser } from '../support/browser.js';
 import { manage } from '../support/management.js';
 import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let browser: Browser;
 let locking: pg.Client;
 
 const api = shared(() => manage(service.url));
+const browser = shared(() => signedInWith(service, 'webhooks:read', 'users:read'));
 
 beforeAll(async () => {
-  browser = await signedInWith(service, 'webhooks:read', 'users:read');
   locking = new pg.Client({ connectionString: service.databaseUrl });
   await locking.connect();
   await locking.query('begin; lock table webhook_deliveries in access exclusive mode');

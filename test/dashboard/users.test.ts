@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { addConsent } from '../../src/db/tables/consents.js';
 import { findUser, findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
@@ -8,23 +8,20 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let admin: Browser;
-let reader: Browser;
-
-beforeAll(async () => {
-  admin = await signedInWith(
+const admin = shared(() =>
+  signedInWith(
     service,
     ...['users', 'sessions', 'connections', 'clients', 'roles'].flatMap((name) => [`${name}:read`, `${name}:write`]),
     'webhooks:read',
     'audit_logs:read',
-  );
-  reader = await signedInWith(service, 'users:read', 'sessions:read');
-});
+  ),
+);
+const reader = shared(() => signedInWith(service, 'users:read', 'sessions:read'));
 
 const html = async (browser: Browser, path: string) => (await browser.get(path)).text();
 const done = (response: Response) => [response.status, response.headers.get('location')];

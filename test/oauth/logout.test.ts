@@ -3,13 +3,14 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { endSessions } from '../../src/domain/sessions/sessions.js';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { sendBackchannelLogouts } from '../../src/outbox/back-channel/send.js';
+import { backchannelQueue } from '../../src/outbox/back-channel/send.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
 import { startRelyingParty, type RelyingParty } from '../support/relying-party.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signedIn } from '../support/signed-in.js';
+import { drain } from '../support/outbox-queue.js';
 
 const postLogout = 'https://app.example/bye';
 
@@ -188,7 +189,7 @@ test('a refusal is tried again after 5, 20, 60 and 180 s, then given up; the tok
     expect(due).toBeGreaterThan(waits[attempts - 1] ?? 0);
     expect(due).toBeLessThan(waitMs + 4_000);
     await changeRow({ next_attempt_at: service.deps.db.knex.raw('now()') });
-    await sendBackchannelLogouts(service.deps);
+    await drain(backchannelQueue(service.deps));
   }
   await expect.poll(async () => (await rowOf())['status']).toBe('failed');
   const row = await rowOf();
@@ -204,15 +205,15 @@ test('a redirect is not followed, a closed port is tried again, a claim that lap
   expect(party.arrived.some((request) => request.path === '/elsewhere')).toBe(false);
   const now = service.deps.db.knex.raw('now()');
   await changeRow({ logout_uri: 'http://127.0.0.1:9', next_attempt_at: now });
-  await sendBackchannelLogouts(service.deps);
+  await drain(backchannelQueue(service.deps));
   await expect.poll(async () => (await rowOf())['last_error']).toBe('blocked_address');
   const leased_until = service.deps.db.knex.raw("now() + interval '30 seconds'");
   await changeRow({ logout_uri: client.backchannel_logout_uri, next_attempt_at: now, leased_until });
   party.answer = () => ({});
-  await sendBackchannelLogouts(service.deps);
+  await drain(backchannelQueue(service.deps));
   expect((await rowOf())['status']).toBe('pending');
   await changeRow({ leased_until: now });
-  await sendBackchannelLogouts(service.deps);
+  await drain(backchannelQueue(service.deps));
   await expect.poll(async () => (await rowOf())['status']).toBe('delivered');
 });
 

@@ -1,6 +1,6 @@
 // Workload identity (RFC 7523): a platform's token instead of a secret, with a real issuer on loopback.
 import { createHmac, createPublicKey } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { insertFederatedCredential, type ClaimCondition } from '../../src/db/tables/federated_credentials.js';
 import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { listWorkloadRefusals } from '../../src/db/tables/workload_refusals.js';
@@ -23,8 +23,6 @@ const platform = shared(
 );
 const stamp = () => ({ id: uuidv7(service.clock.now().getTime()), created_at: service.clock.now(), updated_at: service.clock.now() });
 const aud = () => ctx.environment.issuer;
-let job: TestClient;
-let pod: TestClient;
 
 /** A client without secret and keys, and what a token of the platform has to say to be it. */
 async function workload(claims: Record<string, ClaimCondition>, row: Partial<ClientRow> = {}): Promise<TestClient> {
@@ -44,10 +42,8 @@ async function workload(claims: Record<string, ClaimCondition>, row: Partial<Cli
 
 const issuer = shared(() => insertTrustedIssuer(ctx.scope, { ...stamp(), name: 'Platform', issuer: platform.url }));
 
-beforeAll(async () => {
-  job = await workload({ repository_id: '74', sub: { prefix: 'repo:octo-org/octo-repo:' }, environment: ['prod', 'staging'] });
-  pod = await workload({ sub: 'system:serviceaccount:orders:worker', 'kubernetes.io.namespace': 'orders' });
-});
+const job = shared(() => workload({ repository_id: '74', sub: { prefix: 'repo:octo-org/octo-repo:' }, environment: ['prod', 'staging'] }));
+const pod = shared(() => workload({ sub: 'system:serviceaccount:orders:worker', 'kubernetes.io.namespace': 'orders' }));
 
 const asClient = (client: { id: string }, client_assertion: string, fields: Record<string, string> = {}) =>
   tokenRequest(service.url, null, {

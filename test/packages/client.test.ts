@@ -183,6 +183,8 @@ describe('the feed', () => {
   test('tells a refusal', async () => {
     const refused = network(() => Response.json({ errors: [{ code: 'cursor_expired', detail: 'Gone.' }] }, { status: 410 }));
     await expect(feed(through(refused)).next()).rejects.toThrow('cursor_expired');
+    const proxy = network(() => new Response('<h1>Internal error</h1>', { status: 500 }));
+    await expect(feed(through(proxy)).next()).rejects.toMatchObject({ name: 'ManagementError', status: 500 });
   });
 });
 

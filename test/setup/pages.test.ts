@@ -63,6 +63,21 @@ test('a GET shows whose link it is and changes nothing; a POST makes it this bro
   expect(await pageOf(browser, link.inside)).toContain('To do');
 });
 
+test('its pages look like the organization and say whose service it is; one that is no longer good does not (specification 16.9.3)', async () => {
+  const link = await addSetupLink(api);
+  const { id, attributes } = link.organization as { id: string; attributes: Document };
+  const branding = { logo_url: 'https://acme.example/logo.png', primary_color: '#0b6b3a' };
+  await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { branding } } });
+  const looks = [`src="${branding.logo_url}" alt="${attributes['display_name']}"`, '0b6b3a'];
+  const welcome = await pageOf(new Browser(service.url), link.path);
+  for (const shown of [...looks, `${ctx.environment.name} asks you`]) expect(welcome).toContain(shown);
+  const browser = await openedBy(service.url, link);
+  for (const path of ['', '/domains', '/connection', '/directory'])
+    for (const shown of looks) expect(await pageOf(browser, `${link.inside}${path}`)).toContain(shown);
+  const elsewhere = await pageOf(new Browser(service.url), link.path);
+  for (const shown of looks) expect(elsewhere).not.toContain(shown);
+});
+
 test('no other browser opens it then, by its token or its id (attack 49.1411)', async () => {
   const link = await addSetupLink(api);
   await openedBy(service.url, link);

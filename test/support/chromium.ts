@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { locate, pathOf } from './programs.js';
 
@@ -42,6 +42,15 @@ export async function signInAt(page: Page, url: string, email: string, secret: s
   await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(secret);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+/** What the policies of the pages have to stop from now on. */
+export function policyViolations(where: Page | BrowserContext): string[] {
+  const found: string[] = [];
+  (where as Page).on('console', (message) => {
+    if (/Content Security Policy/i.test(message.text())) found.push(message.text());
+  });
+  return found;
 }
 
 /** Leaves a picture of the page behind for looking at, when SCREENSHOTS names a directory. */

@@ -132,7 +132,7 @@ const invitation = {
 
 const setup = {
   path: '/setup/019ab3c2-0000-7000-8000-000000000150',
-  organization: { name: 'Acme Ltd', logo_url: null },
+  service: 'Acme',
   steps: [
     { part: 'domains' as const, done: true },
     { part: 'connection' as const, done: false },

@@ -5,7 +5,7 @@ import { startTestService, type TestService } from './service.js';
 
 /**
  * What `make` makes, once for all tests of a file: before the first of them, and before hooks and other shared things that the file names after this.
- * Its members are there from then on. Not for what changes its own members, nor for classes with private ones.
+ * Its members are there from then on. Not for what assigns its own members, nor for classes with private ones.
  * @param end what becomes of it after the last test
  */
 export function shared<T extends object>(make: () => Promise<T>, end: (made: T) => unknown = () => {}): T {

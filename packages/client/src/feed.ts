@@ -36,8 +36,10 @@ export async function* feed<Event = FeedEvent>(
     const query = new URLSearchParams([...filters, ['page[size]', '100'], ...(cursor === undefined ? [] : [['page[after]', cursor]])] as [string, string][]); // prettier-ignore
     const headers = { accept: 'application/vnd.api+json' };
     const response = await send(new Request(`${url}/api/events?${query}`, { headers, ...(signal ? { signal } : {}) }));
-    const { data, links, meta, errors } = (await response.json()) as FeedDocument<Event>;
-    if (!response.ok) throw new ManagementError(response.status, errors ?? []);
+    // A proxy in between answers in no JSON.
+    const document = (await response.json().catch(() => null)) as FeedDocument<Event> | null;
+    if (!response.ok || document === null) throw new ManagementError(response.status, document?.errors ?? []);
+    const { data, links, meta } = document;
     cursor = cursorOf(links.next) ?? cursor;
     if (data.length > 0) yield { events: data, cursor: cursor ?? '' };
     if (!meta.more) await pause(pollMs, signal ?? null);

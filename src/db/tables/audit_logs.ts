@@ -116,21 +116,28 @@ export const auditColumnsSql = `environment_id, id, occurred_at, action, outcome
 /** Where a page of entries begins: those older than a position, or newer ones; neither: the latest. */
 export type ActivityPage = {
   readonly party: string;
+  /** Whether the party is an organization. */
+  readonly is_organization: boolean;
   readonly at: Date | null;
   readonly id: string | null;
   readonly newer: boolean;
   readonly limit: number;
 };
 
-/** The entries by a party and about it, as one list: at most `limit` of each, by their indexes, and so many of both together; the latest first. */
-export async function listActivity(scope: Scope, { party, at, id, newer, limit }: ActivityPage): Promise<AuditLogRow[]> {
+/**
+ * The entries by a party and about it, and about what is an organization's, as one list: at most `limit` of each, by their indexes, and so many of all together;
+ * the latest first.
+ */
+export async function listActivity(scope: Scope, { party, is_organization, at, id, newer, limit }: ActivityPage): Promise<AuditLogRow[]> {
   const [than, order] = newer ? ['>', 'asc'] : ['<', 'desc'];
-  const side = (column: string) => `(
+  const side = (column: string, type = '') => `(
     select ${auditColumnsSql} from audit_logs
-    where environment_id = $1 and ${column} = $2 and ($3::timestamptz is null or (occurred_at, id) ${than} ($3, $4::uuid))
+    where environment_id = $1 and ${column} = $2${type} and ($3::timestamptz is null or (occurred_at, id) ${than} ($3, $4::uuid))
     order by occurred_at ${order}, id ${order} limit $5)`;
-  const text = `select * from (${side('actor_id')} union ${side('target_id')}) entries order by occurred_at ${order}, id ${order} limit $5`;
-  const rows = await run<AuditLogRow>(scope, { name: `audit_logs.activity_${newer ? 'newer' : 'older'}`, text }, [party, at, id, limit]);
+  const sides = [side('actor_id'), side('target_id'), ...(is_organization ? [side('organization_id', '::uuid')] : [])];
+  const text = `select * from (${sides.join(' union ')}) entries order by occurred_at ${order}, id ${order} limit $5`;
+  const name = `audit_logs.activity_${is_organization ? 'of_organization_' : ''}${newer ? 'newer' : 'older'}`;
+  const rows = await run<AuditLogRow>(scope, { name, text }, [party, at, id, limit]);
   return newer ? rows.reverse() : rows;
 }
 

@@ -41,10 +41,6 @@ async function allVerified(ctx: Context): Promise<Verified> {
   return (await remembered(ctx, 'organization_domains', 'verified', ({ scope }) => listVerifiedOrganizationDomains(scope))) ?? [];
 }
 
-export async function verifiedDomainsOf(ctx: Context, organization_id: string): Promise<readonly string[]> {
-  return (await allVerified(ctx)).filter((one) => one.organization_id === organization_id).map(({ domain }) => domain);
-}
-
 /**
  * The organization in whose verified domain the address lies, and which therefore manages its person, with the connection that people there are led to.
  * Null: nobody's.

@@ -11,27 +11,18 @@ import {
   type InvitationInput, type InvitationStatus,
 } from '../../domain/organizations/invitations.js'; // prettier-ignore
 import { reachOfInvitation } from '../../domain/reach/reach-of.js';
-import { equalTo, isoTime, lifetime, stamps, stampSorts, uuid } from '../fields.js';
+import { equalTo, isoTime, linkLifetime, stamps, stampSorts, statusByTime, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 import type { Filter } from '../resource.js';
 
 /** SQL by status; `?` is the time. The same as `invitationStatus`. */
-const conditions: Readonly<Record<InvitationStatus, string>> = {
+const status = statusByTime<InvitationStatus>({
   pending: 'accepted_at is null and revoked_at is null and expires_at > ?',
   accepted: 'accepted_at is not null and ?::timestamptz is not null',
-  revoked: 'accepted_at is null and revoked_at < expires_at and ?::timestamptz is not null',
   expired: 'accepted_at is null and (revoked_at >= expires_at or revoked_at is null and expires_at <= ?)',
-};
-
-const status: Filter = {
-  description: 'What became of it.',
-  schema: z.enum(invitationStatuses),
-  condition: (ctx, values) => {
-    const statuses = values as readonly InvitationStatus[];
-    return matches(`(${statuses.map((value) => `(${conditions[value]})`).join(' or ')})`, statuses.map(() => ctx.clock.now())); // prettier-ignore
-  },
-};
+  revoked: 'accepted_at is null and revoked_at < expires_at and ?::timestamptz is not null',
+});
 
 const email: Filter = {
   description: 'To one of these addresses, in any case.',
@@ -43,10 +34,6 @@ const email: Filter = {
 const countTo = async (ctx: Parameters<typeof countMail>[0], address: string): Promise<void> =>
   countMail(ctx, 'organization_invitation', normalizeEmail(address)?.email_key ?? '');
 
-const expiresIn = lifetime(invitationLifetime.least, invitationLifetime.most).meta({
-  description: 'How long the link is good, in seconds: 604800, a week, unless said.',
-});
-
 export const organization_invitations = resource<InvitationRow, InvitationInput>({
   type: 'organization_invitation',
   path: 'organization_invitations',
@@ -57,7 +44,7 @@ export const organization_invitations = resource<InvitationRow, InvitationInput>
   reach: { of: reachOfInvitation },
   settable: {
     email: ['control', z.string().min(3).max(254), 'needed and fixed'],
-    expires_in: ['plain', expiresIn, 'fixed'],
+    expires_in: ['plain', linkLifetime(invitationLifetime), 'fixed'],
   },
   hidden: ['expires_in'],
   relationships: {

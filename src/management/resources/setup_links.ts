@@ -1,41 +1,26 @@
 import { z } from 'zod';
 import { setupParts, type SetupLinkRow } from '../../db/tables/setup_links.js';
-import { matches } from '../../db/lists/conditions.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { reachOfSetupLink } from '../../domain/reach/reach-of.js';
 import {
   createSetupLink, revokeSetupLink, setupLinkLifetime, setupLinkStatus, setupLinkStatuses, type SetupLinkInput, type SetupLinkStatus,
 } from '../../domain/setup-links/setup-links.js'; // prettier-ignore
-import { equalTo, isoTime, lifetime, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
+import { equalTo, isoTime, linkLifetime, stamps, stampSorts, statusByTime, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
-import type { Filter } from '../resource.js';
 
 /** SQL by status; `?` is the time. The same as `setupLinkStatus`. */
-const conditions: Readonly<Record<SetupLinkStatus, string>> = {
-  revoked: 'revoked_at is not null and ?::timestamptz is not null',
+const status = statusByTime<SetupLinkStatus>({
+  pending: 'revoked_at is null and finished_at is null and started_at is null and expires_at > ?',
+  started: 'revoked_at is null and finished_at is null and started_at is not null and expires_at > ?',
   finished: 'revoked_at is null and finished_at is not null and ?::timestamptz is not null',
   expired: 'revoked_at is null and finished_at is null and expires_at <= ?',
-  started: 'revoked_at is null and finished_at is null and started_at is not null and expires_at > ?',
-  pending: 'revoked_at is null and finished_at is null and started_at is null and expires_at > ?',
-};
-
-const status: Filter = {
-  description: 'What became of it.',
-  schema: z.enum(setupLinkStatuses),
-  condition: (ctx, values) => {
-    const statuses = values as readonly SetupLinkStatus[];
-    return matches(`(${statuses.map((value) => `(${conditions[value]})`).join(' or ')})`, statuses.map(() => ctx.clock.now())); // prettier-ignore
-  },
-};
+  revoked: 'revoked_at is not null and ?::timestamptz is not null',
+});
 
 const sections = uniqueTexts(z.enum(setupParts), setupParts.length).min(1).meta({
   description:
     'What whoever has the link sets up: `domains` (verify them), `connection` (make, test and enable one), `directory` (its SCIM token).',
-});
-
-const expiresIn = lifetime(setupLinkLifetime.least, setupLinkLifetime.most).meta({
-  description: 'How long the link is good, in seconds: 604800, a week, unless said.',
 });
 
 export const setup_links = resource<SetupLinkRow, SetupLinkInput>({
@@ -55,7 +40,7 @@ export const setup_links = resource<SetupLinkRow, SetupLinkInput>({
   reach: { of: reachOfSetupLink },
   settable: {
     parts: ['control', sections, 'needed and fixed'],
-    expires_in: ['plain', expiresIn, 'fixed'],
+    expires_in: ['plain', linkLifetime(setupLinkLifetime), 'fixed'],
   },
   hidden: ['expires_in'],
   relationships: {

@@ -12,7 +12,6 @@ import {
 import { uuidv7 } from '../../lib/random.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
 import type { Loop } from '../../platform/loop.js';
-import { drain } from '../queue/drain.js';
 import { startQueueLoop } from '../queue/loop.js';
 import type { AttemptOutcome, Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
@@ -120,7 +119,7 @@ async function record({ db: { knex }, logger, metrics }: Deps, results: Results)
 
 const nextAttemptAt = ({ at, retry_in_ms }: Sending) => (retry_in_ms === null ? null : new Date(at.getTime() + retry_in_ms));
 
-function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
+export function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
   return {
     ...rowQueue(backchannelQueueRows, deps.db.knex, leaseMs),
     name,
@@ -133,11 +132,6 @@ function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
     attempt: (job, signal) => attempt(deps, job, signal),
     record: (results) => record(deps, results),
   };
-}
-
-/** One pass over what is due, sent and recorded when it resolves. @returns how many logouts there were. */
-export function sendBackchannelLogouts(deps: Deps): Promise<number> {
-  return drain(backchannelQueue(deps));
 }
 
 /** Sends logout tokens until stopped; woken when a session ends. */

@@ -8,7 +8,6 @@ import {
   removeOrphanedEntries,
   type LogStreamRow,
 } from '../../db/tables/log_streams.js';
-import { drain } from '../queue/drain.js';
 import { startQueueLoop, type QueueLoop } from '../queue/loop.js';
 import type { Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
@@ -47,7 +46,7 @@ async function record(deps: Deps, results: readonly { readonly job: StreamJob; r
 }
 
 /** The streams as a queue: a stream is due when it has something to send and may be tried. */
-function logStreamQueue(deps: Deps): Queue<StreamJob, Sending> {
+export function logStreamQueue(deps: Deps): Queue<StreamJob, Sending> {
   const due = () => findDueLogStreams(deps.db.knex, scanLimit);
   return {
     ...rowQueue(logStreamQueueRows, deps.db.knex, leaseMs),
@@ -72,8 +71,5 @@ function logStreamQueue(deps: Deps): Queue<StreamJob, Sending> {
     record: (results) => record(deps, results),
   };
 }
-
-/** One pass over what is due, sent and recorded when it resolves. @returns how many streams were tried */
-export const sendLogStreams = (deps: Deps): Promise<number> => drain(logStreamQueue(deps), 1);
 
 export const startLogStreams = (deps: Deps): QueueLoop => startQueueLoop(logStreamQueue(deps), deps);

@@ -3,7 +3,6 @@ import { openMail } from '../../domain/mail/mail.js';
 import { mailQueueRows, oldestDueMailSeconds, recordMails, type MailRecord, type MailRow } from '../../db/tables/mails.js';
 import { isPermanentMailError } from '../../platform/mailer.js';
 import type { Loop } from '../../platform/loop.js';
-import { drain } from '../queue/drain.js';
 import { startQueueLoop } from '../queue/loop.js';
 import type { AttemptOutcome, Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
@@ -113,7 +112,7 @@ async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; 
   }
 }
 
-function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
+export function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
   return {
     ...rowQueue(mailQueueRows, deps.db.knex, leaseMs),
     name: 'mail',
@@ -130,11 +129,6 @@ function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
     },
     record: (results) => record(deps, results),
   };
-}
-
-/** One pass over what is due, sent and recorded when it resolves. @returns how many mails there were. */
-export function drainMails(deps: MailDeps): Promise<number> {
-  return drain(mailQueue(deps));
 }
 
 /** Sends mail until stopped: woken at commit, else looking once a second. */

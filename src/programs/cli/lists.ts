@@ -71,13 +71,13 @@ async function* pagesOf(
 
 /** Where a feed was left, by the file; else where it is told to begin: followed, with what happens from now on. */
 async function cursorOf({ cursorFile, after, follow }: ListOptions): Promise<string | undefined> {
-  const told = after ?? (follow ? 'now' : undefined);
-  if (cursorFile === undefined) return told;
-  const kept = await readFile(cursorFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const begin = after ?? (follow ? 'now' : undefined);
+  if (cursorFile === undefined) return begin;
+  const stored = await readFile(cursorFile, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw new CliError(`${cursorFile} can not be read: ${error.code}`);
   });
-  return kept.trim() || told;
+  return stored.trim() || begin;
 }
 
 /** Nobody finds half of it. */

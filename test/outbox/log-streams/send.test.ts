@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { transaction, type Context } from '../../../src/domain/context.js';
 import { flushSecurityTrail, noteSecurityEvent, recordSecurityEvent } from '../../../src/domain/audit/security-trail.js';
 import { createLogStream, type LogStreamInput } from '../../../src/domain/log-streams/log-streams.js';
-import { sendLogStreams } from '../../../src/outbox/log-streams/loop.js';
+import { logStreamQueue } from '../../../src/outbox/log-streams/loop.js';
 import { sendBatch } from '../../../src/outbox/log-streams/send.js';
 import { listDueEntries, recordLogStreamSend, type LogStreamEntry, type LogStreamRow } from '../../../src/db/tables/log_streams.js';
 import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';
@@ -12,6 +12,7 @@ import { emitRole } from '../../support/event-feed.js';
 import { addEnvironment } from '../../support/data.js';
 import { startReceiver, type ReceivedPost, type Receiver } from '../../support/receiver.js';
 import { startTestService, type TestService } from '../../support/service.js';
+import { drain } from '../../support/outbox-queue.js';
 
 let service: TestService;
 let ctx: Context;
@@ -155,7 +156,7 @@ describe('a receiver', () => {
     await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({
       status: 'enabled', lease_id: crypto.randomUUID(), leased_until: new Date(Date.now() + 3_600_000), next_attempt_at: new Date(Date.now() + 3_600_000),
     }); // prettier-ignore
-    expect(await sendLogStreams(service.deps)).toBe(0);
+    expect(await drain(logStreamQueue(service.deps), 1)).toBe(0);
     expect(postsTo(made)).toEqual([]);
     await ctx.db
       .knex('log_streams')
@@ -278,7 +279,7 @@ describe('a stream', () => {
     receiver.reply(200);
     await due(made);
     const before = postsTo(made).length;
-    expect(await sendLogStreams(service.deps)).toBe(0);
+    expect(await drain(logStreamQueue(service.deps), 1)).toBe(0);
     expect(postsTo(made)).toHaveLength(before);
     await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled', failing_since: null });
     await receiver.until(() => postsTo(made).length > before);

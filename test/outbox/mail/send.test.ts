@@ -6,7 +6,7 @@ import { defaultContext } from '../../../src/domain/configuration/bootstrap.js';
 import { transaction, type Context, type Deps } from '../../../src/domain/context.js';
 import { queueMail } from '../../../src/domain/mail/mail.js';
 import { mailQueueRows, oldestDueMailSeconds, recordMails, type MailRow } from '../../../src/db/tables/mails.js';
-import { drainMails } from '../../../src/outbox/mail/send.js';
+import { mailQueue } from '../../../src/outbox/mail/send.js';
 import type { MailMessage } from '../../../src/platform/mailer.js';
 import { createDeps, prepareDatabase } from '../../../src/process/service.js';
 import { Browser } from '../../support/browser.js';
@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.js
 import { mailTo } from '../../support/mailbox.js';
 import { freePort, startTestService, type TestService } from '../../support/service.js';
 import { startSmtpServer, type TestSmtpServer } from '../../support/smtp.js';
+import { drain } from '../../support/outbox-queue.js';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -223,7 +224,7 @@ describe('a pass', () => {
     await queue('lapsed@example.com');
     const claimed = (await claim(0))[0] as MailRow;
     expect(claimed.recipient).toBe('lapsed@example.com');
-    expect(await drainMails(deps)).toBe(1);
+    expect(await drain(mailQueue(deps))).toBe(1);
     const late = { status: 'failed', last_error: 'late', sent_at: null, forget: false, retry_in_ms: null } as const;
     const { environment_id, id } = claimed;
     expect(await recordMails(deps.db.knex, [{ environment_id, id, lease_id, ...late }])).toEqual([]);
@@ -233,7 +234,7 @@ describe('a pass', () => {
   test('a claimed mail is nobody else\u2019s until then', async () => {
     await queue('held@example.com');
     expect(await claim(60_000)).toHaveLength(1);
-    expect(await drainMails(deps)).toBe(0);
+    expect(await drain(mailQueue(deps))).toBe(0);
   });
 
   test('a mail that is given back is due as before, and no attempt was spent', async () => {
@@ -243,7 +244,7 @@ describe('a pass', () => {
     expect((await row()).next_attempt_at).not.toEqual(before.next_attempt_at);
     await mailQueueRows.release(deps.db.knex, [{ ...claimed, lease_id }]);
     expect(await row()).toMatchObject({ attempt_count: 0, lease_id: null, leased_until: null });
-    expect(await drainMails(deps)).toBe(1);
+    expect(await drain(mailQueue(deps))).toBe(1);
   });
 
   test('both looks see each environment that has something due, and neither what is claimed', async () => {
@@ -266,7 +267,7 @@ describe('a pass', () => {
     const waits: number[] = [];
     for (let attempt = 1; attempt <= 12; attempt++) {
       await deps.db.knex('mails').update({ next_attempt_at: deps.db.knex.raw('now()') });
-      expect(await drainMails(deps)).toBe(1);
+      expect(await drain(mailQueue(deps))).toBe(1);
       const due = await deps.db
         .knex('mails')
         .select(deps.db.knex.raw('extract(epoch from next_attempt_at - now())::float8 as wait'))
@@ -281,14 +282,14 @@ describe('a pass', () => {
 
   test('a mail to nobody is settled like any other, and sent to nobody', async () => {
     await queue('unknown@example.com', { discarded: true });
-    expect(await drainMails(deps)).toBe(1);
+    expect(await drain(mailQueue(deps))).toBe(1);
     expect([sent, await row()]).toMatchObject([[], { status: 'sent', attempt_count: 1 }]);
   });
 
   test('a mail sealed under a lost key is kept and tried again, not sent empty', async () => {
     await queue('sealed@example.com');
     await deps.db.knex('mails').update({ sealed: randomBytes(64) });
-    expect(await drainMails(deps)).toBe(1);
+    expect(await drain(mailQueue(deps))).toBe(1);
     expect([sent, await row()]).toMatchObject([[], { status: 'pending', last_error: expect.stringContaining('SECRET_KEY') }]);
     // It waits for its next attempt, and is as old as it is: what the alert on the outbox goes by.
     await deps.db.knex('mails').update({ created_at: deps.db.knex.raw("now() - interval '10 minutes'") });

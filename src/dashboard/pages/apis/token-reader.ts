@@ -111,7 +111,7 @@ async function show(render: Render, req: Request, res: Response, value: string |
             chosen: [],
             choices: [],
             error,
-            attributes: { autocomplete: 'off', spellcheck: 'false', ...(value === null && { autofocus: true }) },
+            attributes: { rows: 6, autocomplete: 'off', spellcheck: 'false', ...(value === null && { autofocus: true }) },
           },
         ],
       },

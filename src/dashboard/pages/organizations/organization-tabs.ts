@@ -15,8 +15,8 @@ import { organizationMembershipsPresentation } from './organization-memberships.
 
 const most = 50;
 
-/** The records of a collection that belong to the organization, and a button that adds one. */
-function ownTab(name: string, label: string, presentation: Presentation): TabSpec {
+/** The records of a collection that belong to the organization, and a button that adds one; to `single` ones only where there is none. */
+function ownTab(name: string, label: string, presentation: Presentation, single = false): TabSpec {
   const { path, include, create, empty } = presentation;
   const columns = presentation.columns.filter((column) => column.label !== terms.organization);
   async function ownRecords(view: ViewContext, organization: ResourceObject): Promise<readonly Part[]> {
@@ -45,7 +45,7 @@ function ownTab(name: string, label: string, presentation: Presentation): TabSpe
     const query = `?organization=${organization.id}`;
     const all = listing.next === null ? [] : [{ label: 'Show all', path: `/dashboard/${path}${query}`, variant: 'quiet' as const }];
     const add =
-      create && may(call, path, 'write')
+      create && may(call, path, 'write') && !(single && rows.length > 0)
         ? [{ label: create.label, path: `/dashboard/${path}/new${query}`, variant: 'primary' as const }]
         : [];
     return [table, { kind: 'buttons', links: [...add, ...all], posts: [] }];
@@ -58,7 +58,7 @@ export const organizationTabs: readonly TabSpec[] = [
   ownTab('invitations', 'Invitations', organizationInvitationsPresentation),
   ownTab('domains', 'Domains', organizationDomainsPresentation),
   ownTab('connections', terms.connections, connectionsPresentation),
-  ownTab('directory', 'Directory', directoriesPresentation),
+  ownTab('directory', 'Directory', directoriesPresentation, true),
   ownTab('groups', 'Groups', organizationGroupsPresentation),
   ownTab('setup', setupLinksPresentation.title, setupLinksPresentation),
   activityTabOf('organizations', 'Changes of this organization appear here.'),

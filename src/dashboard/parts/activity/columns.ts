@@ -3,7 +3,7 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { listOf, may } from '../records/objects.js';
 import { recordPath, type ColumnSpec, type ViewContext } from '../records/presentation.js';
 import type { Choice, Row, Value } from '../page-parts.js';
-import { code, figure, link, nothing, number, quiet, stack, state, text, time, words } from '../values.js';
+import { code, figure, inWords, link, nothing, number, quiet, stack, state, text, time, words } from '../values.js';
 import { terms } from '../words.js';
 import { entryOfEvent, entryOfLog, type ActivityEntry, type Party } from './entry.js';
 import { namesOf, partyIn, type Names } from './names.js';
@@ -63,7 +63,9 @@ function partyFacts({ req: { call } }: ViewContext, party: Party, names: Names):
   if (name === null) return nothing;
   // A consent has no page but that of its user.
   const open = id !== null && path !== undefined && type !== 'consent' && may(call, path, 'read') ? recordPath(path, id) : null;
-  return stack(open === null ? text(name) : link(name, open), quiet(nounOf(type)), ...(id === null || id === name ? [] : [code(id, true)]));
+  // What has no name, such as a session, is called what it is.
+  const [label, nouns] = name === id ? [inWords(nounOf(type)), []] : [name, [quiet(nounOf(type))]];
+  return stack(open === null ? text(label) : link(label, open), ...nouns, ...(id === null ? [] : [code(id, true)]));
 }
 
 export const partyRows = (view: ViewContext, { actor, target }: ActivityEntry, names: Names): Row[] => [

@@ -42,15 +42,22 @@ const addressOf = (path: string, query: Readonly<Record<string, string | null>>)
 
 /**
  * Everything that the audit log has of one record, as one list of sentences: what it did and what was done to it; with a filter of kinds and pages, both in
- * the address. @param path of the page
+ * the address; of an organization also what was done to what is its own. @param path of the page
  */
-export async function timeline(view: ViewContext, id: string, path: string, nothingYet: string): Promise<readonly Part[]> {
+export async function timeline(
+  view: ViewContext,
+  id: string,
+  path: string,
+  nothingYet: string,
+  is_organization = false,
+): Promise<readonly Part[]> {
   const { call } = view.req;
   const query = queryOf(view.req);
   const kind = kinds.find(({ value }) => value === query.get('kind'))?.value ?? '';
   const keep = kind === '' ? undefined : (row: AuditLogRow) => kindOf(row) === kind;
   const found = await readActivity(call, resourceOf(call, 'audit_logs'), {
     party: id,
+    is_organization,
     keep,
     size,
     after: query.get('after'),
@@ -105,6 +112,7 @@ export async function timeline(view: ViewContext, id: string, path: string, noth
 
 /** The tab of it on the page of a record. */
 export function activityTabOf(collection: string, nothingYet: string): TabSpec {
-  const shown: TabSpec['parts'] = (view, { id }) => timeline(view, id, `${recordPath(collection, id)}/activity`, nothingYet);
+  const shown: TabSpec['parts'] = (view, { id }) =>
+    timeline(view, id, `${recordPath(collection, id)}/activity`, nothingYet, collection === 'organizations');
   return { name: 'activity', label: terms.activity, needs: 'audit_logs', parts: shown };
 }

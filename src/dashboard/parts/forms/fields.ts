@@ -46,7 +46,7 @@ function schemaOf(shape: Readonly<Record<string, z.ZodType>>, name: string): Cor
 
 function kindOf(schema: z.ZodType): FieldKind {
   if (schema instanceof z.ZodBoolean) return 'checkbox';
-  if (schema instanceof z.ZodNumber) return durations.has(schema) ? 'duration' : 'number';
+  if (schema instanceof z.ZodNumber) return durations.get(schema) ? 'duration' : 'number';
   if (schema instanceof z.ZodEnum) return 'select';
   if (schema instanceof z.ZodISODateTime) return 'datetime-local';
   if (schema instanceof z.ZodArray) return schema.element instanceof z.ZodEnum ? 'checks' : 'lines';

@@ -96,6 +96,7 @@ const texts: Readonly<Record<string, string>> = named({
   devices: '{count, plural, one {# remembered device} other {# remembered devices}}',
   federated_credentials: '{count, plural, one {# federated credential} other {# federated credentials}}',
   identities: '{count, plural, one {# connected account} other {# connected accounts}}',
+  invitations: '{count, plural, one {# invitation} other {# invitations}}',
   log_stream_entries: '{count, plural, one {# entry that waits to be sent} other {# entries that wait to be sent}}',
   log_streams: '{count, plural, one {# log stream} other {# log streams}}',
   connections: '{count, plural, one {# connection} other {# connections}}',
