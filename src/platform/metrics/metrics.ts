@@ -191,15 +191,16 @@ function securityEventMetrics(registers: Registry[]) {
   };
 }
 
+const replicaReads = (registry: Registry, name: string, what: string, by: string) => {
+  const help = `${what} that ${by} may answer, by result: served, or why the primary was asked.`;
+  return createFastCounter(registry, { name, help, labelNames: ['result'] });
+};
+
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics(registry);
   const registers = [registry];
-  const replicaReads = (name: string, what: string, by: string) => {
-    const help = `${what} that ${by} may answer, by result: served, or why the primary was asked.`;
-    return createFastCounter(registry, { name, help, labelNames: ['result'] });
-  };
   return {
     /** The counts by day that the dashboard's charts show. */
     daily: createDailyCounts(),
@@ -244,8 +245,8 @@ export function createMetrics() {
       help: 'Notifications to the other processes, by channel and result: sent, failed or dropped.',
       labelNames: ['channel', 'result'],
     }),
-    replicaLookUps: replicaReads('database_replica_lookups_total', 'Look-ups', 'a read replica'),
-    reportReads: replicaReads('database_report_reads_total', 'Lists', 'a report replica'),
+    replicaLookUps: replicaReads(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
+    reportReads: replicaReads(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
     sealedRowsPending: new Gauge({
       name: 'sealed_rows_pending',
       help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',
