@@ -191,10 +191,13 @@ function securityEventMetrics(registers: Registry[]) {
   };
 }
 
-const replicaReads = (registry: Registry, name: string, what: string, by: string) => {
-  const help = `${what} that ${by} may answer, by result: served, or why the primary was asked.`;
-  return createFastCounter(registry, { name, help, labelNames: ['result'] });
-};
+/** Reads that a standby may answer, by what came of asking it. */
+const replicaReads = (registry: Registry, name: string, what: string, by: string) =>
+  createFastCounter(registry, {
+    name,
+    help: `${what} that ${by} may answer, by result: served, or why the primary was asked.`,
+    labelNames: ['result'],
+  });
 
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
