@@ -172,7 +172,9 @@ const special: Record<string, () => unknown[]> = {
   'access_tokens.findJwtStatus': () => [jwt(), 'user'],
   'token_states.findTokenStates': () => [[{ digest: row('access_tokens')['digest'] }, jwt()]],
   'audit_logs.listSignInsOfUser': () => [row('audit_logs')['target_id'], 9],
-  'audit_logs.listActivity': () => [{ party: row('audit_logs')['target_id'], is_organization: false, at: null, id: null, newer: false, limit: 9 }],
+  'audit_logs.listActivity': () => [
+    { party: row('audit_logs')['target_id'], is_organization: false, at: null, id: null, newer: false, limit: 9 },
+  ],
   'audit_logs.listChangesSince': () => [{ since: new Date(0), ids: [row('audit_logs')['target_id']], without: '', limit: 9 }],
   'attention.listTroubledDomains': () => [now],
   'authenticators.updateAuthenticator': () => [ofUser('authenticators'), { updated_at: now }],

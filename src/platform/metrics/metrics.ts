@@ -1,7 +1,7 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from './prometheus.js';
 import type { QueueState } from './queue-state.js';
-import { createFastHistogram, createFastCounter } from './fast-metrics.js';
+import { createFastHistogram, createFastCounter, createReplicaCounter } from './fast-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -196,10 +196,6 @@ export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics(registry);
   const registers = [registry];
-  const replicaReads = (name: string, what: string, by: string) => {
-    const help = `${what} that ${by} may answer, by result: served, or why the primary was asked.`;
-    return createFastCounter(registry, { name, help, labelNames: ['result'] });
-  };
   return {
     /** The counts by day that the dashboard's charts show. */
     daily: createDailyCounts(),
@@ -244,8 +240,8 @@ export function createMetrics() {
       help: 'Notifications to the other processes, by channel and result: sent, failed or dropped.',
       labelNames: ['channel', 'result'],
     }),
-    replicaLookUps: replicaReads('database_replica_lookups_total', 'Look-ups', 'a read replica'),
-    reportReads: replicaReads('database_report_reads_total', 'Lists', 'a report replica'),
+    replicaLookUps: createReplicaCounter(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
+    reportReads: createReplicaCounter(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
     sealedRowsPending: new Gauge({
       name: 'sealed_rows_pending',
       help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',

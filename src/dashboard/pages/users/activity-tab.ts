@@ -86,5 +86,5 @@ export async function activityTab(view: ViewContext, record: ResourceObject): Pr
   const path = `${recordPath('users', record.id)}/activity`;
   const nothingYet = 'Sign-ins, refusals and changes of this person appear here.';
   const now: Part = { kind: 'summary', title: 'Now', rows };
-  return [{ kind: 'beside', aside: [now], parts: await timeline(view, { id: record.id }, path, nothingYet) }];
+  return [{ kind: 'beside', aside: [now], parts: await timeline(view, record.id, path, nothingYet) }];
 }

@@ -40,26 +40,37 @@ const addressOf = (path: string, query: Readonly<Record<string, string | null>>)
   return members.length === 0 ? path : `${path}?${new URLSearchParams(members).toString()}`;
 };
 
-type TimelineParty = { readonly id: string; readonly is_organization?: boolean };
-
-/** The page of entries that the address asks for. */
-function pageOf({ req }: ViewContext, { id, is_organization }: TimelineParty, keep?: (row: AuditLogRow) => boolean) {
-  const query = queryOf(req);
-  const [after, before] = [query.get('after'), query.get('before')];
-  return readActivity(req.call, resourceOf(req.call, 'audit_logs'), { party: id, is_organization, keep, size, after, before });
-}
+const kindFilter = (path: string, kind: string): Part => ({
+  kind: 'filters',
+  action: path,
+  fields: [{ name: 'kind', label: 'Show', value: kind, choices: kinds, kind: 'select' }],
+  hidden: {},
+  clear: kind === '' ? null : path,
+});
 
 /**
  * Everything that the audit log has of one record, as one list of sentences: what it did and what was done to it; with a filter of kinds and pages, both in
  * the address; of an organization also what was done to what is its own. @param path of the page
  */
-export async function timeline(view: ViewContext, party: TimelineParty, path: string, nothingYet: string): Promise<readonly Part[]> {
-  const { id } = party;
+export async function timeline(
+  view: ViewContext,
+  id: string,
+  path: string,
+  nothingYet: string,
+  is_organization = false,
+): Promise<readonly Part[]> {
   const { call } = view.req;
   const query = queryOf(view.req);
   const kind = kinds.find(({ value }) => value === query.get('kind'))?.value ?? '';
   const keep = kind === '' ? undefined : (row: AuditLogRow) => kindOf(row) === kind;
-  const found = await pageOf(view, party, keep);
+  const found = await readActivity(call, resourceOf(call, 'audit_logs'), {
+    party: id,
+    is_organization,
+    keep,
+    size,
+    after: query.get('after'),
+    before: query.get('before'),
+  });
   const entries = found.records.map((record) => [record.id, entryOfLog(record)] as const);
   const names = await namesOf(
     call,
@@ -87,13 +98,7 @@ export async function timeline(view: ViewContext, party: TimelineParty, path: st
             : { label: terms.clear_filters, path, variant: 'quiet' as const },
         };
   return [
-    {
-      kind: 'filters',
-      action: path,
-      fields: [{ name: 'kind', label: 'Show', value: kind, choices: kinds, kind: 'select' }],
-      hidden: {},
-      clear: kind === '' ? null : path,
-    },
+    kindFilter(path, kind),
     {
       kind: 'table',
       id: 'activity',
@@ -110,6 +115,6 @@ export async function timeline(view: ViewContext, party: TimelineParty, path: st
 /** The tab of it on the page of a record. */
 export function activityTabOf(collection: string, nothingYet: string): TabSpec {
   const shown: TabSpec['parts'] = (view, { id }) =>
-    timeline(view, { id, is_organization: collection === 'organizations' }, `${recordPath(collection, id)}/activity`, nothingYet);
+    timeline(view, id, `${recordPath(collection, id)}/activity`, nothingYet, collection === 'organizations');
   return { name: 'activity', label: terms.activity, needs: 'audit_logs', parts: shown };
 }
