@@ -161,7 +161,7 @@ test('look-ups are answered by the replica of the list that is there', async () 
   });
 });
 
-test('the replica is gone, whatever it was doing: lists are answered by the primary; it is back: it is asked again', async () => {
+test('the replica is gone, whatever it was doing: lists are answered by the primary; it is back: it is asked again (fault F46)', async () => {
   await listed('served');
   const stopping = servers.stopStandby();
   let over = false;
