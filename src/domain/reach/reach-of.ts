@@ -57,9 +57,19 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, roles.map(({ id }) => id))); // prettier-ignore
 
+const speaking = ['connections:write', 'directories:write', 'setup_links:write'];
+
+/** What roles give members of an organization: what speaks for its people too, for who makes it acts for the organization then, see {@link reachOfSpeaker}. */
+const ofMembers = (tx: Tx, held: readonly string[]): Reach =>
+  union(tx.scope.organization_id === undefined && held.some((name) => speaking.includes(name)) ? ['users:write'] : [], held);
+
+/** Roles of organizations, for whoever is given them as a member. */
+export const reachOfMemberRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
+  ofMembers(tx, [...(await reachOfRoles(tx, roles))]);
+
 /** An organization, or its domain: the roles that count in it, for it decides who its members are. */
 export const reachOfOrganization = async (tx: Tx, organization_id: string): Promise<Reach> =>
-  new Set(await listReachOfOrganization(tx.scope, organization_id));
+  ofMembers(tx, await listReachOfOrganization(tx.scope, organization_id));
 
 /**
  * What speaks for the people of an organization's verified domains (connection, directory): the roles that count there, and, for who doesn't act for the
@@ -74,12 +84,12 @@ export const reachOfSetupLink = async (tx: Tx, link: { readonly organization_id:
 
 /** A membership: the roles that the member has there. */
 export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>
-  new Set(await listReachOfMember(tx.scope, row.organization_id, row.user_id));
+  ofMembers(tx, await listReachOfMember(tx.scope, row.organization_id, row.user_id));
 
 /** An invitation: the roles that whoever accepts gets; the organization's default roles where it names none. */
 export async function reachOfInvitation(tx: Tx, { id, organization_id }: Pick<InvitationRow, 'id' | 'organization_id'>): Promise<Reach> {
   const roles = await listRolesOfInvitation(tx.scope, id);
-  return reachOfRoles(tx, roles.length > 0 ? roles : await listDefaultRolesOfOrganization(tx.scope, organization_id));
+  return reachOfMemberRoles(tx, roles.length > 0 ? roles : await listDefaultRolesOfOrganization(tx.scope, organization_id));
 }
 
 type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings' | 'saml_attributes' | 'saml_name_id'>;
