@@ -17,7 +17,7 @@ import type { Context } from '../context.js';
 import { actorData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { organizationAdminRole } from '../reach/management-permissions.js';
-import { reachOfMemberRoles } from '../reach/reach-of.js';
+import { reachOfMemberRoles } from '../reach/reach-of-organizations.js';
 import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { invalidTransition, Refusal, refuseDuplicates } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LinkChange } from '../../domain/changes.js';
 import { changeGroupRoles } from '../../domain/directories/groups.js';
-import { reachOfMemberRoles } from '../../domain/reach/reach-of.js';
+import { reachOfMemberRoles } from '../../domain/reach/reach-of-organizations.js';
 import { listRoleIdsOfGroup, type OrganizationGroupRow } from '../../db/tables/organization_groups.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import { equalTo, searchFilter, stamps, stampSorts, textSort, uuid } from '../fields.js';

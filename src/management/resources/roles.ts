@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { LinkChange } from '../../domain/changes.js';
 import { changeRole, createRole, removeRole, type RoleInput } from '../../domain/roles/roles.js';
-import { reachOfMemberRoles, reachOfRoles } from '../../domain/reach/reach-of.js';
+import { reachOfMemberRoles } from '../../domain/reach/reach-of-organizations.js';
+import { reachOfRoles } from '../../domain/reach/reach-of.js';
 import { changeUserRoles } from '../../domain/users/users.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import type { RoleRow } from '../../db/tables/roles.js';
