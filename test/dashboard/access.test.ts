@@ -111,7 +111,7 @@ describe('what is not allowed is not shown and not possible', () => {
     expect(await answer.text()).toContain('You can’t grant more than you have');
   });
 
-  test('nobody makes a directory of people whom they may not change (attack 43.1505)', async () => {
+  test('nobody makes a directory of people whom they may not change (attack 43.1506)', async () => {
     const { id } = await addOrganization(ctx);
     const own = ['organizations:read', 'directories:read', 'directories:write'];
     const make = async (...permissions: string[]) => {

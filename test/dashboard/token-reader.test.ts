@@ -53,7 +53,7 @@ test.each([
 
 test('nothing, and more than a token can be, is refused beside the field', async () => {
   for (const [token, reason] of [
-    [' ', 'Paste a token.'],
+    [' '.repeat(60_000), 'Paste a token.'],
     ['x'.repeat(20_001), 'This is too long for a token.'],
   ] as const) {
     const answer = await browser.submit(path, { token });

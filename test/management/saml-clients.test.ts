@@ -148,7 +148,7 @@ test.each([
   [{ given_name: 'given_name' }, ['users:read']],
   [{ upn: 'nickname' }, ['roles:write', 'users:read', 'users:write']],
   [{ email: 'name' }, ['roles:write', 'users:read', 'users:write']],
-])('attributes %j of a SAML application take what a claim mapping would: %j (attack 47.1506)', async (saml_attributes, required) => {
+])('attributes %j of a SAML application take what a claim mapping would: %j (attack 47.1505)', async (saml_attributes, required) => {
   const narrow = await manage(service.url, 'clients:read clients:write');
   const attributes = saml({ saml_attributes });
   const refused = await narrow.post('/clients', { data: { type: 'client', attributes } });

@@ -91,3 +91,11 @@ export function createFastHistogram(registry: Registry, description: Description
     },
   };
 }
+
+/** Reads that a standby may answer, by what came of asking it. */
+export const createReplicaCounter = (registry: Registry, name: string, what: string, by: string) =>
+  createFastCounter(registry, {
+    name,
+    help: `${what} that ${by} may answer, by result: served, or why the primary was asked.`,
+    labelNames: ['result'],
+  });

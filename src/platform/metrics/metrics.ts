@@ -1,7 +1,7 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from './prometheus.js';
 import type { QueueState } from './queue-state.js';
-import { createFastHistogram, createFastCounter } from './fast-metrics.js';
+import { createFastHistogram, createFastCounter, createReplicaCounter } from './fast-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -179,14 +179,6 @@ function securityEventMetrics(registers: Registry[]) {
   };
 }
 
-/** Reads that a standby may answer, by what came of asking it. */
-const replicaReads = (registry: Registry, name: string, what: string, by: string) =>
-  createFastCounter(registry, {
-    name,
-    help: `${what} that ${by} may answer, by result: served, or why the primary was asked.`,
-    labelNames: ['result'],
-  });
-
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
@@ -236,8 +228,8 @@ export function createMetrics() {
       help: 'Notifications to the other processes, by channel and result: sent, failed or dropped.',
       labelNames: ['channel', 'result'],
     }),
-    replicaLookUps: replicaReads(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
-    reportReads: replicaReads(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
+    replicaLookUps: createReplicaCounter(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
+    reportReads: createReplicaCounter(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
     sealedRowsPending: new Gauge({
       name: 'sealed_rows_pending',
       help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',

@@ -196,7 +196,7 @@ test('a document of organizations takes their permissions', async () => {
   expect([answer.status, answer.body['errors'][0].code]).toEqual([403, 'insufficient_scope']);
 });
 
-test('a document makes nobody’s connection for people whom its caller may not change (attack 43.1505)', async () => {
+test('a document makes nobody’s connection for people whom its caller may not change (attack 43.1506)', async () => {
   await applied(api, document({ connections: [] }));
   const scope = ['environments', 'organizations', 'organization_domains', 'connections', 'roles', 'permissions', 'api_resources'].map(
     (name) => `${name}:read`,

@@ -112,7 +112,7 @@ test('an organization’s provider says who its own people are, and nobody else�
   expect((await findUser(ctx.scope, people.guest.id))?.first_name).toBe('Ada');
 });
 
-test('who may write connections, directories or set-up links alone makes nothing that signs in as an organization’s people (attack 43.1505)', async () => {
+test('who may write connections, directories or set-up links alone makes nothing that signs in as an organization’s people (attack 43.1506)', async () => {
   const organization = await addOrganization(ctx);
   const related = { organization: link('organization', organization.id) };
   const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'x', provider_client_secret: 's' };

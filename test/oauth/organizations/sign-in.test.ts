@@ -15,7 +15,7 @@ import { addClient, addUser, type TestClient } from '../../support/data.js';
 import { claimsOf, oauthPost, redeem, tokenRequest } from '../../support/oauth.js';
 import { addDomain, addMembership, addOrganization, addRoleOf, changeRow } from '../../support/organizations.js';
 import { contextOf, shared, sharedService } from '../../support/shared-service.js';
-import { signedIn } from '../../support/signed-in.js';
+import { addUserWith, proofsNow, signedIn, signedInBy } from '../../support/signed-in.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
@@ -373,6 +373,30 @@ describe('the sign-in that an organization takes', () => {
     await silent(clients.allow, 'login_required', { organization: acme.name });
     expect(await refresh()).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     expect(await organizationOf(clients.allow, await ask(clients.allow))).toBeNull();
+  });
+
+  test('a class of the organization is reached by a second factor, or a passkey alone, and never lowers that of the client (specification 16.2.9)', async () => {
+    const strict = await addClient(ctx, { organization_usage: 'allow', required_acr: '2', max_authentication_age: 60 });
+    const person = await addUserWith(ctx, ['totp', 'passkey']);
+    await addMembership(ctx, acme, person);
+    const by = (...methods: Parameters<typeof proofsNow>[1][]) => signedInBy(service, person, proofsNow(ctx, ...methods));
+    const [password, totp, passkey] = [await by('password'), await by('password', 'totp'), await by('passkey')];
+    const fields = { organization: acme.name };
+    const comesTo = async (client: TestClient, session: Browser) => organizationOf(client, await ask(client, fields, session));
+
+    await changeRow(ctx, 'organizations', { id: acme.id }, { required_acr: 'phr' });
+    for (const session of [password, totp]) await silent(clients.allow, 'login_required', fields, session);
+    expect(await comesTo(clients.allow, passkey)).toBe(acme.id);
+    await changeRow(ctx, 'organizations', { id: acme.id }, { required_acr: '2' });
+    await silent(clients.allow, 'login_required', fields, password);
+    expect(await comesTo(clients.allow, totp)).toBe(acme.id);
+
+    await changeRow(ctx, 'organizations', { id: acme.id }, { required_acr: null, max_authentication_age: 3600 });
+    await silent(strict, 'login_required', fields, password);
+    expect(await comesTo(strict, totp)).toBe(acme.id);
+    service.clock.advance(61_000);
+    await silent(strict, 'login_required', fields, totp);
+    expect(await comesTo(clients.allow, totp)).toBe(acme.id);
   });
 });
 

@@ -139,4 +139,4 @@ export const tokenReaderPage = (render: Render) => (req: Request, res: Response)
 
 /** POST /dashboard/token: what it says, and whether it is good now. In the body of a form, so that no address, history or log has it (specification 9.2.21). */
 export const readPostedToken = (render: Render) => (req: Request, res: Response) =>
-  show(render, req, res, (req.form.get('token') ?? '').replace(/^\s*(?:authorization:)?\s*(?:bearer|dpop)\s/i, '').trim());
+  show(render, req, res, (req.form.get('token') ?? '').trim().replace(/^(?:authorization: ?)?(?:bearer|dpop) +/i, ''));

@@ -40,6 +40,14 @@ const addressOf = (path: string, query: Readonly<Record<string, string | null>>)
   return members.length === 0 ? path : `${path}?${new URLSearchParams(members).toString()}`;
 };
 
+const kindFilter = (path: string, kind: string): Part => ({
+  kind: 'filters',
+  action: path,
+  fields: [{ name: 'kind', label: 'Show', value: kind, choices: kinds, kind: 'select' }],
+  hidden: {},
+  clear: kind === '' ? null : path,
+});
+
 /**
  * Everything that the audit log has of one record, as one list of sentences: what it did and what was done to it; with a filter of kinds and pages, both in
  * the address; of an organization also what was done to what is its own. @param path of the page
@@ -90,13 +98,7 @@ export async function timeline(
             : { label: terms.clear_filters, path, variant: 'quiet' as const },
         };
   return [
-    {
-      kind: 'filters',
-      action: path,
-      fields: [{ name: 'kind', label: 'Show', value: kind, choices: kinds, kind: 'select' }],
-      hidden: {},
-      clear: kind === '' ? null : path,
-    },
+    kindFilter(path, kind),
     {
       kind: 'table',
       id: 'activity',
