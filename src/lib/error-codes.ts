@@ -18,7 +18,7 @@ export const apiErrorCodes = {
   invalid_page_size: [[400], 'Ask for 1 to 100 records.'],
   page_too_large: [[400], 'Ask for at most `meta.page.maxSize` records and follow `links.next`.'],
   invalid_cursor: [[400], 'Take cursors from `links.next` and `links.prev` of the same list, in the same order.'],
-  cursor_expired: [[410], 'Begin at `page[after]=oldest` again: events after the cursor are older than what is kept.'],
+  cursor_expired: [[410], 'Events after the cursor are older than what is kept: make a new copy of what you follow, or go on at `page[after]=oldest` where gaps don’t matter.'],
   invalid_idempotency_key: [[400], 'Make the key 1 to 255 printable ASCII characters.'],
   invalid_token: [[401], 'Get a new access token whose audience is this API.'],
   invalid_dpop_proof: [[401], 'Make a new DPoP proof for every request, with the key that the token is bound to (RFC 9449).'],

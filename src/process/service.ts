@@ -90,7 +90,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     db: {
       knex,
       replica: urls.length === 0 ? null : createReplica({ urls, primary: knex, metrics, logger }),
-      report: databaseReport && createReportReplica({ ...databaseReport, poolMax, primary: knex, metrics, logger }),
+      report: databaseReport && createReportReplica({ ...databaseReport, poolMax, prepared, tracer, primary: knex, metrics, logger }),
     },
     crypto: {
       sealer: createSealer(storage.secretKey, config.secretKeyPrevious),

@@ -14,6 +14,12 @@ function tell(error: CliError | CommanderError): void {
   if (request !== undefined) console.error(visibleLines(`request id: ${request}`));
 }
 
+// Whoever reads the output has seen enough, as `head` has.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 try {
   const exit = (code: number) => void (process.exitCode = code);
   const name = basename(process.argv[1] ?? '').startsWith('idp') ? 'idp' : 'cli';

@@ -84,5 +84,5 @@ export const inPart =
 export function callOf(req: Request): Call {
   const { link, organization } = heldOf(req);
   const actor = setupLinkActor(link, organization, originOf(req));
-  return { ctx: inOrganization(req.ctx, organization.id), actor, registry, ...originOf(req), request_id: req.request_id };
+  return { ctx: inOrganization(req.ctx, organization.id), actor, registry, ...originOf(req), request_id: req.request_id, read_after: '' };
 }

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
+import { diagnose } from '../../src/domain/diagnostics/diagnose.js';
+import { installationOf } from '../../src/domain/diagnostics/own-installation.js';
 import { Api, managementToken, startManagedService } from '../support/management.js';
 import { startPrimaryWithStandby, type PrimaryWithStandby } from '../support/standby.js';
 import { freePort, type TestService } from '../support/service.js';
@@ -118,6 +120,35 @@ test('a replica that is further behind than REPORT_MAX_LAG_MS is asked for nothi
   expect(await listed('served')).toContain('late');
 });
 
+/** What the doctor says of standbys: the faults' texts by the variable. */
+async function diagnosed(): Promise<string[]> {
+  const { checks } = await diagnose(installationOf(await service.context()), ['replicas']);
+  return checks.map(({ subject, finding }) => `${subject}: ${finding}`.replaceAll(/127\.0\.0\.1:\d+/g, 'host')).sort();
+}
+
+test('the doctor names standbys that are away, late, no standbys, or set against what they do (specification 1.10.5)', async () => {
+  const away = 'DATABASE_REPLICA_URLS: The standby at host of DATABASE_REPLICA_URLS does not answer.';
+  expect(await diagnosed()).toEqual([
+    'DATABASE_REPLICA_URLS: max_standby_streaming_delay of the standby at host is 30000 ms.',
+    away,
+    'DATABASE_REPORT_URL: hot_standby_feedback of the standby at host is off.',
+  ].sort()); // prettier-ignore
+  for (const setting of ["max_standby_streaming_delay = '1s'", 'hot_standby_feedback = on'])
+    await servers.ask('standby', `alter system set ${setting}`);
+  await servers.ask('standby', 'select pg_reload_conf()');
+  await eventually(async () => (await diagnosed()).length === 1);
+  expect(await diagnosed()).toEqual([away]);
+  await paused(async () => {
+    await createRole('not replayed');
+    expect(await diagnosed()).toContain('DATABASE_REPLICA_URLS: The standby at host is more than 1000 ms behind.');
+  });
+  const own = installationOf(await service.context());
+  const config = { ...own.config, databaseReplicaUrls: [servers.url], databaseReport: null };
+  const { checks } = await diagnose({ ...own, config }, ['replicas']);
+  expect(checks.map(({ finding }) => finding)).toEqual([expect.stringContaining('is no standby')]);
+  expect(JSON.stringify(checks)).not.toContain(new URL(servers.url).password);
+});
+
 test('look-ups are answered by the replica of the list that is there', async () => {
   const token = api.token as string;
   await eventually(async () => {
@@ -130,7 +161,7 @@ test('look-ups are answered by the replica of the list that is there', async () 
   });
 });
 
-test('the replica is gone, whatever it was doing: lists are answered by the primary; it is back: it is asked again', async () => {
+test('the replica is gone, whatever it was doing: lists are answered by the primary; it is back: it is asked again (fault F46)', async () => {
   await listed('served');
   const stopping = servers.stopStandby();
   let over = false;

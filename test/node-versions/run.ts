@@ -7,7 +7,7 @@ import { startUp } from './start-up.js';
 
 /** What leans on private parts of Node, `pg`, Knex and Express (docs/how-to/upgrading.md), beside everything that needs no database. */
 const shortPart = [
-  'test/db/statements',
+  'test/db/connection/statements',
   'test/db/migrations/migrate.test.ts',
   'test/db/connection/private-parts.test.ts',
   'test/oauth/token.test.ts',

@@ -61,7 +61,10 @@ test('one of a listed host gets its row with its first assertion, and a token', 
 test('without an assertion that names it nothing is fetched, and nothing stored (attack 52.1562)', async () => {
   const client = publish();
   const now = Math.floor(service.clock.now().getTime() / 1000);
-  const wrong = [{ client_id: world.client.id }, { aud: 'https://other.example' }, { iat: now - 400, exp: now - 100 }, { iss: 'https://other.example' }]; // prettier-ignore
+  const wrong = [
+    { client_id: world.client.id }, { aud: 'https://other.example' }, { aud: [world.b.environment.issuer, 'https://other.example'] }, { tenant: 'theirs' },
+    { aud_tenant: 'theirs' }, { iat: now - 400, exp: now - 100 }, { iat: now, exp: now + 86_400 }, { iss: 'https://other.example' }, { jti: '' },
+  ]; // prettier-ignore
   for (const claims of wrong) expect(await brought(client, claims)).toMatchObject({ status: 401, error: 'invalid_client' });
   for (const assertion of ['', 'no.jwt.atall']) expect((await bring(service, world, assertion, byKey, { client })).status).toBe(401);
   expect([fetches(client), await isStored(client)]).toEqual([0, false]);
@@ -74,6 +77,31 @@ test('of another host, or where documents are off, it is unknown, and not fetche
     expect(await brought(client)).toMatchObject({ status: 401, error: 'invalid_client' });
   }
   expect([fetches(client), await isStored(client)]).toEqual([0, false]);
+});
+
+test.each(['https://', 'https://[', 'https://client.example', 'https://client.example/%zz'])(
+  'an id that is no address of a document is unknown: %s (attack 52.1563)',
+  async (id) => {
+    const answer = await fetch(`${service.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...byKey, client_id: id, assertion: await scripted(world, { client_id: id }) }),
+    });
+    expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([401, 'invalid_client']);
+  },
+);
+
+test('is read anew when the time of its document is over, and ends with it (attack 52.1564, specification 5.26.6)', async () => {
+  const client = publish();
+  expect((await brought(client)).status).toBe(200);
+  const outdated = () => changed(world.b, 'clients', { id: client.id }, { document_fresh_until: new Date(0) });
+  await outdated();
+  expect([(await brought(client)).status, fetches(client)]).toEqual([200, 2]);
+  await outdated();
+  documents.serve(client.id, (_req, res) => void res.writeHead(410).end());
+  expect(await brought(client)).toMatchObject({ status: 401, error: 'invalid_client' });
+  await outdated();
+  expect(await brought(client, { aud: 'https://other.example' })).toMatchObject({ status: 401, error: 'invalid_client' });
+  expect(fetches(client)).toBe(3);
 });
 
 test('whose document does not have the grant type, or is none, gets nothing', async () => {

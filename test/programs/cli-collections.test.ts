@@ -222,6 +222,16 @@ describe('the events feed', () => {
   });
 });
 
+test('output that nobody reads any more, as after `head`, ends the command without an error', async () => {
+  const command = [...(await programArguments('programs/cli')), 'clients', 'create', '--help'];
+  const child = spawn(process.execPath, command, { env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  const said: string[] = [];
+  child.stderr.on('data', (data: Buffer) => said.push(data.toString()));
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  expect([status, said.join('')]).toEqual([0, '']);
+});
+
 describe('a refusal', () => {
   const ended = async (...words: string[]) => {
     const command = [...(await programArguments('programs/cli')), ...words];

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Logger } from '../../platform/log/logger.js';
 import { startLoop, type Loop } from '../../platform/loop.js';
+import type { Tracer } from '../../platform/spans/tracer.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
 import { createKnex } from '../connection/knex.js';
 import { runOn } from '../connection/statements/named.js';
@@ -42,14 +43,16 @@ type Options = {
   readonly url: string;
   readonly maxLagMs: number;
   readonly poolMax: number;
+  readonly prepared: boolean;
+  readonly tracer: Tracer | null;
   readonly primary: Knex;
   readonly metrics: Metrics;
   readonly logger: Logger;
 };
 
 /** Prepares the replica; it connects with the first check, and is asked for nothing before. */
-export function createReportReplica({ url, maxLagMs, poolMax, primary, metrics, logger }: Options): ReportReplica {
-  const knex = createKnex({ url, poolMax, logger });
+export function createReportReplica({ url, maxLagMs, primary, metrics, logger, ...pool }: Options): ReportReplica {
+  const knex = createKnex({ url, logger, ...pool });
   const positions = createWalPositions(primary, maxLagMs);
   let replayed: NotedPosition | null = null;
   let used: boolean | null = null;

@@ -149,10 +149,7 @@ export const signInsSql = (c: string): string => `(
     and s.name in ('sso_failed', 'sso_succeeded') and s.label = ${c}.id::text)`;
 
 /** Where the provider of a connection is, with the slug of its environment. */
-export type WatchedConnection = Pick<
-  ConnectionRow,
-  'id' | 'name' | 'strategy' | 'issuer' | 'token_endpoint' | 'userinfo_endpoint' | 'assertions' | 'assertion_issuer'
-> & {
+export type WatchedConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' | 'issuer' | 'token_endpoint' | 'userinfo_endpoint'> & {
   readonly environment: string;
   /** Sign-ins that failed at its provider yesterday and today (UTC), where none succeeded; else 0. */
   readonly failing: number;
@@ -160,9 +157,22 @@ export type WatchedConnection = Pick<
 
 /** The enabled connections of all environments, the oldest first. */
 export async function listWatchedConnections(knex: Knex, limit: number): Promise<WatchedConnection[]> {
-  const text = `select c.id, c.name, c.strategy, c.issuer, c.token_endpoint, c.userinfo_endpoint, c.assertions, c.assertion_issuer, e.slug as environment,
+  const text = `select c.id, c.name, c.strategy, c.issuer, c.token_endpoint, c.userinfo_endpoint, e.slug as environment,
       case when d.succeeded = 0 then d.failed else 0 end as failing
     from connections c join environments e on e.id = c.environment_id cross join lateral ${signInsSql('c')} d
     where c.status = 'enabled' order by c.created_at, c.id limit $1`;
   return runSystem<WatchedConnection>(knex, { name: 'connections.watched', text }, [limit]);
+}
+
+/** A connection that takes identity assertions, with the slug of its environment. */
+export type TakingConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' | 'issuer' | 'assertion_issuer'> & {
+  readonly environment: string;
+};
+
+/** The enabled ones of all environments, the oldest first. */
+export async function listTakingConnections(knex: Knex): Promise<TakingConnection[]> {
+  const text = `select c.id, c.name, c.strategy, c.issuer, c.assertion_issuer, e.slug as environment
+    from connections c join environments e on e.id = c.environment_id
+    where c.status = 'enabled' and c.assertions = 'on' order by c.created_at, c.id`;
+  return runSystem<TakingConnection>(knex, { name: 'connections.taking', text }, []);
 }

@@ -41,25 +41,34 @@ function boundKey(cnf: unknown): string | null | undefined {
   return Object.keys(members).length === 1 && typeof members['jkt'] === 'string' ? members['jkt'] : undefined;
 }
 
-/** The first thing that is wrong with the claims of a signed assertion; null when nothing is. */
-function problemOf(ctx: Context, connection: Connection, claims: JsonObject, { client, proof }: Presented) {
+type Problem = readonly [applies: boolean, reason: string, because: SecurityEventReason];
+
+/** The first thing that is wrong with what a signed assertion says of itself; null when nothing is. */
+function claimProblem(ctx: Context, { connection, claims }: SignedAssertion, of: string): Problem | null {
   const { aud, client_id, tenant, aud_tenant, exp, iat, jti, cnf } = claims;
   const { environment } = ctx;
-  const key = boundKey(cnf);
   const ours = [environment.id, connection.organization_id];
   const late = timeProblem(ctx, claims);
   const long = !isNumericDate(iat) || (exp as number) - iat > maxLifetime;
-  const unproven = client.token_endpoint_auth_method === 'none' && key === null && connection.assertion_clients !== 'any';
-  const problems: [boolean, string, SecurityEventReason][] = [
+  const problems: Problem[] = [
     [late !== null, late ?? '', 'assertion_expired'],
     [long, 'exp: the assertion must expire within 10 minutes of its iat', 'assertion_expired'],
     // A list of one is the same text (RFC 7519 4.1.3); a second audience could bring it here.
     [[aud].flat().length !== 1 || [aud].flat()[0] !== environment.issuer, 'aud of the assertion must be this issuer alone', 'assertion_not_for_us'],
-    [client_id !== client.id, 'client_id of the assertion is not the authenticated client', 'assertion_not_for_client'],
+    [client_id !== of, 'client_id of the assertion is not the authenticated client', 'assertion_not_for_client'],
     [(tenant ?? null) !== connection.assertion_tenant, 'tenant of the assertion is not the one that is trusted', 'assertion_not_for_us'],
     [aud_tenant !== undefined && !(isText(aud_tenant, 255) && ours.includes(aud_tenant)), 'aud_tenant of the assertion is none of ours', 'assertion_not_for_us'],
     [!isText(jti, maxJtiLength), 'jti of the assertion is missing, or too long', 'assertion_invalid'],
-    [key === undefined, 'cnf of the assertion must hold jkt alone', 'assertion_invalid'],
+    [boundKey(cnf) === undefined, 'cnf of the assertion must hold jkt alone', 'assertion_invalid'],
+  ]; // prettier-ignore
+  return problems.find(([applies]) => applies) ?? null;
+}
+
+/** The first thing that is wrong with how it is brought. */
+function keyProblem({ connection, claims: { cnf } }: SignedAssertion, { client, proof }: Presented): Problem | null {
+  const key = boundKey(cnf);
+  const unproven = client.token_endpoint_auth_method === 'none' && key === null && connection.assertion_clients !== 'any';
+  const problems: Problem[] = [
     [typeof key === 'string' && key !== proof?.jkt, 'cnf: the assertion is bound to a key: it takes a DPoP proof of that key', 'assertion_key'],
     [unproven, 'a client without secret or key brings assertions that are bound to a key', 'assertion_key'],
   ]; // prettier-ignore
@@ -89,15 +98,13 @@ export async function readAssertion(ctx: Context, presented: Presented): Promise
   const read = await readSigned(ctx, presented.assertion);
   if ('reason' in read) return read;
   const { connection, claims } = read;
-  const problem = problemOf(ctx, connection, claims, presented);
+  const problem = claimProblem(ctx, read, presented.client.id) ?? keyProblem(read, presented);
   if (problem) return { reason: problem[1], because: problem[2], connection };
   return { connection, claims, jti: claims['jti'] as string, expires_at: new Date((claims['exp'] as number) * 1000) };
 }
 
-/** Whether the assertion is signed, meant for this environment, not over, and of this client: what speaks for one that nobody here has seen. */
+/** Whether the assertion is all that it has to be for the client, but for its key: what speaks for a client that nobody here has seen. */
 export async function vouchesFor(ctx: Context, assertion: string, client_id: string): Promise<boolean> {
   const read = await readSigned(ctx, assertion);
-  if ('reason' in read) return false;
-  const { aud, client_id: named } = read.claims;
-  return named === client_id && [aud].flat().includes(ctx.environment.issuer) && timeProblem(ctx, read.claims) === null;
+  return !('reason' in read) && claimProblem(ctx, read, client_id) === null;
 }

@@ -2,6 +2,7 @@
 export const checkIds = [
   'config',
   'database',
+  'replicas',
   'migrations',
   'secret_key',
   'issuer',

@@ -17,7 +17,7 @@ import type { Context } from '../context.js';
 import { actorData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { organizationAdminRole } from '../reach/management-permissions.js';
-import { reachOfRoles } from '../reach/reach-of.js';
+import { reachOfMemberRoles } from '../reach/reach-of-organizations.js';
 import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { invalidTransition, Refusal, refuseDuplicates } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
@@ -44,7 +44,7 @@ function membershipData(row: MembershipRow, roles: readonly RoleRow[]) {
 export async function requireRoles(tx: Context, actor: Actor | null, roles: readonly RoleRow[]): Promise<void> {
   if (actor === null || roles.length === 0 || holdsEverything(actor)) return;
   const at = { relationship: 'roles' };
-  requireReach(actor, { before: noReach, after: await reachOfRoles(tx, roles), touched: [{ touch: 'reach', at }] });
+  requireReach(actor, { before: noReach, after: await reachOfMemberRoles(tx, roles), touched: [{ touch: 'reach', at }] });
 }
 
 /** The person's membership, suspended ones too; null: none. */

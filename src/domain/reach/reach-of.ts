@@ -9,10 +9,6 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
-import { listDefaultRolesOfOrganization } from '../../db/tables/organization_default_roles.js';
-import { listRolesOfInvitation } from '../../db/tables/organization_invitation_roles.js';
-import type { InvitationRow } from '../../db/tables/organization_invitations.js';
-import type { MembershipRow } from '../../db/tables/organization_memberships.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { WebhookDeliveryRow } from '../../db/tables/webhook_deliveries.js';
 import type { LogStreamRow } from '../../db/tables/log_streams.js';
@@ -27,8 +23,6 @@ import {
   listReachOfDefaultRoles,
   listReachOfExchanges,
   listReachOfLinkedUsers,
-  listReachOfMember,
-  listReachOfOrganization,
   listReachOfRoles,
   listReachOfUser,
 } from '../../db/tables/reach.js';
@@ -37,8 +31,9 @@ import { permissionsOfMappings, samlMappings } from '../claims/claim-mappings.js
 import { couldBothFit } from '../claims/conditions.js';
 import type { Context } from '../context.js';
 import { catalogue, subjectOfEvent, eventTypes } from '../events/catalogue.js';
-import { credentialsWrite, managementCollections, managementPermissions, organizationPermissions } from './management-permissions.js';
+import { credentialsWrite, managementCollections, managementPermissions } from './management-permissions.js';
 import type { Actor } from '../actor.js';
+import { reachOfSpeaker } from './reach-of-organizations.js';
 import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
 
 type Tx = Pick<Context, 'scope'>;
@@ -56,31 +51,6 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 /** Roles: their permissions, for whoever is given them. */
 export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, roles.map(({ id }) => id))); // prettier-ignore
-
-/** An organization, or its domain: the roles that count in it, for it decides who its members are. */
-export const reachOfOrganization = async (tx: Tx, organization_id: string): Promise<Reach> =>
-  new Set(await listReachOfOrganization(tx.scope, organization_id));
-
-/**
- * What speaks for the people of an organization's verified domains (connection, directory): the roles that count there, and, for who doesn't act for the
- * organization itself, what setting their passwords takes.
- */
-export const reachOfSpeaker = async (tx: Tx, { organization_id }: { readonly organization_id: string }): Promise<Reach> =>
-  union(tx.scope.organization_id === undefined ? ['users:write'] : [], await reachOfOrganization(tx, organization_id));
-
-/** A set-up link: all that its organization's administrators hold, which whoever has the link acts with. */
-export const reachOfSetupLink = async (tx: Tx, link: { readonly organization_id: string }): Promise<Reach> =>
-  union(organizationPermissions, await reachOfSpeaker(tx, link));
-
-/** A membership: the roles that the member has there. */
-export const reachOfMembership = async (tx: Tx, row: Pick<MembershipRow, 'organization_id' | 'user_id'>): Promise<Reach> =>
-  new Set(await listReachOfMember(tx.scope, row.organization_id, row.user_id));
-
-/** An invitation: the roles that whoever accepts gets; the organization's default roles where it names none. */
-export async function reachOfInvitation(tx: Tx, { id, organization_id }: Pick<InvitationRow, 'id' | 'organization_id'>): Promise<Reach> {
-  const roles = await listRolesOfInvitation(tx.scope, id);
-  return reachOfRoles(tx, roles.length > 0 ? roles : await listDefaultRolesOfOrganization(tx.scope, organization_id));
-}
 
 type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings' | 'saml_attributes' | 'saml_name_id'>;
 

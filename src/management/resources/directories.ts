@@ -7,7 +7,7 @@ import {
   revokePreviousToken,
   rotateToken,
 } from '../../domain/directories/directories.js';
-import { reachOfSpeaker } from '../../domain/reach/reach-of.js';
+import { reachOfSpeaker } from '../../domain/reach/reach-of-organizations.js';
 import type { DirectoryRow } from '../../db/tables/directories.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { equalTo, isoTime, stamps, stampSorts, uuid } from '../fields.js';

@@ -6,7 +6,7 @@ import {
   removeOrganizationDomain,
 } from '../../domain/organizations/domains.js';
 import { findDomainRecord, verificationRecords, type RecordCheck } from '../../domain/environments/domain-record.js';
-import { reachOfOrganization } from '../../domain/reach/reach-of.js';
+import { reachOfOrganization } from '../../domain/reach/reach-of-organizations.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { OrganizationDomainRow } from '../../db/tables/organization_domains.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';

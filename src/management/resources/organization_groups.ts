@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LinkChange } from '../../domain/changes.js';
 import { changeGroupRoles } from '../../domain/directories/groups.js';
-import { reachOfRoles } from '../../domain/reach/reach-of.js';
+import { reachOfMemberRoles } from '../../domain/reach/reach-of-organizations.js';
 import { listRoleIdsOfGroup, type OrganizationGroupRow } from '../../db/tables/organization_groups.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import { equalTo, searchFilter, stamps, stampSorts, textSort, uuid } from '../fields.js';
@@ -16,7 +16,7 @@ export const organization_groups = resource<OrganizationGroupRow>({
   attributes: z.object({ display_name: z.string(), external_id: z.string().nullable(), ...stamps }),
   organization: { column: 'organization_id' },
   reach: {
-    of: async (tx, { id }) => reachOfRoles(tx, (await listRoleIdsOfGroup(tx.scope, id)).map((role) => ({ id: role }))), // prettier-ignore
+    of: async (tx, { id }) => reachOfMemberRoles(tx, (await listRoleIdsOfGroup(tx.scope, id)).map((role) => ({ id: role }))), // prettier-ignore
   },
   relationships: {
     organization: toOne('organization', 'Whose group.'),

@@ -10,7 +10,7 @@ import {
   createInvitation, invitationLifetime, invitationProblems, invitationStatus, invitationStatuses, resendInvitation, revokeInvitation,
   type InvitationInput, type InvitationStatus,
 } from '../../domain/organizations/invitations.js'; // prettier-ignore
-import { reachOfInvitation } from '../../domain/reach/reach-of.js';
+import { reachOfInvitation } from '../../domain/reach/reach-of-organizations.js';
 import { equalTo, isoTime, linkLifetime, stamps, stampSorts, statusByTime, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';

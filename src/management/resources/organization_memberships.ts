@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LinkChange } from '../../domain/changes.js';
 import { addMember, changeMemberRoles, removeMember, resumeMember, suspendMember } from '../../domain/organizations/memberships.js';
-import { reachOfMembership } from '../../domain/reach/reach-of.js';
+import { reachOfMembership } from '../../domain/reach/reach-of-organizations.js';
 import { membershipSources, membershipStatuses, type MembershipRow } from '../../db/tables/organization_memberships.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import type { RoleRow } from '../../db/tables/roles.js';

@@ -7,7 +7,7 @@ import {
   removeOrganization,
   type OrganizationInput,
 } from '../../domain/organizations/organizations.js';
-import { reachOfOrganization } from '../../domain/reach/reach-of.js';
+import { reachOfOrganization } from '../../domain/reach/reach-of-organizations.js';
 import { autoMemberships, organizationStatuses, ssoRequirements, type OrganizationRow } from '../../db/tables/organizations.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import { matches } from '../../db/lists/conditions.js';

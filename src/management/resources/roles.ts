@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LinkChange } from '../../domain/changes.js';
 import { changeRole, createRole, removeRole, type RoleInput } from '../../domain/roles/roles.js';
+import { reachOfMemberRoles } from '../../domain/reach/reach-of-organizations.js';
 import { reachOfRoles } from '../../domain/reach/reach-of.js';
 import { changeUserRoles } from '../../domain/users/users.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
@@ -25,7 +26,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
   // Those that its members can have; what these hold is the environment's to say.
   organization: { owned: `roles.kind = 'organization'` },
   attributes: z.object({ is_system: z.boolean(), ...stamps }),
-  reach: { of: (tx, role) => reachOfRoles(tx, [role]) },
+  reach: { of: (tx, role) => (role.kind === 'organization' ? reachOfMemberRoles : reachOfRoles)(tx, [role]) },
   settable: {
     // Applications that are told `roles` go by the name: whoever moves it takes it from the role's holders, and frees it for a role of their own.
     name: ['control', name, 'needed'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { setupParts, type SetupLinkRow } from '../../db/tables/setup_links.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
-import { reachOfSetupLink } from '../../domain/reach/reach-of.js';
+import { reachOfSetupLink } from '../../domain/reach/reach-of-organizations.js';
 import {
   createSetupLink, revokeSetupLink, setupLinkLifetime, setupLinkStatus, setupLinkStatuses, type SetupLinkInput, type SetupLinkStatus,
 } from '../../domain/setup-links/setup-links.js'; // prettier-ignore

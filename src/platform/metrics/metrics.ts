@@ -20,26 +20,21 @@ export type PoolState = {
 
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
+  const connections = (name: string, help: string, of: 'used' | 'waiting' | 'max') =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(pool?.()[of] ?? 0);
+      },
+    });
   return {
     watchPool(state: () => PoolState): void {
       pool = state;
     },
-    poolInUse: new Gauge({
-      name: 'database_connections_in_use',
-      help: 'Connections of the pool that are taken.',
-      registers,
-      collect() {
-        this.set(pool?.().used ?? 0);
-      },
-    }),
-    poolWaiting: new Gauge({
-      name: 'database_connections_awaited',
-      help: 'Requests that wait for a connection of the pool.',
-      registers,
-      collect() {
-        this.set(pool?.().waiting ?? 0);
-      },
-    }),
+    poolInUse: connections('database_connections_in_use', 'Connections of the pool that are taken.', 'used'),
+    poolWaiting: connections('database_connections_awaited', 'Requests that wait for a connection of the pool.', 'waiting'),
     oldestWait: new Gauge({
       name: 'database_statements_oldest_wait_seconds',
       help: 'How long the oldest short statement has waited for the connection that it shares.',
@@ -60,14 +55,7 @@ function poolMetrics(registers: Registry[]) {
         for (const statement of pool?.().isolated ?? []) this.set({ statement }, 1);
       },
     }),
-    poolMax: new Gauge({
-      name: 'database_connections_max',
-      help: 'Connections that the pool may open (DATABASE_POOL_MAX).',
-      registers,
-      collect() {
-        this.set(pool?.().max ?? 0);
-      },
-    }),
+    poolMax: connections('database_connections_max', 'Connections that the pool may open (DATABASE_POOL_MAX).', 'max'),
   };
 }
 

@@ -11,7 +11,7 @@ import { organizationPermissions } from '../../../src/domain/reach/management-pe
 import { permit } from '../../support/administrators.js';
 import { Browser } from '../../support/browser.js';
 import { addClient, addGrant, addUser } from '../../support/data.js';
-import { Api, link, manage, startManagedService } from '../../support/management.js';
+import { Api, link, links, manage, startManagedService, type Document as ApiDocument } from '../../support/management.js';
 import { allowCode, redeem } from '../../support/oauth.js';
 import { addDomain, addMembership, addOrganization } from '../../support/organizations.js';
 import { entityId, samlKeyPair, type SamlKeyPair } from '../../support/saml-provider.js';
@@ -133,6 +133,30 @@ test('who may write connections, directories or set-up links alone makes nothing
     const then = type === 'setup_link' ? await narrow.patch(`/${path}/${id}/revoke`) : await narrow.delete(`/${path}/${id}`);
     expect(then.status).toBe(type === 'setup_link' ? 200 : 403);
   }
+});
+
+test('roles that speak for an organization’s people are given from outside only by who may set those people’s passwords (attack 43.1507)', async () => {
+  const organization = await addOrganization(ctx);
+  const admin = await manage(service.url);
+  const created = await admin.create('roles', 'role', { name: 'Speakers', kind: 'organization' });
+  const found = await admin.get('/permissions?filter[search]=connections:write&page[size]=100');
+  const speaking = (found.body['data'] as ApiDocument[]).filter((one) => one['attributes'].name === 'connections:write');
+  await admin.post(`/roles/${created['id']}/relationships/permissions`, links('permission', ...speaking.map((one) => one['id'] as string)));
+  const user = await addUser(ctx);
+  const roles = links('role', created['id'] as string);
+  const base = ['organizations:read', 'organizations:write', 'users:read', 'roles:read', 'connections:write', 'organization_memberships:write', 'organization_memberships:read', 'organization_invitations:write', 'organization_invitations:read']; // prettier-ignore
+  const [narrow, wide] = [await manage(service.url, base.join(' ')), await manage(service.url, [...base, 'users:write'].join(' '))];
+  const related = { organization: link('organization', organization.id), roles };
+  const attempts = (caller: Api) => [
+    () => caller.post('/organization_memberships', { data: { type: 'organization_membership', attributes: {}, relationships: { ...related, user: link('user', user.id) } } }),
+    () => caller.post('/organization_invitations', { data: { type: 'organization_invitation', attributes: { email: 'new@member.example' }, relationships: related } }),
+    () => caller.post(`/organizations/${organization.id}/relationships/default_roles`, roles),
+  ]; // prettier-ignore
+  for (const attempt of attempts(narrow)) {
+    const { status, body } = await attempt();
+    expect([status, body['errors']?.[0].meta]).toEqual([403, { required: ['users:write'] }]);
+  }
+  for (const attempt of attempts(wide)) expect([200, 201, 204]).toContain((await attempt()).status);
 });
 
 test('who acts for the organization itself makes and changes what speaks for its people (specification 13.2.30)', async () => {

@@ -1,4 +1,9 @@
-import { listWatchedConnections, type WatchedConnection } from '../../../db/tables/connections.js';
+import {
+  listTakingConnections,
+  listWatchedConnections,
+  type TakingConnection,
+  type WatchedConnection,
+} from '../../../db/tables/connections.js';
 import { groupedBy } from '../../../lib/grouped.js';
 import { own } from '../../../lib/named.js';
 import { connectionStrategies, type StrategyDescription } from '../../connections/strategies.js';
@@ -43,8 +48,7 @@ function faultOf(installation: Installation, connection: WatchedConnection, reac
 }
 
 /** Connections that take assertions of an issuer of which another one takes them too: nobody's are taken then. */
-function ambiguous(watched: readonly WatchedConnection[]): Found<Fault>[] {
-  const taking = watched.filter(({ assertions }) => assertions === 'on');
+function ambiguous(taking: readonly TakingConnection[]): Found<Fault>[] {
   const byIssuer = groupedBy(taking, (one) => JSON.stringify([one.environment, assertionIssuerOf(one)]));
   return [...byIssuer.values()]
     .filter((same) => same.length > 1)
@@ -93,6 +97,9 @@ export const connectionsCheck = check({
   async run({ installation, database }) {
     const watched = await database((trx) => listWatchedConnections(trx, most));
     const reached = await askOrigins(installation, watched.flatMap(addressesOf));
-    return [...watched.flatMap((connection) => faultOf(installation, connection, reached)), ...ambiguous(watched)];
+    return [
+      ...watched.flatMap((connection) => faultOf(installation, connection, reached)),
+      ...ambiguous(await database(listTakingConnections)),
+    ];
   },
 });

@@ -22,6 +22,7 @@ import { secretKeyCheck } from './secret_key.js';
 import { settingsCheck } from './settings.js';
 import { signingKeysCheck } from './signing_keys.js';
 import { tlsCheck } from './tls.js';
+import { replicasCheck } from './replicas.js';
 import { versionsCheck } from './versions.js';
 import { webhooksCheck } from './webhooks.js';
 
@@ -29,6 +30,7 @@ import { webhooksCheck } from './webhooks.js';
 export const checks = {
   config: configCheck,
   database: databaseCheck,
+  replicas: replicasCheck,
   migrations: migrationsCheck,
   secret_key: secretKeyCheck,
   issuer: issuerCheck,
