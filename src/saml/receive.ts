@@ -3,6 +3,7 @@ import { enabledClient, samlClientOf, type Client } from '../domain/clients/clie
 import { maxEntityIdLength } from '../domain/clients/saml.js';
 import { ownOrigins } from '../domain/environment.js';
 import { singleSignOnPath } from '../domain/saml/identity-provider.js';
+import { maskedUri, shownText } from '../domain/request-traces/shown-text.js';
 import { SamlRefusal } from '../domain/saml/saml-refusal.js';
 import { readXml, type XmlElement } from '../domain/saml/xml.js';
 import { PageError } from '../errors.js';
@@ -24,6 +25,35 @@ const invalidRequest = (problem: string, client_id?: string) =>
   new PageError(400, 'invalid_request', message('refusal.application_link', { problem })).by(null, { client_id });
 
 export const unknownApplication = () => new PageError(400, 'invalid_client', message('refusal.application_unknown')).by('unknown_client');
+
+/** The same of a request: its Issuer, which two sides may write differently, is in the trace, and on the page in a development environment. */
+function unknownIssuer({ ctx }: Request, issuer: string): PageError {
+  const details = ctx.environment.kind === 'development' ? [{ name: 'Entity ID sent', values: [shownText(issuer)] }] : [];
+  return new PageError(400, 'invalid_client', message('refusal.application_unknown'), {}, undefined, null, details).by('unknown_client', {
+    description: `no enabled application has the entity ID ${maskedUri(issuer)}`,
+  });
+}
+
+/** What was sent: an address that posted requests come to may name an organization too (specification 16.8.5). */
+function sentIn(req: Request): Parameters {
+  if (req.method !== 'POST') return queryOf(req);
+  const [form, query] = [req.form, queryOf(req)];
+  const organization = query.get('organization');
+  if (organization === undefined) return form;
+  const isTwice = form.get('organization') !== undefined || query.repeated.has('organization');
+  const repeated = isTwice ? new Set([...form.repeated, 'organization']) : form.repeated;
+  return { ...parametersOf({ ...form.all, organization }), repeated };
+}
+
+/** Whether a request for this address came here: an application that was given one with an organization in it says so, and has to have come by it. */
+function isForUs({ ctx }: Request, destination: string, sent: Parameters): boolean {
+  const [address = '', ...queries] = destination.split('?');
+  const named = [...new URLSearchParams(queries.join('?'))];
+  return (
+    ownOrigins(ctx.environment).some((origin) => address === `${origin}${singleSignOnPath}`) &&
+    named.every(([name, value]) => name === 'organization' && value === sent.get(name))
+  );
+}
 
 /** The address that the answer goes to: one that is registered, to the letter (SAML Profiles 4.1.4.1). @throws {PageError} 400 */
 function addressFor(req: Request, { id, saml_acs_urls: urls }: Client, { acs_url, has_acs_index }: AuthnRequest): string {
@@ -47,21 +77,20 @@ async function identify(req: Request, sent: Parameters): Promise<Named> {
   const root = readXml(xml);
   const { issuer } = readAuthnRequest(root);
   const client = issuer.length > maxEntityIdLength ? null : await samlClientOf(req.ctx, issuer);
-  if (!client) throw unknownApplication();
+  if (!client) throw unknownIssuer(req, issuer);
   return { xml, root, client };
 }
 
 /** The request, as the signature covers it where its requests have to be signed. @throws {SamlRefusal} */
-async function verified(req: Request, { xml, root, client }: Named): Promise<AuthnRequest> {
+async function verified(req: Request, sent: Parameters, { xml, root, client }: Named): Promise<AuthnRequest> {
   const { saml_request_certificates: certificates, saml_entity_id } = client;
   const isSigned = certificates.length > 0;
   const isPosted = bindingOf(req) === 'post';
   if (isSigned && !isPosted) requireSignedQuery(req.url.slice(req.url.indexOf('?') + 1), certificates);
   const request = readAuthnRequest(isSigned && isPosted ? await requireSignedXml(xml, root, certificates) : root);
   if (request.issuer !== saml_entity_id) throw new SamlRefusal('issuer', 'the signature covers another Issuer');
-  const own = ownOrigins(req.ctx.environment).map((origin) => `${origin}${singleSignOnPath}`);
   // A signed one that doesn't say is good at any provider that the application has (SAML Bindings 3.5.5.2).
-  if (request.destination === null ? isSigned : !own.includes(request.destination))
+  if (request.destination === null ? isSigned : !isForUs(req, request.destination, sent))
     throw new SamlRefusal('destination', 'the request is not for this address');
   return request;
 }
@@ -98,7 +127,7 @@ function sentRequest(
 
 /** What came to /saml/sso, by either binding. @throws {PageError} 400 */
 export async function receive(req: Request): Promise<SentRequest> {
-  const sent = req.method === 'POST' ? req.form : queryOf(req);
+  const sent = sentIn(req);
   const twice = single.find((name) => sent.repeated.has(name));
   if (twice !== undefined) throw invalidRequest(`it holds ${twice} twice`);
   if (Buffer.byteLength(sent.get('RelayState') ?? '') > maxRelayState) throw invalidRequest('RelayState is longer than 1 KiB');
@@ -109,7 +138,7 @@ export async function receive(req: Request): Promise<SentRequest> {
   }
   const named = await orPage(identify(req, sent));
   const { client } = named;
-  const request = await orPage(verified(req, named), client.id);
+  const request = await orPage(verified(req, sent, named), client.id);
   const { id: request_id, passive, is_new, contexts, login_hint } = request;
   const prompt = passive ? 'none' : is_new ? 'login' : undefined;
   const values = { client_id: client.id, redirect_uri: addressFor(req, client, request), prompt, login_hint: login_hint ?? undefined };

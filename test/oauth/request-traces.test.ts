@@ -10,6 +10,7 @@ import { Api, manage, managementToken, secondEnvironment, type Document } from '
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { findTrace } from '../support/request-traces.js';
+import { requestXml, sendRequest } from '../support/saml-application.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
@@ -333,6 +334,33 @@ test('while the database is away traces wait, and the request is answered as eve
     await knex.raw('alter table request_traces_away rename to request_traces');
   });
   expect((await traceOf(answer))['rule']).toBe('redirect_uri_mismatch');
+});
+
+test('a SAML request of an application that nobody has registered: which entity ID came', async () => {
+  const sent = requestXml({ saml_entity_id: 'https://stranger.example/saml?key=&lt;b>' });
+  const answer = await sendRequest(browser, sent);
+  expect(answer.status).toBe(400);
+  const trace = await traceOf(answer);
+  expect(trace).toMatchObject({ step: 'authorize', rule: 'unknown_client', error: 'invalid_client' });
+  const description = 'no enabled application has the entity ID https://stranger.example/saml?key=...';
+  expect((trace['steps'] as Document[])[0]?.['detail']).toEqual({ description });
+  expect(await answer.text()).toContain('<dt>Entity ID sent</dt><dd><code>https://stranger.example/saml?key=&lt;b&gt;</code></dd>');
+
+  const ofKind = async (kind: string) => {
+    await service.deps.db.knex('environments').where({ id: ctx.environment.id }).update({ kind });
+    service.deps.cache.clear();
+  };
+  await ofKind('production');
+  const page = await (await sendRequest(browser, sent)).text().finally(() => ofKind('development'));
+  expect(page).toContain('invalid_client');
+  expect(page).not.toContain('stranger.example');
+});
+
+test('the apostrophe of our own sentences is readable', async () => {
+  const trace = await traceOf(await sendRequest(browser, '<a/>'));
+  expect((trace['steps'] as Document[])[0]?.['detail']).toMatchObject({
+    description: "The application's link is invalid: it is a a, no AuthnRequest.",
+  });
 });
 
 test('nothing is kept for longer than seven days', async () => {

@@ -173,6 +173,9 @@ describe('where requests have to be signed', () => {
     const elsewhere = requestXml(signing, { attributes: ' Destination="https://other.example/saml/sso"' });
     await expectPage(await browser.get(`/saml/sso?${signedQuery(key, { SAMLRequest: deflated(elsewhere) })}`), 'not for this address');
     await expectPage(await browser.get(`/saml/sso?${signedQuery(key, { SAMLRequest: deflated(requestXml(signing)) })}`), 'not for this');
+    const named = requestXml(signing, { attributes: ` Destination="${service.url}/saml/sso?organization=acme"` });
+    for (const more of ['', '&organization=globex'])
+      await expectPage(await browser.get(`/saml/sso?${signedQuery(key, { SAMLRequest: deflated(named) })}${more}`), 'not for this address');
     const unsigned = requestXml(client, { attributes: ' Destination="https://other.example/saml/sso"' });
     await expectPage(await sendRequest(browser, unsigned), 'not for this address');
   });

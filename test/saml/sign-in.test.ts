@@ -1,4 +1,5 @@
 // Sign-in to SAML applications, with node-saml as the application (specification 16.8).
+import { inflateRawSync } from 'node:zlib';
 import { ValidateInResponseTo } from '@node-saml/node-saml';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ClientRow } from '../../src/db/tables/clients.js';
@@ -219,6 +220,33 @@ describe('organizations', () => {
     expect(await takenBy(application, await ask(other, application))).toMatchObject({ tenant: initech.id });
     const named = await takenBy(application, await ask(other, application, 'st-1', { organization: acme.name }));
     expect(named).toMatchObject({ tenant: acme.id });
+  });
+
+  test('a sign-in URL that names one may be the Destination too, by either binding, and of no other one (specification 16.8.5)', async () => {
+    const acme = await member('Hooli');
+    const other = await member('Globex');
+    const client = await addSamlClient(ctx, { organization_usage: 'allow', saml_attributes: { tenant: 'org_id' } });
+    const tenantOf = async (response: Response) => (await takenBy(applied, response))['tenant'];
+    const entryPoint = `${service.url}/saml/sso?organization=${acme.name}`;
+    const applied = await applicationOf(ctx, client, { entryPoint });
+    expect(await tenantOf(await ask(browser, applied))).toBe(acme.id);
+
+    const html = await applied.getAuthorizeFormAsync('st-3');
+    const SAMLRequest = /name="SAMLRequest" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const xml = inflateRawSync(Buffer.from(SAMLRequest, 'base64')).toString();
+    expect(xml).toContain(`Destination="${entryPoint}"`);
+    const posted = await postRequest(browser, xml, {}, `/saml/sso?organization=${acme.name}`);
+    expect(posted.status).toBe(303);
+    expect(await tenantOf(await follow(browser, posted))).toBe(acme.id);
+
+    for (const wrong of [other.name, '']) {
+      const elsewhere = await postRequest(browser, xml, {}, `/saml/sso?organization=${wrong}`);
+      expect([elsewhere.status, await elsewhere.text()]).toEqual([400, expect.stringContaining('not for this address')]);
+    }
+    const added = requestXml(client, { attributes: ` Destination="${service.url}/saml/sso?client_id=x"` });
+    expect((await sendRequest(browser, added, { client_id: 'x' })).status).toBe(400);
+    const twice = await postRequest(browser, xml, { organization: acme.name }, `/saml/sso?organization=${acme.name}`);
+    expect([twice.status, await twice.text()]).toEqual([400, expect.stringContaining('organization twice')]);
   });
 
   test('who is no member is let in nowhere, and who names one where that is nothing is told (specification 16.8.5)', async () => {

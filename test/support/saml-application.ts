@@ -103,9 +103,9 @@ export const sendRequest = (browser: Browser, xml: string, extra: Record<string,
   browser.get(`/saml/sso?${new URLSearchParams({ SAMLRequest: deflated(xml), ...extra }).toString()}`);
 
 /** Posts a request as the application's page does: from another site, and so without our cookies. */
-export const postRequest = (browser: Browser, xml: string, extra: Record<string, string> = {}): Promise<Response> =>
+export const postRequest = (browser: Browser, xml: string, extra: Record<string, string> = {}, path = '/saml/sso'): Promise<Response> =>
   new Browser(browser.origin).post(
-    '/saml/sso',
+    path,
     { SAMLRequest: Buffer.from(xml).toString('base64'), ...extra },
     { origin: 'https://wiki.example' },
   );

@@ -106,8 +106,9 @@ function note(req: Request, sent: Parameters, outcome: TraceOutcome, refused: No
   const occurred_at = ctx.clock.now();
   const code = step === 'token' ? codeIn(sent) : null;
   const claimed = sent.get('client_id') ?? (authenticating.has(step) && req.form ? claimedClientId(req) : '');
-  const description =
-    refused.description === null ? {} : { description: refused.description.slice(0, 500).split(' ').map(maskedName).join(' ') };
+  // The apostrophe of our own sentences, which would be encoded.
+  const told = refused.description?.slice(0, 500).replaceAll('’', "'");
+  const description = told === undefined ? {} : { description: told.split(' ').map(maskedName).join(' ') };
   const claim = claimed === '' ? {} : { client_id: maskedName(claimed) };
   ctx.notes.requestTraces.add({
     environment_id: ctx.environment.id,
