@@ -98,6 +98,7 @@ export const providers: Readonly<Record<string, Provider>> = named<Provider>({
       values: ({ entity_id, callback_url }) => [
         ['ACS URL (HTTP-POST)', callback_url],
         ['Entity ID, Audience', entity_id],
+        ['Name ID format', 'Persistent'],
         ...attributes('email', 'given name', 'family name').map(([name, value]) => [`Attribute ${name}`, value] as const),
       ],
       fields: { idp_metadata_url: '', idp_metadata_xml: '' },

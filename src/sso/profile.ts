@@ -88,7 +88,12 @@ export function readProfile(connection: Connection, claims: Claims, isOidc: bool
   const sub = isOidc ? { attribute: 'sub' as const, claim: 'sub', value: claims['sub'] } : mapped.get('sub');
   // Whatever isn't a text that lasts is nobody: a transient NameID doesn't come this far.
   if (connection.strategy === 'saml' && (typeof sub?.value !== 'string' || sub.value === ''))
-    throw new SamlRefusal('subject', `there is no ${sub?.claim === 'name_id' ? 'lasting NameID' : `attribute ${sub?.claim ?? ''}`}`);
+    throw new SamlRefusal(
+      'subject',
+      sub?.claim === 'name_id'
+        ? 'there is no NameID, or a transient one, which is new at each sign-in'
+        : `there is no attribute ${sub?.claim ?? ''}`,
+    );
   const subject = subjectOf(sub ?? { attribute: 'sub', claim: 'sub', value: undefined }, isOidc);
   const written = mapped.get('email')?.value;
   const email = typeof written === 'string' ? normalizeEmail(written) : null;
