@@ -22,11 +22,12 @@ export type KeyRing = {
 
 export type NewSigningKey = Pick<SigningKeyRow, 'kid' | 'algorithm' | 'public_jwk' | 'private_sealed'>;
 
-/** A new key pair; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
-export async function generateSigningKey(ctx: Pick<Context, 'crypto'>, algorithm: SigningAlgorithm): Promise<NewSigningKey> {
+/** A new key pair; `kid` is its RFC 7638 thumbprint, one that a command line doesn't take for an option. The private part comes sealed. */
+export async function generateSigningKey(ctx: Pick<Context, 'crypto'>, algorithm: SigningAlgorithm, tries = 8): Promise<NewSigningKey> {
   const { publicKey, privateKey } = await ctx.crypto.newKeyPair(algorithm);
   const jwk = publicKey.export({ format: 'jwk' }) as JWK;
   const kid = await calculateJwkThumbprint(jwk);
+  if (kid.startsWith('-') && tries > 1) return generateSigningKey(ctx, algorithm, tries - 1);
   const private_sealed = ctx.crypto.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' })), `signing_keys/${kid}`);
   return { kid, algorithm, public_jwk: { ...jwk, kid, use: 'sig', alg: algorithm }, private_sealed };
 }

@@ -14,7 +14,7 @@ import { managementClient, type Document } from '../management.js';
 import { creations, interesting } from './interesting.js';
 import { nearAndFar, writeOf, type Step } from './steps.js';
 import { valuesOf } from './values.js';
-import type { World } from './world.js';
+import { outsideIssuer, type World } from './world.js';
 
 /** A record that documents can name: a document that says something of it, and one of its collection without it. */
 type Described = { readonly saying: (attributes: Document) => Document; readonly without?: Document };
@@ -26,7 +26,7 @@ const others = (list: readonly Document[], one: Document, ...names: string[]) =>
 
 /** The members of an owner's list, each as the document that names it. */
 function nested(exported: Document, collection: string, inner: string, keys: readonly string[]): Described[] {
-  const owner = collection === 'clients' ? 'client_id' : 'identifier';
+  const owner = { clients: 'client_id', external_servers: 'issuer' }[collection] ?? 'identifier';
   return listIn(exported, collection).flatMap((record) =>
     listIn(record, inner).map((one): Described => {
       const within = (...list: Document[]) => version1(collection, { [owner]: record[owner], [inner]: list });
@@ -61,6 +61,7 @@ function describedOf({ type, key, resource }: Kind, exported: Document): Describ
   if (type === 'permission') return nested(exported, 'api_resources', 'permissions', ['name']);
   if (type === 'organization_domain') return domainsOf(exported);
   if (type === 'client_grant') return nested(exported, 'clients', 'grants', ['api_resource', 'subject_type']);
+  if (type === 'outbound_grant') return nested(exported, 'external_servers', 'grants', ['client', 'role']);
   const [name, list] = [key as string, listIn(exported, resource.path)];
   // Texts of pages are known by their language too.
   const names = type === 'page_text' ? [name, 'locale'] : [name];
@@ -88,6 +89,8 @@ function newOf(type: KindName, world: World): ((attributes: Document) => Documen
       (more) => version1('clients', { client_id: world.id('client bare'), grants: [{ api_resource: managementName, scopes: [], ...more }] }),
       (more) => version1('clients', { client_id: world.id('client near'), grants: [{ api_resource: 'https://api.example/near', scopes: [], ...more }] }),
     ]; // prettier-ignore
+  if (type === 'outbound_grant')
+    return [(more) => version1('external_servers', { issuer: outsideIssuer, grants: [{ client: world.id('client bare'), external_client_id: 'new', ...more }] })]; // prettier-ignore
   return creations(type, world).map(({ attributes }) => (more) => {
     // A secret is no attribute there.
     const base = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'provider_client_secret'));

@@ -8,6 +8,9 @@ import { png } from '../images.js';
 import { link, links, type Api, type Document } from '../management.js';
 import { sampleKeys } from './interesting.js';
 
+/** The issuer of the one external server. */
+export const outsideIssuer = 'https://outside.example';
+
 /** Records of each type that stand for what is harmless and what reaches far, by type, and their ids by name. */
 /** An API of somebody's own, where somebody may refund. */
 export const paymentsApi = 'https://payments.example';
@@ -140,7 +143,7 @@ async function outside(maker: Maker): Promise<void> {
   const { ids } = maker;
   const attributes = {
     name: 'Outside',
-    issuer: 'https://outside.example',
+    issuer: outsideIssuer,
     resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }],
   };
   const server = await make(maker, 'external server', 'external_servers', 'external_server', attributes);
