@@ -107,8 +107,8 @@ function note(req: Request, sent: Parameters, outcome: TraceOutcome, refused: No
   const code = step === 'token' ? codeIn(sent) : null;
   const claimed = sent.get('client_id') ?? (authenticating.has(step) && req.form ? claimedClientId(req) : '');
   // The apostrophe of our own sentences, which would be encoded.
-  const told = refused.description?.slice(0, 500).replaceAll('’', "'");
-  const description = told === undefined ? {} : { description: told.split(' ').map(maskedName).join(' ') };
+  const sentence = refused.description?.slice(0, 500).replaceAll('’', "'");
+  const description = sentence === undefined ? {} : { description: sentence.split(' ').map(maskedName).join(' ') };
   const claim = claimed === '' ? {} : { client_id: maskedName(claimed) };
   ctx.notes.requestTraces.add({
     environment_id: ctx.environment.id,
