@@ -19,7 +19,7 @@ import { stepRequiredOfSession } from '../../domain/sign-ins/session-step.js';
 import { provenBy, viewerOf } from '../parts/viewer.js';
 
 const writtenName = 'dashboard_written';
-/** Seconds after a form, in which lists are read from the primary: longer than a report replica may be behind. */
+/** Seconds after a form, in which lists are read from the primary: as long as a report replica may be behind at most. */
 const writtenSeconds = 60;
 
 /** What lists must have for who has written lately by this browser: no place of the primary's log is named, so the primary answers. */
