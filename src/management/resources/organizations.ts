@@ -11,7 +11,7 @@ import { reachOfOrganization } from '../../domain/reach/reach-of-organizations.j
 import { autoMemberships, organizationStatuses, ssoRequirements, type OrganizationRow } from '../../db/tables/organizations.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import { matches } from '../../db/lists/conditions.js';
-import { boundedText, byIndex, equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
+import { boundedText, byIndex, equalTo, indexed, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toMany } from '../links.js';
 import type { RelatedRows } from '../resource.js';
@@ -98,7 +98,11 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
       'Display name, name or external id',
     ),
   },
-  sorts: { ...stampSorts('organizations'), name: textSort('organizations.name'), display_name: textSort('organizations.display_name') },
+  sorts: indexed({
+    ...stampSorts('organizations'),
+    name: textSort('organizations.name'),
+    display_name: textSort('organizations.display_name'),
+  }),
   create: {
     problems: (_ctx, input) => organizationNameProblems(input),
     run: async (tx, actor, input, related) => ({ row: await createOrganization(tx, actor, input, named(related) ?? []) }),
