@@ -7,6 +7,7 @@ import {
   removeOrganization,
   type OrganizationInput,
 } from '../../domain/organizations/organizations.js';
+import { removedWithOrganization } from '../../domain/reach/reach-of.js';
 import { reachOfOrganization } from '../../domain/reach/reach-of-organizations.js';
 import { autoMemberships, organizationStatuses, ssoRequirements, type OrganizationRow } from '../../db/tables/organizations.js';
 import type { RoleRow } from '../../db/tables/roles.js';
@@ -47,7 +48,7 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
     primary_color: (row) => row.branding.primary_color ?? null,
   },
   organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id'] },
-  reach: { of: (tx, row) => reachOfOrganization(tx, row.id) },
+  reach: { of: (tx, row) => reachOfOrganization(tx, row.id), removed: removedWithOrganization },
   settable: {
     name: ['plain', name, 'needed and fixed'],
     display_name: ['control', shownName(100), 'needed'],
