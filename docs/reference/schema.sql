@@ -628,6 +628,7 @@ create table directory_users (
   constraint directory_users_environment_id_directory_id_fkey FOREIGN KEY (environment_id, directory_id) REFERENCES directories(environment_id, id) ON DELETE CASCADE,
   constraint directory_users_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
 ) with ();
+CREATE INDEX directory_users_counted ON directory_users USING btree (environment_id, directory_id);
 CREATE INDEX directory_users_directory ON directory_users USING btree (environment_id, directory_id, created_at, id);
 CREATE INDEX directory_users_folded ON directory_users USING gin (folded jsonb_path_ops);
 CREATE INDEX directory_users_user ON directory_users USING btree (environment_id, user_id);
@@ -963,6 +964,7 @@ create table organization_domains (
 ) with ();
 CREATE INDEX organization_domains_connection ON organization_domains USING btree (environment_id, connection_id) WHERE (connection_id IS NOT NULL);
 CREATE INDEX organization_domains_created_at ON organization_domains USING btree (environment_id, created_at, id);
+CREATE INDEX organization_domains_domain ON organization_domains USING btree (environment_id, domain);
 CREATE INDEX organization_domains_due ON organization_domains USING btree (last_checked_at) WHERE (status = 'verified'::text);
 CREATE INDEX organization_domains_updated_at ON organization_domains USING btree (environment_id, updated_at, id);
 CREATE UNIQUE INDEX organization_domains_verified ON organization_domains USING btree (environment_id, domain) WHERE (status = 'verified'::text);
@@ -1047,8 +1049,10 @@ CREATE INDEX organization_invitations_created_at ON organization_invitations USI
 CREATE INDEX organization_invitations_email ON organization_invitations USING btree (environment_id, email_key);
 CREATE INDEX organization_invitations_inviter ON organization_invitations USING btree (environment_id, inviter_id) WHERE (inviter_id IS NOT NULL);
 CREATE UNIQUE INDEX organization_invitations_open ON organization_invitations USING btree (environment_id, organization_id, email_key) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
+CREATE INDEX organization_invitations_organization ON organization_invitations USING btree (environment_id, organization_id, created_at, id);
 CREATE UNIQUE INDEX organization_invitations_token ON organization_invitations USING btree (environment_id, token_digest);
 CREATE INDEX organization_invitations_updated_at ON organization_invitations USING btree (environment_id, updated_at, id);
+CREATE INDEX organization_invitations_waiting ON organization_invitations USING btree (environment_id, created_at, id) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
 
 create table organization_membership_roles (
   environment_id uuid not null,
@@ -1109,6 +1113,9 @@ create table organizations (
   constraint organizations_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with ();
 CREATE INDEX organizations_created_at ON organizations USING btree (environment_id, created_at, id);
+CREATE INDEX organizations_disabled ON organizations USING btree (environment_id, created_at, id) WHERE (status = 'disabled'::text);
+CREATE INDEX organizations_in_order_of_display_name ON organizations USING btree (environment_id, display_name, id);
+CREATE INDEX organizations_in_order_of_name ON organizations USING btree (environment_id, name, id);
 CREATE INDEX organizations_search ON organizations USING gin (lower((((((((' '::text || display_name) || ' '::text) || name) || ' '::text) || COALESCE(external_id, ''::text)) || ' '::text) || (id)::text)) gin_trgm_ops);
 CREATE INDEX organizations_updated_at ON organizations USING btree (environment_id, updated_at, id);
 CREATE TRIGGER organizations_changed AFTER INSERT OR DELETE OR UPDATE ON organizations FOR EACH ROW EXECUTE FUNCTION note_change();

@@ -2,7 +2,7 @@ import { scopeOf } from '../../db/scope.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import { findClients, type ClientRow } from '../../db/tables/clients.js';
-import { listClientsOfConnection } from '../../db/tables/client_connections.js';
+import { listClientsOfConnections } from '../../db/tables/client_connections.js';
 import { listCredentialsOfIssuer, type FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
@@ -25,6 +25,7 @@ import {
   listReachOfLinkedUsers,
   listReachOfRoles,
   listReachOfUser,
+  listSpeakersOfOrganization,
 } from '../../db/tables/reach.js';
 import { own } from '../../lib/named.js';
 import { permissionsOfMappings, samlMappings } from '../claims/claim-mappings.js';
@@ -148,7 +149,7 @@ export async function reachOfConnection(
   const { organization_id } = connection;
   const isOpen = connection.account_linking === 'verified_email' || connection.second_factor !== 'own';
   if (organization_id === null && isOpen) return fullReach;
-  const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
+  const linked = await listReachOfLinkedUsers(tx.scope, [connection.id]);
   // It speaks for the verified domains of its organization alone (specification 16.4), but who came to it by themselves may administer the environment.
   if (organization_id !== null) return union(linked, await reachOfSpeaker(tx, { organization_id }));
   const newcomers = connection.allow_registration ? await listReachOfDefaultRoles(tx.scope) : [];
@@ -157,7 +158,16 @@ export async function reachOfConnection(
 
 /** What the deletion of a connection changes besides: the clients that offer it, for one that offers none offers all. */
 export const removedWithConnection = async (tx: Tx, { id }: Pick<ConnectionRow, 'id'>): Promise<Reach> =>
-  reachOfClients(tx, await listClientsOfConnection(tx.scope, id));
+  reachOfClients(tx, await listClientsOfConnections(tx.scope, [id]));
+
+/** What the deletion of an organization takes besides: what that of its connections and directory would, and of what tells servers outside of its people. */
+export async function removedWithOrganization(tx: Tx, { id }: { readonly id: string }): Promise<Reach> {
+  const speakers = await listSpeakersOfOrganization(tx.scope, id);
+  if (speakers.length === 0) return noReach;
+  const connections = speakers.filter(({ kind }) => kind === 'connection').map((one) => one.id);
+  const offering = await reachOfClients(tx, await listClientsOfConnections(tx.scope, connections));
+  return union(union(['users:write'], offering), await listReachOfLinkedUsers(tx.scope, connections));
+}
 
 /**
  * A custom domain: once it is verified people sign in there, and whoever holds its DNS decides what they see. While it is an earlier issuer, everybody's tokens of
