@@ -51,6 +51,7 @@ create table api_resources (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   assertion_access text not null default 'off'::text,
+  agent_claims boolean not null default false,
   constraint api_resources_assertion_access_check CHECK ((assertion_access = ANY (ARRAY['off'::text, 'granted'::text, 'verified'::text]))),
   constraint api_resources_environment_id_identifier_key UNIQUE (environment_id, identifier),
   constraint api_resources_pkey PRIMARY KEY (environment_id, id),
@@ -353,6 +354,8 @@ create table clients (
   saml_attributes jsonb not null default '{}'::jsonb,
   saml_request_certificates text[] not null default '{}'::text[],
   saml_idp_initiated boolean not null default false,
+  is_agent boolean not null default false,
+  owner_id uuid,
   constraint clients_access_token_format_check CHECK ((access_token_format = ANY (ARRAY['jwt'::text, 'opaque'::text]))),
   constraint clients_application_type_check CHECK ((application_type = ANY (ARRAY['web'::text, 'spa'::text, 'native'::text, 'machine'::text, 'saml'::text]))),
   constraint clients_authorization_signed_response_alg_check CHECK ((authorization_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
@@ -371,10 +374,12 @@ create table clients (
   constraint clients_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
   constraint clients_userinfo_signed_response_alg_check CHECK ((userinfo_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
   constraint clients_default_resource_fkey FOREIGN KEY (environment_id, default_resource) REFERENCES api_resources(environment_id, identifier) ON UPDATE CASCADE ON DELETE SET NULL (default_resource),
-  constraint clients_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+  constraint clients_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
+  constraint clients_owner FOREIGN KEY (environment_id, owner_id) REFERENCES users(environment_id, id) ON DELETE SET NULL (owner_id)
 ) with ();
 CREATE INDEX clients_arrived ON clients USING btree (environment_id, created_at) WHERE (origin <> 'administrator'::text);
 CREATE INDEX clients_created_at ON clients USING btree (environment_id, created_at, id);
+CREATE INDEX clients_owner ON clients USING btree (environment_id, owner_id) WHERE (owner_id IS NOT NULL);
 CREATE UNIQUE INDEX clients_saml_entity_id ON clients USING btree (environment_id, saml_entity_id) WHERE (saml_entity_id IS NOT NULL);
 CREATE INDEX clients_search ON clients USING gin (lower((((' '::text || name) || ' '::text) || id)) gin_trgm_ops);
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE ON clients FOR EACH ROW EXECUTE FUNCTION note_change();

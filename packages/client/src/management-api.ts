@@ -1322,6 +1322,40 @@ export interface paths {
         patch: operations["rotate_secret_client"];
         trace?: never;
     };
+    "/api/clients/{id}/owner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who answers for it, such as for an agent; null = nobody. */
+        get: operations["get_client_owner"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clients/{id}/relationships/owner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who answers for it, such as for an agent; null = nobody. Ids alone. */
+        get: operations["get_client_owner_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/clients/{id}/client_grants": {
         parameters: {
             query?: never;
@@ -6615,6 +6649,15 @@ export interface components {
                 type: "client";
                 attributes?: components["schemas"]["client_create_attributes"];
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description The connections that it offers at sign-in; none = all that are enabled. */
                     connections?: {
                         data: {
@@ -6688,6 +6731,8 @@ export interface components {
             backchannel_logout_session_required?: boolean;
             /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
             initiate_login_uri?: string | null;
+            /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+            is_agent?: boolean;
             /**
              * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
              * @enum {string}
@@ -6799,6 +6844,15 @@ export interface components {
                 id: string;
                 attributes?: components["schemas"]["client_update_attributes"];
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description The connections that it offers at sign-in; none = all that are enabled. */
                     connections?: {
                         data: {
@@ -6863,6 +6917,8 @@ export interface components {
             backchannel_logout_session_required?: boolean;
             /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
             initiate_login_uri?: string | null;
+            /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+            is_agent?: boolean;
             /**
              * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
              * @enum {string}
@@ -7222,6 +7278,8 @@ export interface components {
             dpop_bound_access_tokens?: boolean;
             /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
+            /** @description Whether its access tokens, and introspection, tell that an agent acts: for a person by `act` {`sub`, `client_id`, `sub_profile` `ai_agent`}, for itself by `client_profile` `ai_agent`. */
+            agent_claims?: boolean;
             /**
              * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
              * @enum {string}
@@ -7290,6 +7348,8 @@ export interface components {
             dpop_bound_access_tokens?: boolean;
             /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
+            /** @description Whether its access tokens, and introspection, tell that an agent acts: for a person by `act` {`sub`, `client_id`, `sub_profile` `ai_agent`}, for itself by `client_profile` `ai_agent`. */
+            agent_claims?: boolean;
             /**
              * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
              * @enum {string}
@@ -11081,6 +11141,8 @@ export interface components {
                 backchannel_logout_session_required?: boolean;
                 /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                 initiate_login_uri?: string | null;
+                /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+                is_agent?: boolean;
                 /**
                  * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
                  * @enum {string}
@@ -11221,6 +11283,21 @@ export interface components {
                 updated_at?: string;
             };
             relationships?: {
+                /** @description Who answers for it, such as for an agent; null = nobody. */
+                owner?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "user";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
                 /** @description What it may do for itself, and what it may ask people for. */
                 client_grants?: {
                     links?: {
@@ -11497,6 +11574,8 @@ export interface components {
                 dpop_bound_access_tokens?: boolean;
                 /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
                 allow_unverified_clients?: boolean;
+                /** @description Whether its access tokens, and introspection, tell that an agent acts: for a person by `act` {`sub`, `client_id`, `sub_profile` `ai_agent`}, for itself by `client_profile` `ai_agent`. */
+                agent_claims?: boolean;
                 /**
                  * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
                  * @enum {string}
@@ -11689,6 +11768,8 @@ export interface components {
                     backchannel_logout_session_required?: boolean;
                     /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                     initiate_login_uri?: string | null;
+                    /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+                    is_agent?: boolean;
                     /**
                      * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
                      * @enum {string}
@@ -11831,6 +11912,21 @@ export interface components {
                     client_secret?: string;
                 };
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description What it may do for itself, and what it may ask people for. */
                     client_grants?: {
                         links?: {
@@ -12016,6 +12112,8 @@ export interface components {
                     backchannel_logout_session_required?: boolean;
                     /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                     initiate_login_uri?: string | null;
+                    /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+                    is_agent?: boolean;
                     /**
                      * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
                      * @enum {string}
@@ -12158,6 +12256,21 @@ export interface components {
                     client_secret?: string;
                 };
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description What it may do for itself, and what it may ask people for. */
                     client_grants?: {
                         links?: {
@@ -17276,7 +17389,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, email, last_name, last_login_at without filters, or with a range of that field alone; or narrow the list by filter[email] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email" | "last_name" | "-last_name" | "last_login_at" | "-last_login_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -17324,7 +17437,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17370,7 +17483,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17448,7 +17561,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17496,7 +17609,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17538,7 +17651,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17580,7 +17693,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17622,7 +17735,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17664,7 +17777,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17706,7 +17819,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17748,7 +17861,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -17790,7 +17903,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -18121,7 +18234,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_activity_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[ip_address]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_activity_at" | "-last_activity_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -18389,7 +18502,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -19622,7 +19735,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -20004,7 +20117,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -20378,7 +20491,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -20426,7 +20539,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
@@ -20504,7 +20617,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -20624,9 +20737,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21402,7 +21515,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, email, last_name, last_login_at without filters, or with a range of that field alone; or narrow the list by filter[email] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email" | "last_name" | "-last_name" | "last_login_at" | "-last_login_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -21961,7 +22074,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -22331,6 +22444,8 @@ export interface operations {
                 "filter[origin]"?: ("administrator" | "registration" | "metadata_document")[];
                 /** @description Whether an administrator has verified it. Several mean any of them. */
                 "filter[verified]"?: ("true" | "false")[];
+                /** @description Whether it is an agent. Several mean any of them. */
+                "filter[is_agent]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
                 /** @description Was given one of these connections (ids). Several mean any of them. */
@@ -22348,9 +22463,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -22396,9 +22511,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -22442,9 +22557,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22520,9 +22635,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22568,9 +22683,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22610,9 +22725,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22652,9 +22767,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22690,6 +22805,126 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    get_client_owner: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                /** @description Only these fields. */
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["user"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_client_owner_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     get_client_client_grants: {
         parameters: {
             query?: {
@@ -22702,7 +22937,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -22827,7 +23062,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -22950,7 +23185,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -23460,7 +23695,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -23508,7 +23743,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -23554,7 +23789,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -23632,7 +23867,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -23680,9 +23915,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23801,7 +24036,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -24549,7 +24784,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -24790,7 +25025,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -24838,7 +25073,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -24884,7 +25119,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -24962,7 +25197,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -25010,9 +25245,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -25373,7 +25608,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -25421,7 +25656,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -25467,7 +25702,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -25545,7 +25780,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -25726,7 +25961,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -25967,7 +26202,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26015,7 +26250,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -26061,7 +26296,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -26139,7 +26374,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -26187,9 +26422,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26314,7 +26549,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26557,7 +26792,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26605,7 +26840,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -26651,7 +26886,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -26729,7 +26964,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -26777,9 +27012,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26896,7 +27131,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -29482,7 +29717,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -29993,7 +30228,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or narrow the list by filter[email]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -30041,7 +30276,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30087,7 +30322,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30133,7 +30368,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30175,7 +30410,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30464,9 +30699,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -30583,7 +30818,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -33461,7 +33696,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_activity_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[ip_address]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_activity_at" | "-last_activity_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -33509,7 +33744,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -33587,7 +33822,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -33629,7 +33864,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -33671,7 +33906,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
                 "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
             };
@@ -33798,6 +34033,8 @@ export interface operations {
                 "filter[origin]"?: ("administrator" | "registration" | "metadata_document")[];
                 /** @description Whether an administrator has verified it. Several mean any of them. */
                 "filter[verified]"?: ("true" | "false")[];
+                /** @description Whether it is an agent. Several mean any of them. */
+                "filter[is_agent]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
                 /** @description Was given one of these connections (ids). Several mean any of them. */
@@ -33815,9 +34052,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -38591,7 +38828,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -occurred_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by occurred_at, with any filters. */
                 sort?: ("occurred_at" | "-occurred_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[request_trace]"?: ("occurred_at" | "step" | "outcome" | "rule" | "error" | "steps" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -38639,7 +38876,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[request_trace]"?: ("occurred_at" | "step" | "outcome" | "rule" | "error" | "steps" | "client" | "environment")[];
             };
@@ -38685,9 +38922,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {

@@ -17,6 +17,7 @@ import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { acceptedIssuers } from '../environment.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
+import { isAgentsOwn } from './agent-claims.js';
 import { verifyJwt } from './formats/jwt.js';
 
 export type TokenContent = {
@@ -118,7 +119,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     claims: texts(claims['userinfo_claims']),
     act: jsonObject(claims['act']),
     earlier_scopes: textMembers(claims['earlier_scopes']),
-    exchanged: claims['act'] !== undefined,
+    exchanged: claims['act'] !== undefined && !isAgentsOwn(jsonObject(claims['act']), claims['earlier_scopes']),
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
     amr: texts(claims['amr']),

@@ -11,6 +11,7 @@ import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/
 import { accessTokenMappedClaims, drawsOnUser } from '../../domain/claims/claim-mappings.js';
 import type { InactiveToken } from '../../domain/tokens/active-token.js';
 import { requireOrganizationClaims } from '../../domain/tokens/organization-claims.js';
+import type { Act } from '../../domain/tokens/agent-claims.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { quotedValue } from '../../domain/tokens/unusable-token.js';
@@ -20,7 +21,7 @@ import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { idJagTokenType } from '../../lib/identity-assertions.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isSubset, parseScope } from '../../lib/scope-set.js';
-import { actClaim, type Act } from './act-claim.js';
+import { actClaim } from './act-claim.js';
 import { earlierScopes, scopesBefore } from './earlier-scopes.js';
 import { issueAssertion } from './issue-assertion.js';
 import { grant, optional, required, type ParamValues } from './grant.js';

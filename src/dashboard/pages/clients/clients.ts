@@ -68,7 +68,13 @@ export const clientsPresentation: Presentation = {
   },
   columns: [
     { label: terms.client, sort: 'name', value: ({ attributes: a, id }) => stack(text(a['name']), quiet(id)) },
-    { label: terms.application_type, value: (record) => text(kinds[words(record.attributes['application_type'])]?.label) },
+    {
+      label: terms.application_type,
+      value: ({ attributes: a }) => {
+        const kind = text(kinds[words(a['application_type'])]?.label);
+        return a['is_agent'] === true ? stack(kind, state('info', terms.ai_agent)) : kind;
+      },
+    },
     { label: terms.status, value: clientState },
     { label: terms.last_used, value: (record, { now }) => time(record.attributes['last_used_at'], now) },
     { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
@@ -83,11 +89,12 @@ export const clientsPresentation: Presentation = {
       choices: async () => Object.entries(kinds).map(([value, { label }]) => ({ value, label })),
     },
     { name: 'status', label: terms.status },
+    { name: 'is_agent', label: terms.ai_agent },
   ],
   preview: (entries, { attributes: a }) => brandingPreview(entries, words(a['name'])),
   name: (record) => words(record.attributes['name']),
   state: clientState,
-  recordInclude: 'federated_credentials',
+  recordInclude: 'federated_credentials,owner',
   defaults: clientDefaults,
   summary: clientSummary,
   above: profileParts,
