@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ApiResource, Client } from '../clients/clients.js';
 
 /** What agents are called in tokens (draft-mora-oauth-entity-profiles-01). */
@@ -31,3 +32,19 @@ export const ownProfile = (client: Client, resource: ApiResource | null): string
 /** Whether the `act` is of the agent that the token was issued to, and no exchange put it there: that leaves where the token comes from. */
 export const isAgentsOwn = (act: Readonly<Record<string, unknown>> | null, earlier_scopes: unknown): boolean =>
   act !== null && act['sub_profile'] === agentProfile && act['act'] === undefined && earlier_scopes === undefined;
+
+/** The clients in an `act`, the last one first. */
+export function actorsIn(act: unknown): string[] {
+  const clients: string[] = [];
+  for (let one = act; typeof one === 'object' && one !== null; one = (one as { act?: unknown }).act) {
+    const { client_id } = one as { client_id?: unknown };
+    if (typeof client_id === 'string') clients.push(client_id);
+  }
+  return clients;
+}
+
+/** Under what `revocations` knows that a client no longer acts for a person: `acting_key` of the database. */
+export function actingKey(user_id: string, client_id: string): string {
+  const hex = createHash('sha256').update(`${user_id} ${client_id}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+}

@@ -142,6 +142,8 @@ type Exchange = {
 /** Judges the request. @throws {OAuthError} */
 async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>, proof: DpopProof | null): Promise<Exchange> {
   requireAccessTokens(sent);
+  // Taken before what is brought is looked up: what ends in between ends this too.
+  const issued_at = ctx.clock.now();
   if (sent.resource === undefined) throw OAuthError.invalid_request('resource is required');
   const policy = await policyOf(ctx, client, sent.resource);
   requireBound(ctx, policy.resource, proof);
@@ -156,7 +158,6 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const chain = scopesBefore(ctx, subject);
   const scopes = scopesOf(policy, chain, sent.scope);
   const earlier_scopes = earlierScopes(chain, policy.resource);
-  const issued_at = ctx.clock.now();
   requireSignIn(policy.resource, subject, issued_at);
   const left = Math.floor((expires_at.getTime() - issued_at.getTime()) / 1000);
   if (left < 1) throw OAuthError.invalid_request('subject_token: the access token has expired');
@@ -203,6 +204,7 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
     audit: trace && securityEventRow(ctx, 'token.impersonated', trace),
   });
   if (issued === 'used proof') throw proofRefused(ctx, usedBefore);
+  if (issued === 'blocked') throw OAuthError.invalid_grant('the person of the subject_token has blocked the client').by('client_blocked');
   if (!issued) throw OAuthError.invalid_scope('nothing of the scope is left: neither the grant nor the person has any of it');
   if (trace) logSecurityEvent(ctx, 'token.impersonated', trace);
   return issued;
