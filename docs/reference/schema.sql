@@ -51,6 +51,7 @@ create table api_resources (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   assertion_access text not null default 'off'::text,
+  agent_claims boolean not null default false,
   constraint api_resources_assertion_access_check CHECK ((assertion_access = ANY (ARRAY['off'::text, 'granted'::text, 'verified'::text]))),
   constraint api_resources_environment_id_identifier_key UNIQUE (environment_id, identifier),
   constraint api_resources_pkey PRIMARY KEY (environment_id, id),
@@ -188,6 +189,35 @@ create table authorization_codes (
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX authorization_codes_expires_at ON authorization_codes USING btree (expires_at);
 CREATE INDEX authorization_codes_user ON authorization_codes USING btree (user_id, environment_id);
+CREATE TRIGGER authorization_codes_noted AFTER INSERT ON authorization_codes FOR EACH ROW EXECUTE FUNCTION note_authorization_of_code();
+
+create table authorizations (
+  environment_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  client_id text not null,
+  origin text not null,
+  resource_scopes jsonb not null default '{}'::jsonb,
+  blocked_at timestamp with time zone,
+  blocked_by text,
+  version integer not null default 1,
+  granted_at timestamp with time zone not null,
+  last_used_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint authorizations_blocked_by_check CHECK ((blocked_by = ANY (ARRAY['person'::text, 'administrator'::text]))),
+  constraint authorizations_check CHECK (((blocked_at IS NULL) = (blocked_by IS NULL))),
+  constraint authorizations_of_user UNIQUE (environment_id, user_id, client_id),
+  constraint authorizations_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'administrator'::text, 'employer'::text]))),
+  constraint authorizations_pkey PRIMARY KEY (environment_id, id),
+  constraint authorizations_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
+  constraint authorizations_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX authorizations_blocked ON authorizations USING btree (environment_id, user_id, client_id) WHERE (blocked_at IS NOT NULL);
+CREATE INDEX authorizations_client ON authorizations USING btree (environment_id, client_id);
+CREATE INDEX authorizations_granted_at ON authorizations USING btree (environment_id, granted_at, id);
+CREATE INDEX authorizations_last_used_at ON authorizations USING btree (environment_id, last_used_at, id);
+CREATE INDEX authorizations_updated_at ON authorizations USING btree (environment_id, updated_at, id);
+CREATE INDEX authorizations_without_consent ON authorizations USING btree (last_used_at) WHERE ((origin <> 'person'::text) AND (blocked_at IS NULL));
 
 create table backchannel_logouts (
   environment_id uuid not null,
@@ -353,6 +383,8 @@ create table clients (
   saml_attributes jsonb not null default '{}'::jsonb,
   saml_request_certificates text[] not null default '{}'::text[],
   saml_idp_initiated boolean not null default false,
+  is_agent boolean not null default false,
+  owner_id uuid,
   constraint clients_access_token_format_check CHECK ((access_token_format = ANY (ARRAY['jwt'::text, 'opaque'::text]))),
   constraint clients_application_type_check CHECK ((application_type = ANY (ARRAY['web'::text, 'spa'::text, 'native'::text, 'machine'::text, 'saml'::text]))),
   constraint clients_authorization_signed_response_alg_check CHECK ((authorization_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
@@ -371,10 +403,12 @@ create table clients (
   constraint clients_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
   constraint clients_userinfo_signed_response_alg_check CHECK ((userinfo_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
   constraint clients_default_resource_fkey FOREIGN KEY (environment_id, default_resource) REFERENCES api_resources(environment_id, identifier) ON UPDATE CASCADE ON DELETE SET NULL (default_resource),
-  constraint clients_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+  constraint clients_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
+  constraint clients_owner FOREIGN KEY (environment_id, owner_id) REFERENCES users(environment_id, id) ON DELETE SET NULL (owner_id)
 ) with ();
 CREATE INDEX clients_arrived ON clients USING btree (environment_id, created_at) WHERE (origin <> 'administrator'::text);
 CREATE INDEX clients_created_at ON clients USING btree (environment_id, created_at, id);
+CREATE INDEX clients_owner ON clients USING btree (environment_id, owner_id) WHERE (owner_id IS NOT NULL);
 CREATE UNIQUE INDEX clients_saml_entity_id ON clients USING btree (environment_id, saml_entity_id) WHERE (saml_entity_id IS NOT NULL);
 CREATE INDEX clients_search ON clients USING gin (lower((((' '::text || name) || ' '::text) || id)) gin_trgm_ops);
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE ON clients FOR EACH ROW EXECUTE FUNCTION note_change();
@@ -470,6 +504,7 @@ CREATE INDEX consents_elsewhere ON consents USING btree (environment_id, client_
 CREATE INDEX consents_granted_at ON consents USING btree (environment_id, granted_at, id);
 CREATE UNIQUE INDEX consents_id ON consents USING btree (environment_id, id);
 CREATE INDEX consents_updated_at ON consents USING btree (environment_id, updated_at, id);
+CREATE TRIGGER consents_noted AFTER INSERT OR DELETE OR UPDATE OF resource_scopes, resources ON consents FOR EACH ROW EXECUTE FUNCTION note_authorization_of_consent();
 
 create table custom_domains (
   environment_id uuid not null,
@@ -551,6 +586,7 @@ create table device_codes (
 CREATE INDEX device_codes_expires_at ON device_codes USING btree (expires_at);
 CREATE INDEX device_codes_user ON device_codes USING btree (environment_id, user_id) WHERE (user_id IS NOT NULL);
 CREATE UNIQUE INDEX device_codes_user_code ON device_codes USING btree (environment_id, user_code_digest);
+CREATE TRIGGER device_codes_noted AFTER UPDATE OF approved ON device_codes FOR EACH ROW WHEN (((new.approved IS TRUE) AND (old.approved IS NOT TRUE) AND (new.user_id IS NOT NULL))) EXECUTE FUNCTION note_authorization_of_code();
 
 create table devices (
   environment_id uuid not null,
@@ -695,6 +731,7 @@ create table environments (
   password_hash_mix jsonb,
   password_hash_mix_at timestamp with time zone,
   password_migration_url text,
+  unused_authorization_lifetime integer,
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),
@@ -706,6 +743,7 @@ create table environments (
   constraint environments_self_registered_client_limit_check CHECK ((self_registered_client_limit >= 0)),
   constraint environments_signing_algorithms_check CHECK ((('RS256'::text = ANY (signing_algorithms)) AND (signing_algorithms <@ '{RS256,ES256,PS256,EdDSA}'::text[]))),
   constraint environments_slug_key UNIQUE (slug),
+  constraint environments_unused_authorization_lifetime_check CHECK ((unused_authorization_lifetime >= 86400)),
   constraint environments_unused_client_lifetime_check CHECK ((unused_client_lifetime > 0))
 ) with ();
 CREATE UNIQUE INDEX environments_default ON environments USING btree (is_default) WHERE is_default;
@@ -1391,6 +1429,7 @@ create table revocations (
   environment_id uuid not null,
   id uuid not null,
   expires_at timestamp with time zone not null,
+  issued_until timestamp with time zone,
   constraint revocations_pkey PRIMARY KEY (environment_id, id)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX revocations_expires_at ON revocations USING btree (expires_at);
@@ -1962,6 +2001,27 @@ create table workload_refusals (
 CREATE INDEX workload_refusals_client ON workload_refusals USING btree (environment_id, client_id, refused_at);
 CREATE INDEX workload_refusals_expires_at ON workload_refusals USING btree (expires_at);
 
+CREATE OR REPLACE FUNCTION acting_ended(in_environment uuid, of_user uuid, at_client text, actors jsonb, issued timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (
+    select from revocations r where r.environment_id = in_environment and r.issued_until >= date_trunc('second', issued)
+      and r.id = any (array[acting_key(of_user, at_client), acting_key(of_user, actors ->> 'client_id'),
+        acting_key(of_user, actors #>> '{act,client_id}'), acting_key(of_user, actors #>> '{act,act,client_id}'),
+        acting_key(of_user, actors #>> '{act,act,act,client_id}')]));
+end $function$;
+
+CREATE OR REPLACE FUNCTION acting_key(of_user uuid, at_client text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select substring(encode(sha256(convert_to(of_user::text || ' ' || at_client, 'UTF8')), 'hex') for 32)::uuid
+$function$;
+
 CREATE OR REPLACE FUNCTION end_pending_migration()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2194,6 +2254,57 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION note_authorization(in_environment uuid, of_user uuid, at_client text, by_origin text, given text[], at_resource text, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  known authorizations;
+  place text := coalesce(at_resource, '');
+begin
+  select * into known from authorizations a where a.environment_id = in_environment and a.user_id = of_user and a.client_id = at_client;
+  if known.id is null then
+    insert into authorizations (environment_id, id, user_id, client_id, origin, resource_scopes, granted_at, last_used_at, updated_at)
+      values (in_environment, uuid_v7(at), of_user, at_client, by_origin, jsonb_build_object(place, to_jsonb(given)), at, at, at)
+      on conflict do nothing;
+  elsif known.blocked_at is null and (known.last_used_at < at - interval '1 hour'
+    or known.origin <> 'person' and not coalesce(known.resource_scopes -> place ?& given, false)) then
+    update authorizations a set last_used_at = greatest(a.last_used_at, at), updated_at = at, version = a.version + 1,
+      resource_scopes = case when a.origin = 'person' then a.resource_scopes else a.resource_scopes || jsonb_build_object(place, (
+        select coalesce(jsonb_agg(word), '[]') from (
+          select jsonb_array_elements_text(coalesce(a.resource_scopes -> place, '[]')) as word union select unnest(given)) words)) end
+    where a.environment_id = in_environment and a.id in (
+      select f.id from authorizations f where f.environment_id = in_environment and f.id = known.id for update skip locked);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION note_authorization_of_code()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_authorization(new.environment_id, new.user_id, new.client_id, 'administrator', string_to_array(new.scope, ' '), new.resource,
+    coalesce((to_jsonb(new) ->> 'answered_at')::timestamptz, new.expires_at - interval '60 seconds'));
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION note_authorization_of_consent()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    delete from authorizations a where a.environment_id = old.environment_id and a.user_id = old.user_id and a.client_id = old.client_id
+      and a.origin = 'person' and a.blocked_at is null;
+  else
+    insert into authorizations as a (environment_id, id, user_id, client_id, origin, resource_scopes, granted_at, last_used_at, updated_at)
+      values (new.environment_id, new.id, new.user_id, new.client_id, 'person', new.resource_scopes, new.granted_at, new.updated_at, new.updated_at)
+      on conflict (environment_id, user_id, client_id) do update set origin = 'person', resource_scopes = excluded.resource_scopes,
+        last_used_at = greatest(a.last_used_at, excluded.last_used_at), updated_at = excluded.updated_at, version = a.version + 1;
+  end if;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION note_change()
  RETURNS trigger

@@ -38,7 +38,7 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {}, generation: 1 };
   await linkIdentity(ctx, user_id, account);
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
-  for (const path of ['identities', 'consents']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
+  for (const path of ['identities', 'consents', 'authorizations']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
   await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
   const organization = link('organization', records.get('organizations')?.['id']);
   // With members an organization stays.

@@ -26,7 +26,7 @@ import { signingKeysPresentation } from './settings/signing-keys.js';
 import { setupLinksPresentation } from './organizations/setup-links.js';
 import { samlCertificatesPresentation } from './settings/saml-certificates.js';
 import { sessionsPresentation } from './users/sessions.js';
-import { consentsPresentation, identitiesPresentation } from './users/user-links.js';
+import { authorizationsPresentation, consentsPresentation, identitiesPresentation } from './users/user-links.js';
 import { userExportsPresentation } from './moving/user-exports.js';
 import { userImportsPresentation } from './moving/user-imports.js';
 import { usersPresentation } from './users/users.js';
@@ -41,6 +41,7 @@ export const presentations: readonly Presentation[] = [
   authenticatorsPresentation,
   identitiesPresentation,
   consentsPresentation,
+  authorizationsPresentation,
   userImportsPresentation,
   userExportsPresentation,
   organizationsPresentation,

@@ -44,6 +44,8 @@ export async function revokeGrants(scope: Scope, which: GrantSelection, expires_
                    where environment_id = $1 and user_id = $2 and grant_id is not null and not exchanged
                  union all
                  select grant_id, client_id, session_id, scope from authorization_codes where environment_id = $1 and user_id = $2
+                 union all
+                 select grant_id, client_id, session_id, scope from device_codes where environment_id = $1 and user_id = $2 and approved
                ) issued
                where ($4::text is null or client_id = $4) and ($5::uuid is null or session_id = $5)
                  and not ($6::boolean and 'offline_access' = any (string_to_array(scope, ' ')))

@@ -25,7 +25,7 @@ export type ApiResourceInput = Partial<
     ApiResourceRow,
     | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
     | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
-    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url' | 'assertion_access'
+    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url' | 'assertion_access' | 'agent_claims'
   >
 >; // prettier-ignore
 

@@ -17,6 +17,7 @@ import {
 import type { Context } from '../context.js';
 import { usedBefore, type DpopProof, type ProofRefusal } from '../dpop/proof.js';
 import { accessTokenMappedClaims, drawsOnUser } from '../claims/claim-mappings.js';
+import { agentAct, ownProfile } from './agent-claims.js';
 import { isOfRecord, issuedAt, withoutEarlierNames } from './of-record.js';
 import { isOpenidScope } from '../claims/scopes.js';
 import { shownPermissions, withoutUnheld } from './target.js';
@@ -24,7 +25,11 @@ import { expiredAt, whyUnknown } from './unusable-token.js';
 import { isOwnAudience, lookUpToken, texts, type FoundToken, type TokenContent } from './token-look-up.js';
 
 /** An access token that is good right now. */
-export type ActiveToken = TokenContent & { readonly client: Client };
+export type ActiveToken = TokenContent & {
+  readonly client: Client;
+  /** What the client is that acts for itself, where its API resource wants to know. */
+  readonly client_profile: string | undefined;
+};
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
@@ -100,7 +105,7 @@ async function effectiveScopeOf(ctx: Context, client: Client, { claims, permissi
 }
 
 /** Named one by one, in the order of the type: copying an object of any shape takes V8 thirty times as long. */
-const activeToken = (content: TokenContent, scope: string, client: Client): ActiveToken => ({
+const activeToken = (content: TokenContent, { scope, resource }: EffectiveScope, client: Client): ActiveToken => ({
   format: content.format,
   jti: content.jti,
   grant_id: content.grant_id,
@@ -112,7 +117,9 @@ const activeToken = (content: TokenContent, scope: string, client: Client): Acti
   audience: content.audience,
   issuer: content.issuer,
   claims: content.claims,
-  act: content.act,
+  client_profile: content.user_id === null ? ownProfile(client, resource) : undefined,
+  // What the row of an opaque token of an agent's own doesn't say.
+  act: content.act ?? (content.user_id === null ? null : agentAct(client, resource)),
   earlier_scopes: content.earlier_scopes,
   exchanged: content.exchanged,
   jkt: content.jkt,
@@ -137,7 +144,7 @@ export async function activate(ctx: Context, found: FoundToken): Promise<Activat
     return { inactive: 'the tokens of the client that were issued by then were revoked' };
   const effective = await effectiveScopeOf(ctx, client, found);
   if (!effective) return { inactive: 'what the access token allowed at its API resource has been withdrawn' };
-  return { token: activeToken(claims, effective.scope, client), effective };
+  return { token: activeToken(claims, effective, client), effective };
 }
 
 /**

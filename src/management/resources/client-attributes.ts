@@ -37,6 +37,9 @@ const day = 86_400;
 const firstParty =
   'Whether it skips the consent page. Changed, like all that decides who acts with such a client, by holders of every Management permission; true for what people sign in to when one of them makes it without a word.';
 
+const agentText =
+  'Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false.';
+
 const organizationUsage =
   'Whether people sign in to it for an organization: never (the default), when the request names one in `organization`, or always: then people with several choose.';
 
@@ -154,6 +157,7 @@ export const settableClientAttributes = {
   backchannel_logout_session_required: ['control', z.boolean()],
   // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.
   initiate_login_uri: ['control', uri.nullable().meta({ description: initiation })],
+  is_agent: ['control', z.boolean().meta({ description: agentText })],
   ...protocolAttributes,
   ...samlAttributesOfClient,
   // They speak on our pages in the application's name: whom people are told to write to, too.

@@ -5,6 +5,7 @@ import { authenticators } from './authenticators.js';
 import { client_grants } from './client_grants.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
+import { authorizations } from './authorizations.js';
 import { consents } from './consents.js';
 import { custom_domains } from './custom_domains.js';
 import { directories } from './directories.js';
@@ -49,6 +50,7 @@ export const resources = [
   authenticators,
   identities,
   consents,
+  authorizations,
   roles,
   permissions,
   clients,

@@ -78,6 +78,8 @@ const blank = {
   id_token_claims: 'protocol',
   claim_mappings: [],
   organization_usage: 'deny',
+  is_agent: true,
+  owner_id: null,
   required_acr: null,
   max_authentication_age: null,
   default_resource: null,

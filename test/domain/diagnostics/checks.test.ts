@@ -473,6 +473,17 @@ describe('records', () => {
     expect(await says('clients')).toEqual(well('clients'));
   });
 
+  test('agents that nobody answers for are told by environment', async () => {
+    const owner = await addUser(ctx);
+    const agent = await addClient(ctx, { name: 'Helper', is_agent: true, owner_id: owner.id });
+    expect(await says('clients')).toEqual(well('clients'));
+    await sql(`update users set status = 'blocked' where id = '${owner.id}'`);
+    const [found] = await says('clients');
+    expect(found?.finding).toMatch(/^Nobody answers for an agent.*"Helper"/);
+    expect(found?.subject).toContain(agent.id);
+    await sql(`delete from clients where id = '${agent.id}'`);
+  });
+
   test('keys: none, no next one, one that is on its way', async () => {
     await sql(`update signing_keys set activated_at = now() - interval '95 days'`);
     expect((await says('signing_keys'))[0]?.finding).toMatch(/has signed for 95 days, and there is no next one\.$/);

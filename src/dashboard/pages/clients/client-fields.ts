@@ -1,5 +1,5 @@
 import { clientBranding } from './client-branding.js';
-import { apiIdentifierChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
+import { apiIdentifierChoices, signingAlgorithmChoices, statusField, userChoices } from '../../parts/forms/choices.js';
 import { requirementFields } from '../apis/requirement-fields.js';
 import { claimMappingLine } from '../apis/claim-mapping-lines.js';
 import { recordPath, type FieldSpec, type FormSubject, type SectionSpec } from '../../parts/records/presentation.js';
@@ -200,6 +200,16 @@ const sectionedFields: readonly FieldSpec[] = [
     label: terms.first_party_skips_consent,
     hint: 'Your own application: people aren’t asked for consent.',
     section: consentSection,
+  },
+  { name: 'is_agent', label: terms.ai_agent, hint: 'Acts on its own. Consent pages, lists and emails say so.', section: consentSection },
+  {
+    name: 'owner',
+    label: terms.owner,
+    relationship: 'one',
+    optional: true,
+    hint: 'Who answers for it. The doctor warns of agents without an owner.',
+    section: consentSection,
+    choices: userChoices,
   },
   {
     name: 'organization_usage',
