@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
   ['db'],
   ['domain'],
   ['http'],
-  ['oauth', 'account', 'sso', 'scim', 'outbox', 'jobs'],
+  ['oauth', 'account', 'sso', 'scim', 'ssf', 'outbox', 'jobs'],
   ['saml'],
   ['management'],
   ['dashboard', 'setup'],
@@ -33,7 +33,7 @@ const floors: readonly (readonly string[])[] = [
 const domainFloors: readonly (readonly string[])[] = [
   'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
   `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes reach
-   request-traces roles saml-certificates secret-key sessions setup-links signing-keys tokens users webhooks workloads`,
+   request-traces roles saml-certificates secret-key sessions setup-links signals signing-keys tokens users webhooks workloads`,
   'assertions configuration credentials directories registration sign-ins',
 ].map((names) => names.split(/\s+/));
 
@@ -93,6 +93,8 @@ const partOf: Readonly<Record<string, string>> = {
   session_clients: 'sessions',
   secret_key_holders: 'secret_keys',
   log_stream_entries: 'log_streams',
+  signals: 'signal_sets',
+  signal_exclusions: 'signal_sets',
   webhook_delivery_attempts: 'webhook_deliveries',
   troubled_deliveries: 'webhook_deliveries',
   organization_group_members: 'organization_groups',

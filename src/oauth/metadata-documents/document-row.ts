@@ -78,6 +78,7 @@ const blank = {
   id_token_claims: 'protocol',
   claim_mappings: [],
   organization_usage: 'deny',
+  signal_audience: 'own',
   required_acr: null,
   max_authentication_age: null,
   default_resource: null,
