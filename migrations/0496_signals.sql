@@ -9,6 +9,10 @@ declare
   receivers text[];
 begin
   if not exists (select 1 from signal_streams s where s.environment_id = environment and s.status <> 'disabled') then return false; end if;
+  -- A grant that ends with its session: what is about to be told of that says it.
+  if of_client is not null and exists (select 1 from signals g
+    where g.environment_id = environment and g.event = note_signal.event and g.session_id = session and of_client = any (g.client_ids))
+  then return false; end if;
   receivers := array(
     select distinct s.client_id from signal_streams s join clients c on c.environment_id = s.environment_id and c.id = s.client_id
     where s.environment_id = environment and s.status <> 'disabled' and (
@@ -57,8 +61,6 @@ create trigger sessions_acr_signal after update of acr on sessions
   for each row when (new.revoked_at is null and coalesce(new.acr, '1') <> coalesce(old.acr, '1')) execute function signal_session();
 
 create function signal_user() returns trigger language plpgsql as $$
-declare
-  claims text[];
 begin
   if tg_op = 'DELETE' then
     perform note_signal(old.environment_id, 'account-purged', old.id, null, null, '{}');
@@ -75,10 +77,16 @@ begin
     perform note_signal(new.environment_id, 'credential-change', new.id, null, null, jsonb_build_object('credential_type', 'password',
       'change_type', case when new.password_hash is null then 'delete' when old.password_hash is null then 'create' else 'update' end));
   end if;
-  claims := array(select key from jsonb_each(to_jsonb(new)) n join jsonb_each(to_jsonb(old)) o using (key)
-    where n.value is distinct from o.value and key = any ('{first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,phone_number,phone_number_verified,address,external_id,metadata,email,email_verified}'::text[]));
-  if cardinality(claims) > 0 then
-    perform note_signal(new.environment_id, 'token-claims-change', new.id, null, null, jsonb_build_object('changed', claims));
+  if (
+    new.first_name, new.last_name, new.middle_name, new.nickname, new.preferred_username, new.profile, new.picture, new.website, new.gender,
+      new.birthdate, new.zoneinfo, new.locale, new.phone_number, new.phone_number_verified, new.address, new.external_id, new.metadata,
+      new.email, new.email_verified
+  ) is distinct from (
+    old.first_name, old.last_name, old.middle_name, old.nickname, old.preferred_username, old.profile, old.picture, old.website, old.gender,
+      old.birthdate, old.zoneinfo, old.locale, old.phone_number, old.phone_number_verified, old.address, old.external_id, old.metadata,
+      old.email, old.email_verified
+  ) then
+    perform note_signal(new.environment_id, 'token-claims-change', new.id, null, null, '{}');
   end if;
   return null;
 end
@@ -118,7 +126,7 @@ declare
     where m.environment_id = environment and m.id = (row_of ->> 'membership_id')::uuid));
 begin
   if exists (select 1 from users u where u.environment_id = environment and u.id = person) then
-    perform note_signal(environment, 'token-claims-change', person, null, null, '{"changed": ["roles"]}');
+    perform note_signal(environment, 'token-claims-change', person, null, null, '{}');
   end if;
   return null;
 end

@@ -127,6 +127,9 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   webhook_recording: ['webhook_deliveries', 'webhooks'],
   webhook_disabling: ['webhook_deliveries', 'webhooks'],
   removed_webhooks: ['webhook_deliveries'],
+  // A stream and what waits for it: what was pushed goes with the record of that, and too much pauses it.
+  signal_streams: ['signal_sets'],
+  signal_sets: ['signal_streams'],
   // Whether nobody uses a client is decided over consents and refresh tokens, by the statement that removes it.
   unused_clients: ['clients'],
   document_clients: ['clients'],

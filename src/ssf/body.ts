@@ -7,7 +7,7 @@ import { parseJsonObject, readBytes } from '../http/request/json-body.js';
 const mostValues = 5_000;
 
 /** The JSON object of the request, as the schema reads it; members that it doesn't name are ignored (SSF 1.0 8.1). @throws {OAuthError} 400; 413 */
-export async function readBody<T>(req: Request, res: Response, schema: z.ZodType<T>): Promise<T> {
+export async function readReceiverJson<T>(req: Request, res: Response, schema: z.ZodType<T>): Promise<T> {
   const parsed = parseJsonObject(await readBytes(req, res, bodyLimits.form), mostValues);
   if (typeof parsed === 'string') throw OAuthError.invalid_request('the body must be a JSON object in UTF-8');
   const read = schema.safeParse(parsed);
@@ -20,8 +20,13 @@ const text = (max: number) => z.string().max(max);
 export const streamId = z.uuid();
 
 /** RFC 9493 3: those formats that name a person here; any other names nobody. */
-export const subject = z.looseObject({ format: text(100), iss: text(2048).optional(), sub: text(255).optional(), email: text(320).optional() });
-export type Subject = z.infer<typeof subject>;
+export const subject = z.looseObject({
+  format: text(100),
+  iss: text(2048).optional(),
+  sub: text(255).optional(),
+  email: text(320).optional(),
+});
+export type SignalSubject = z.infer<typeof subject>;
 
 const delivery = z.union([
   z.object({

@@ -3,7 +3,7 @@ import { findSignalStream, type SignalStreamRow } from '../db/tables/signal_stre
 import type { Client } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
 import { Refusal } from '../domain/refusal.js';
-import { signalsAudience } from '../domain/signals/audience.js';
+import { signalsAudience } from '../lib/signals-api.js';
 import { quotedValue } from '../domain/tokens/unusable-token.js';
 import { OAuthError } from '../errors.js';
 import { authenticateToken } from '../http/auth/access-token.js';

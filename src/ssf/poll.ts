@@ -5,7 +5,7 @@ import type { Context } from '../domain/context.js';
 import { signSet } from '../domain/signals/set.js';
 import { OAuthError } from '../errors.js';
 import { isUuid } from '../lib/random.js';
-import { pollBody, readBody, streamId } from './body.js';
+import { pollBody, readReceiverJson, streamId } from './body.js';
 import { requireStream, type SsfCall, type SsfReply } from './call.js';
 
 /** The most tokens of one answer. */
@@ -27,10 +27,10 @@ async function waiting(ctx: Context, stream: SignalStreamRow, limit: number, atO
 /** POST /ssf/poll/{stream_id} (RFC 8936 2): takes what is acknowledged or refused away, and hands out what waits. */
 export async function pollStream(call: SsfCall): Promise<SsfReply> {
   const { ctx, req, res } = call;
-  const { maxEvents, returnImmediately, ack, setErrs } = await readBody(req, res, pollBody);
-  const asked = streamId.safeParse(req.params['stream_id']);
-  if (!asked.success) throw new OAuthError(404, 'not_found', 'there is no such stream of this client');
-  const stream = await requireStream(call, asked.data);
+  const { maxEvents, returnImmediately, ack, setErrs } = await readReceiverJson(req, res, pollBody);
+  const id = streamId.safeParse(req.params['stream_id']);
+  if (!id.success) throw new OAuthError(404, 'not_found', 'there is no such stream of this client');
+  const stream = await requireStream(call, id.data);
   if (stream.method !== 'poll') throw OAuthError.invalid_request('the tokens of this stream are pushed');
   const refused = Object.entries(setErrs);
   const done = [...ack, ...refused.map(([jti]) => jti)].filter(isUuid);

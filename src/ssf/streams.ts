@@ -2,23 +2,23 @@ import { listSignalStreams, noteVerification, removeSignalStream, type SignalStr
 import { excludeFromSignals, includeInSignals, insertSignalSet } from '../db/tables/signal_sets.js';
 import { findUserByEmailKey } from '../db/tables/users.js';
 import { transaction } from '../domain/context.js';
-import { signalEvents, signalEventsOf, signalEventUris, type SignalEvent } from '../domain/signals/event-types.js';
+import { eventOf, signalEventsOf, signalEventUris } from '../domain/signals/event-types.js';
 import { changeSignalStream, createSignalStream, setSignalStatus, type SignalDelivery } from '../domain/signals/streams.js';
 import { OAuthError, RateLimitedError } from '../errors.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { isUuid, uuidv7 } from '../lib/random.js';
-import { changeBody, readBody, statusBody, streamBody, streamId, subjectBody, verifyBody, type Subject } from './body.js';
+import { changeBody, readReceiverJson, statusBody, streamBody, streamId, subjectBody, verifyBody, type SignalSubject } from './body.js';
 import { requireStream, type SsfCall, type SsfReply } from './call.js';
 import { deliveryMethods, ssfPaths } from './configuration.js';
 
 /** Seconds between two verifications of a stream. */
 const minVerificationSeconds = 60;
 
-type Body = Awaited<ReturnType<typeof readBody<typeof streamBody._output>>>;
+type Body = Awaited<ReturnType<typeof readReceiverJson<typeof streamBody._output>>>;
 
 /** A stream as its receiver sees it (SSF 1.0 8.1.1). What it sends along as `Authorization` is never shown. */
 function streamDocument(row: SignalStreamRow): Record<string, unknown> {
-  const uris = row.events_requested.map((event) => signalEvents[event as SignalEvent].uri);
+  const uris = row.events_requested.map((event) => eventOf(event).uri);
   return {
     stream_id: row.id,
     iss: row.issuer,
@@ -64,7 +64,7 @@ async function askedStream(call: SsfCall): Promise<SignalStreamRow> {
 const gone = () => new OAuthError(404, 'not_found', 'there is no such stream of this client');
 
 export async function createStream(call: SsfCall): Promise<SsfReply> {
-  const input = wholeInput(await readBody(call.req, call.res, streamBody));
+  const input = wholeInput(await readReceiverJson(call.req, call.res, streamBody));
   const row = await transaction(call.ctx, (tx) => createSignalStream(tx, call.client, input));
   return { status: 201, body: streamDocument(row) };
 }
@@ -79,7 +79,7 @@ export async function readStreams(call: SsfCall): Promise<SsfReply> {
 export const writeStream =
   (isWhole: boolean) =>
   async (call: SsfCall): Promise<SsfReply> => {
-    const body = await readBody(call.req, call.res, changeBody);
+    const body = await readReceiverJson(call.req, call.res, changeBody);
     const row = await requireStream(call, body.stream_id);
     const whole = wholeInput(body);
     const { delivery, events_requested, description } = whole;
@@ -111,7 +111,7 @@ export async function readStatus(call: SsfCall): Promise<SsfReply> {
 
 /** @throws {OAuthError} 403 where an administrator paused it */
 export async function writeStatus(call: SsfCall): Promise<SsfReply> {
-  const { stream_id, status, reason } = await readBody(call.req, call.res, statusBody);
+  const { stream_id, status, reason } = await readReceiverJson(call.req, call.res, statusBody);
   const row = await requireStream(call, stream_id);
   if (row.paused_by === 'administrator') throw new OAuthError(403, 'access_denied', 'an administrator has paused this stream');
   const paused_by = status === 'paused' ? 'receiver' : null;
@@ -121,7 +121,7 @@ export async function writeStatus(call: SsfCall): Promise<SsfReply> {
 }
 
 /** The id of the person whom a subject would name, where there is one. */
-async function personOf({ ctx }: SsfCall, { format, iss, sub, email }: Subject): Promise<string | null> {
+async function personOf({ ctx }: SsfCall, { format, iss, sub, email }: SignalSubject): Promise<string | null> {
   if (format === 'iss_sub') return iss === ctx.environment.issuer && sub !== undefined && isUuid(sub) ? sub : null;
   const address = format === 'email' && email !== undefined ? normalizeEmail(email) : null;
   return address && ((await findUserByEmailKey(ctx.scope, address.email_key))?.id ?? null);
@@ -131,7 +131,7 @@ async function personOf({ ctx }: SsfCall, { format, iss, sub, email }: Subject):
 const changeSubject =
   (change: typeof excludeFromSignals, status: number) =>
   async (call: SsfCall): Promise<SsfReply> => {
-    const { stream_id, subject } = await readBody(call.req, call.res, subjectBody);
+    const { stream_id, subject } = await readReceiverJson(call.req, call.res, subjectBody);
     const { id } = await requireStream(call, stream_id);
     const person = await personOf(call, subject);
     if (person !== null) await change(call.ctx.scope, id, person);
@@ -142,14 +142,20 @@ export const removeSubject = changeSubject(excludeFromSignals, 204);
 
 /** Has a verification event sent through the stream (SSF 1.0 8.1.4.2). @throws {RateLimitedError} within a minute of the last one */
 export async function verifyStream(call: SsfCall): Promise<SsfReply> {
-  const { stream_id, state } = await readBody(call.req, call.res, verifyBody);
+  const { stream_id, state } = await readReceiverJson(call.req, call.res, verifyBody);
   const { id } = await requireStream(call, stream_id);
   const now = call.ctx.clock.now();
   const since = new Date(now.getTime() - minVerificationSeconds * 1000);
   const verified = await transaction(call.ctx, async (tx) => {
     if (!(await noteVerification(tx.scope, id, now, since))) return false;
     const txn = uuidv7(now.getTime());
-    await insertSignalSet(tx.scope, { signal_stream_id: id, txn, event: 'verification', data: state === undefined ? {} : { state }, occurred_at: now });
+    await insertSignalSet(tx.scope, {
+      signal_stream_id: id,
+      txn,
+      event: 'verification',
+      data: state === undefined ? {} : { state },
+      occurred_at: now,
+    });
     return true;
   });
   if (!verified) throw new RateLimitedError(minVerificationSeconds);

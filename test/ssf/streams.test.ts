@@ -28,7 +28,11 @@ const nobody = '01890000-0000-7000-8000-000000000000';
 describe('the transmitter', () => {
   test('says what it can (SSF 1.0 7.1, specification 20.3.1)', async () => {
     const answer = await fetch(`${service.url}/.well-known/ssf-configuration`);
-    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('access-control-allow-origin')]).toEqual([200, 'application/json', '*']);
+    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      'application/json',
+      '*',
+    ]);
     expect(await answer.json()).toEqual({
       spec_version: '1_0',
       issuer: service.url,
@@ -70,7 +74,10 @@ describe('the transmitter', () => {
   });
 
   test('its API comes with its permissions, and tokens for it live an hour at most (specification 20.3.2)', async () => {
-    const [resource] = (await api.get('/api_resources?filter[identifier]=' + encodeURIComponent(`${service.url}/ssf`))).body['data'] as { id: string; attributes: Record<string, unknown> }[];
+    const [resource] = (await api.get('/api_resources?filter[identifier]=' + encodeURIComponent(`${service.url}/ssf`))).body['data'] as {
+      id: string;
+      attributes: Record<string, unknown>;
+    }[];
     expect(resource?.attributes['access_token_lifetime']).toBeLessThanOrEqual(3600);
     const permissions = await ctx.db.knex('permissions').where({ api_resource_id: resource?.id }).orderBy('name').pluck('name');
     expect(permissions).toEqual(['ssf.manage', 'ssf.read']);
@@ -82,7 +89,11 @@ describe('the transmitter', () => {
 
 describe('a stream', () => {
   test('is made, read, changed, replaced and deleted (SSF 1.0 8.1.1)', async () => {
-    const made = await receiver.call('POST', '/ssf/streams', { events_requested: [uri('session-revoked'), 'https://unknown.example/event'], description: 'Mine', more: 1 });
+    const made = await receiver.call('POST', '/ssf/streams', {
+      events_requested: [uri('session-revoked'), 'https://unknown.example/event'],
+      description: 'Mine',
+      more: 1,
+    });
     expect([made.status, made.body]).toEqual([
       201,
       {
@@ -100,7 +111,11 @@ describe('a stream', () => {
     const { stream_id } = made.body;
     expect((await receiver.call('GET', `/ssf/streams?stream_id=${stream_id}`)).body).toEqual(made.body);
     expect((await receiver.call('GET', '/ssf/streams')).body).toEqual([made.body]);
-    const delivery = { method: 'urn:ietf:rfc:8935', endpoint_url: 'https://receiver.example/sets', authorization_header: 'Bearer secret of the receiver' };
+    const delivery = {
+      method: 'urn:ietf:rfc:8935',
+      endpoint_url: 'https://receiver.example/sets',
+      authorization_header: 'Bearer secret of the receiver',
+    };
     const changed = await receiver.call('PATCH', '/ssf/streams', { stream_id, delivery });
     expect(changed.body).toEqual({ ...made.body, delivery: { method: delivery.method, endpoint_url: delivery.endpoint_url } });
     const row = await ctx.db.knex('signal_streams').where({ id: stream_id }).first();
@@ -119,7 +134,11 @@ describe('a stream', () => {
     ['another method', { delivery: { method: 'urn:example:smtp' } }, 400],
     ['a push to nowhere', { delivery: { method: 'urn:ietf:rfc:8935' } }, 400],
     ['an endpoint that is no address', { delivery: { method: 'urn:ietf:rfc:8935', endpoint_url: 'nowhere' } }, 400],
-    ['a header of two lines', { delivery: { method: 'urn:ietf:rfc:8935', endpoint_url: 'https://a.example', authorization_header: 'a\r\nb: c' } }, 400],
+    [
+      'a header of two lines',
+      { delivery: { method: 'urn:ietf:rfc:8935', endpoint_url: 'https://a.example', authorization_header: 'a\r\nb: c' } },
+      400,
+    ],
   ])('of %s is refused', async (_what, body, status) => {
     const answer = await receiver.call('POST', '/ssf/streams', body);
     expect([answer.status, answer.body['error']]).toEqual([status, 'invalid_request']);
@@ -194,6 +213,8 @@ describe('a stream', () => {
     const again = await receiver.call('POST', '/ssf/verify', { stream_id });
     expect([again.status, again.headers.get('retry-after')]).toEqual([429, '60']);
     const sets = await receiver.poll(stream_id);
-    expect(sets).toMatchObject([{ event: 'verification', members: { state: 'seen' }, claims: { sub_id: { format: 'opaque', id: stream_id } } }]);
+    expect(sets).toMatchObject([
+      { event: 'verification', members: { state: 'seen' }, claims: { sub_id: { format: 'opaque', id: stream_id } } },
+    ]);
   });
 });

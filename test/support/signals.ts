@@ -3,6 +3,7 @@ import { transaction } from '../../src/domain/context.js';
 import { createApiResource } from '../../src/domain/api-resources/api-resources.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
+import { createSignalStream } from '../../src/domain/signals/streams.js';
 import { signalEventUris } from '../../src/domain/signals/event-types.js';
 import { signalQueue } from '../../src/outbox/signals/loop.js';
 import { addClient, addGrant, type TestClient } from './data.js';
@@ -39,6 +40,12 @@ export type SignalReceiver = {
   /** What waits for the stream that is polled, once all that has happened is fanned out; taken away with it. */
   poll(stream_id: string): Promise<ReadSet[]>;
 };
+
+/** A stream of the client that is polled. */
+export const addSignalStream = (ctx: Context, id: string) =>
+  transaction(ctx, (tx) =>
+    createSignalStream(tx, { id }, { events_requested: ['session-revoked'], delivery: { method: 'poll' }, description: null }),
+  );
 
 /** The API of signals, made where it isn't there. */
 export const addSignalsApi = async (ctx: Context) =>

@@ -38,7 +38,6 @@ export type ClaimMapping = { claim: string; in: ClaimTarget[] } & (
 export const applicationTypes = ['web', 'spa', 'native', 'machine', 'saml'] as const;
 
 export const organizationUsages = ['deny', 'allow', 'require'] as const;
-export const signalAudiences = ['own', 'organization', 'everybody'] as const;
 
 /** A row of `clients`; its id is the `client_id`. Lifetimes in seconds, null = the environment's. */
 export type ClientRow = SamlColumns & {
@@ -95,7 +94,7 @@ export type ClientRow = SamlColumns & {
   /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
   max_authentication_age: number | null;
   /** Of whom its signal streams hear: who uses it, who is of an organization that does, or everybody. */
-  signal_audience: (typeof signalAudiences)[number];
+  signal_audience: 'own' | 'organization' | 'everybody';
   client_uri: string | null;
   logo_uri: string | null;
   policy_uri: string | null;

@@ -34,7 +34,10 @@ export function listSignalSets(knex: Knex, { environment_id, id }: Of, limit: nu
 
 /** Deletes tokens that the receiver of the stream has, or will never take. */
 export async function removeSignalSets(scope: Scope, signal_stream_id: string, ids: readonly string[]): Promise<void> {
-  await table<SignalSetRow>(scope, 'signal_sets').where({ signal_stream_id }).whereIn('id', [...ids]).delete();
+  await table<SignalSetRow>(scope, 'signal_sets')
+    .where({ signal_stream_id })
+    .whereIn('id', [...ids])
+    .delete();
 }
 
 export async function removeSignalSetsOf(scope: Scope, signal_stream_id: string): Promise<void> {

@@ -18,7 +18,7 @@ import { namesakeProblems } from '../clients/names.js';
 import type { Context } from '../context.js';
 import { isOwnAddress } from '../environment.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
-import { signalsAudience, signalsPermissions, signalsTokenLifetime } from '../signals/audience.js';
+import { signalsAudience, signalsPermissions, signalsTokenLifetime } from '../../lib/signals-api.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { claimMappingProblems } from '../claims/claim-mappings.js';
 

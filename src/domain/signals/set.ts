@@ -8,9 +8,9 @@ import { clientOf, type Client } from '../clients/clients.js';
 import type { Context } from '../context.js';
 import { signerFor } from '../signing-keys/signing-keys.js';
 import { signJwt } from '../tokens/formats/jwt.js';
-import { signalEvents, streamEvents, type SignalEvent } from './event-types.js';
+import { eventOf, type SignalEvent } from './event-types.js';
 
-type Told = { readonly sub_id: Record<string, unknown>; readonly event: Record<string, unknown> };
+type SetContent = { readonly sub_id: Record<string, unknown>; readonly event: Record<string, unknown> };
 
 const levels = ['1', '2', 'phr'];
 
@@ -20,7 +20,7 @@ async function knownScopes(ctx: Context, client: Client, user_id: string): Promi
   return (await findConsent(ctx.scope, user_id, client.id))?.scopes ?? [];
 }
 
-/** The claims of the person that this client is told, where any of them may have changed (CAEP 1.0 3.2). */
+/** The claims of the person that this client is content, where any of them may have changed (CAEP 1.0 3.2). */
 async function changedClaims(ctx: Context, client: Client, user_id: string): Promise<Record<string, unknown>> {
   const user = await findUserClaims(ctx.scope, user_id, null);
   if (!user) return {};
@@ -59,30 +59,30 @@ function subjectOf(stream: SignalStreamRow, row: SignalSetRow, sub: string): Rec
   return row.session_id === null ? user : { format: 'complex', user, session: { format: 'opaque', id: row.session_id } };
 }
 
-async function toldOf(ctx: Context, stream: SignalStreamRow, row: SignalSetRow): Promise<Told | null> {
+async function contentOf(ctx: Context, stream: SignalStreamRow, row: SignalSetRow): Promise<SetContent | null> {
   if (row.user_id === null) return { sub_id: { format: 'opaque', id: stream.id }, event: row.data };
   const client = await clientOf(ctx, stream.client_id);
   const members = client && (await membersOf(ctx, client, row, row.user_id));
   if (!members) return null;
-  const { reason } = signalEvents[row.event as SignalEvent];
-  const event = { event_timestamp: Math.floor(row.occurred_at.getTime() / 1000), reason_admin: { en: reason }, ...members };
+  const event = {
+    event_timestamp: Math.floor(row.occurred_at.getTime() / 1000),
+    reason_admin: { en: eventOf(row.event).reason },
+    ...members,
+  };
   return { sub_id: subjectOf(stream, row, row.user_id), event };
 }
 
-const uriOf = (event: string): string =>
-  event in streamEvents ? streamEvents[event as keyof typeof streamEvents] : signalEvents[event as SignalEvent].uri;
-
 /** The security event token of the row (RFC 8417, SSF 1.0 4): never with `sub` or `exp`, so that it is no token of another kind. Null where the client may not know. */
 export async function signSet(ctx: Context, stream: SignalStreamRow, row: SignalSetRow): Promise<string | null> {
-  const told = await toldOf(ctx, stream, row);
-  if (!told) return null;
+  const content = await contentOf(ctx, stream, row);
+  if (!content) return null;
   return signJwt(ctx, await signerFor(ctx, 'RS256'), 'secevent+jwt', {
     iss: stream.issuer,
     aud: stream.client_id,
     iat: Math.floor(ctx.clock.now().getTime() / 1000),
     jti: row.id,
     txn: row.txn,
-    sub_id: told.sub_id,
-    events: { [uriOf(row.event)]: told.event },
+    sub_id: content.sub_id,
+    events: { [eventOf(row.event).uri]: content.event },
   });
 }

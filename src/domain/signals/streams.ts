@@ -1,9 +1,4 @@
-import {
-  countSignalStreams,
-  insertSignalStream,
-  updateSignalStream,
-  type SignalStreamRow,
-} from '../../db/tables/signal_streams.js';
+import { countSignalStreams, insertSignalStream, updateSignalStream, type SignalStreamRow } from '../../db/tables/signal_streams.js';
 import { insertSignalSet, removeSignalSetsOf } from '../../db/tables/signal_sets.js';
 import { checkUrl } from '../../platform/fetch/guard.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -17,8 +12,7 @@ import type { SignalEvent } from './event-types.js';
 
 /** How a client wants its tokens: pushed to its endpoint (RFC 8935), with an `Authorization` header of its choice, or polled (RFC 8936). */
 export type SignalDelivery =
-  | { readonly method: 'push'; readonly endpoint_url: string; readonly authorization: string | null }
-  | { readonly method: 'poll' };
+  { readonly method: 'push'; readonly endpoint_url: string; readonly authorization: string | null } | { readonly method: 'poll' };
 
 export type SignalStreamInput = {
   readonly events_requested: readonly SignalEvent[];
@@ -29,7 +23,7 @@ export type SignalStreamInput = {
 export type SignalStreamStatus = Pick<SignalStreamRow, 'status' | 'paused_by' | 'status_reason'>;
 
 /** The most streams of one client. */
-export const maxSignalStreams = 5;
+const maxSignalStreams = 5;
 
 /** What the secret of a stream is sealed for: it doesn't open for another one. */
 export const signalStreamAad = (id: string): Aad => `signal_streams/${id}`;
@@ -38,7 +32,11 @@ function deliveryColumns(tx: Context, id: string, delivery: SignalDelivery) {
   if (delivery.method === 'poll') return { method: 'poll', endpoint_url: null, authorization_sealed: null } as const;
   const { endpoint_url, authorization } = delivery;
   if (checkUrl(endpoint_url, { allowPrivateNetwork: tx.config.allowPrivateNetwork }) !== null)
-    throw new Refusal({ status: 422, code: 'invalid_value', detail: 'Nothing is sent to this endpoint_url: it must be https, and not in a private network.' });
+    throw new Refusal({
+      status: 422,
+      code: 'invalid_value',
+      detail: 'Nothing is sent to this endpoint_url: it must be https, and not in a private network.',
+    });
   const authorization_sealed = authorization === null ? null : tx.crypto.sealer.seal(authorization, signalStreamAad(id));
   return { method: 'push', endpoint_url, authorization_sealed } as const;
 }
@@ -64,7 +62,11 @@ export async function createSignalStream(tx: Context, client: Pick<Client, 'id'>
 }
 
 /** Changes what is given. Null when it is gone. @throws {Refusal} 422 */
-export function changeSignalStream(tx: Context, { id }: SignalStreamRow, input: Partial<SignalStreamInput>): Promise<SignalStreamRow | null> {
+export function changeSignalStream(
+  tx: Context,
+  { id }: SignalStreamRow,
+  input: Partial<SignalStreamInput>,
+): Promise<SignalStreamRow | null> {
   const { delivery, events_requested, description } = input;
   return updateSignalStream(tx.scope, id, {
     ...(events_requested && { events_requested: [...events_requested] }),
@@ -81,7 +83,11 @@ export async function setSignalStatus(tx: Context, { id }: SignalStreamRow, stat
 }
 
 /** The same by an administrator, whom the client doesn't overrule; it is told (SSF 1.0 8.1.5). */
-export async function overruleSignalStatus(tx: Context, row: SignalStreamRow, status: 'enabled' | 'paused'): Promise<SignalStreamRow | null> {
+export async function overruleSignalStatus(
+  tx: Context,
+  row: SignalStreamRow,
+  status: 'enabled' | 'paused',
+): Promise<SignalStreamRow | null> {
   const reason = `${status} by an administrator`;
   await insertSignalSet(tx.scope, {
     signal_stream_id: row.id,

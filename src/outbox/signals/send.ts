@@ -9,7 +9,7 @@ import { OutboundError } from '../../platform/fetch/outbound-error.js';
 import type { AttemptOutcome } from '../queue/queue.js';
 
 /** The longest that one POST may take, in milliseconds. */
-export const postTimeoutMs = 10_000;
+export const pushTimeoutMs = 10_000;
 /** Tokens in one turn, and for how long new ones are begun in it. */
 const mostSets = 50;
 const turnMs = 15_000;
@@ -17,7 +17,7 @@ const turnMs = 15_000;
 const maxRetryMs = 300_000;
 
 /** What came of one turn of a stream. */
-export type Sending = AttemptOutcome & {
+export type PushOutcome = AttemptOutcome & {
   /** The tokens that the receiver has, or will never take. */
   readonly done: readonly string[];
   readonly error: string | null;
@@ -38,7 +38,12 @@ function isUnreadable(status: number, body: Buffer): boolean {
 }
 
 /** POSTs one token (RFC 8935 2.1); redirects aren't followed. Every error becomes a result. @throws the signal's reason when that ends it */
-async function push(ctx: Context, stream: SignalStreamRow, set: string, signal: AbortSignal): Promise<Pushed & { readonly unreadable: boolean }> {
+async function push(
+  ctx: Context,
+  stream: SignalStreamRow,
+  set: string,
+  signal: AbortSignal,
+): Promise<Pushed & { readonly unreadable: boolean }> {
   const { authorization_sealed: sealed, endpoint_url } = stream;
   try {
     const answer = await ctx.net.fetch.request(endpoint_url ?? '', {
@@ -50,7 +55,7 @@ async function push(ctx: Context, stream: SignalStreamRow, set: string, signal: 
       },
       body: set,
       signal,
-      timeoutMs: postTimeoutMs,
+      timeoutMs: pushTimeoutMs,
       maxResponseBytes: 4_096,
       bodyTimeoutMs: 1_000,
       pool: stream.id,
@@ -76,7 +81,7 @@ function retryMs(failures: number, { retry_after, response_status }: Pushed, now
 }
 
 /** Pushes what waits, one after the other, until one isn't taken: whatever follows waits behind it, so each subject's signals stay in order. */
-export async function pushSets(deps: Deps, stream: SignalStreamRow, signal: AbortSignal): Promise<Sending> {
+export async function pushSets(deps: Deps, stream: SignalStreamRow, signal: AbortSignal): Promise<PushOutcome> {
   const started = performance.now();
   const done: string[] = [];
   let last: Pushed = { error: null, response_status: null };
@@ -92,7 +97,11 @@ export async function pushSets(deps: Deps, stream: SignalStreamRow, signal: Abor
     done.push(row.id);
   }
   const failed = last.error !== null && last.error !== 'refused';
-  const retry_in_ms = failed ? retryMs(stream.attempt_count + 1, last, deps.clock.now()) : done.length < rows.length || rows.length === mostSets ? 0 : null;
+  const retry_in_ms = failed
+    ? retryMs(stream.attempt_count + 1, last, deps.clock.now())
+    : done.length < rows.length || rows.length === mostSets
+      ? 0
+      : null;
   const { error, response_status } = last;
   return { ok: !failed, done, error, response_status, tried: rows.length > 0, retry_in_ms, durationMs: performance.now() - started };
 }
