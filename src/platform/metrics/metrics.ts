@@ -178,6 +178,13 @@ function securityEventMetrics(registers: Registry[]) {
       aggregator: 'max',
       registers,
     }),
+    signalStreamLag: new Gauge({
+      name: 'signal_stream_lag_seconds',
+      help: 'How long the oldest signal that waits for a stream has waited.',
+      labelNames: ['signal_stream_id'],
+      aggregator: 'max',
+      registers,
+    }),
     logStreamLag: new Gauge({
       name: 'log_stream_lag_seconds',
       help: 'How long the oldest record that waits for a log stream has waited.',
