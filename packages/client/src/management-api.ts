@@ -17086,7 +17086,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             attributes: {
-                /** @description What its client says of it. */
+                /** @description What its client says of it; null = nothing. */
                 description?: string | null;
                 /** @description The names of the events that it gets. */
                 events_requested?: string[];
@@ -17106,7 +17106,7 @@ export interface components {
                 status?: "enabled" | "paused" | "disabled";
                 /** @description What was said when the status was last set; null = nothing. */
                 status_reason?: string | null;
-                /** @description Who paused it; limit = 10,000 signals waited, or one for 7 days. */
+                /** @description Who paused it; limit = 10,000 signals waited, or one for 7 days; null = it is not paused. */
                 paused_by?: ("receiver" | "administrator" | "limit") | null;
                 /** @description How long the oldest that waits has waited. */
                 lag_seconds?: number;
