@@ -227,6 +227,15 @@ const special: Record<string, () => unknown[]> = {
   'outbound_grants.listFittingOutboundGrants': () => [[row('outbound_grants')['id']], row('users')['id']],
   'redeemed_assertions.findAssertedIdentity': () => [row('identities')['connection_id'], row('identities')['subject'], null],
   'redeemed_assertions.redeemAssertion': () => [redemption()],
+  'revocations.revokeGrant': () => [
+    {
+      grant_id: row('refresh_tokens')['grant_id'],
+      user_id: row('users')['id'],
+      client_id: row('clients')['id'],
+      session_id: row('sessions')['id'],
+    },
+    new Date(Date.now() + 86_400_000),
+  ],
   'log_streams.rotateLogStreamSecret': () => [row('log_streams')['id'], nextSecret('log_streams')],
   'passcode_budgets.noteHalfUsed': () => [1, now],
   'passcodes.consumePasscode': () => [row('passcodes'), now, null],

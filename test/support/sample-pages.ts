@@ -736,7 +736,10 @@ const samples: Record<string, SamplePage> = {
     model: { ...base('Join Acme Ltd'), ...invitation, asked: 'other_account', user_email: 'bob@example.com' },
   },
   'invitation-unverified': { view: 'account/invitation', model: { ...base('Join Acme Ltd'), ...invitation, asked: 'unverified' } },
-  'setup-welcome': { view: 'setup/welcome', model: { ...base('Set up Acme Ltd'), ...setup, path: '/setup/su_sample' } },
+  'setup-welcome': {
+    view: 'setup/welcome',
+    model: { ...base('Set up Acme Ltd'), ...setup, path: '/setup/su_sample', needs: 'setup.needs_both' },
+  },
   'setup-steps': { view: 'setup/steps', model: { ...base('Set up Acme Ltd'), ...setup } },
   'setup-domains': {
     view: 'setup/domains',

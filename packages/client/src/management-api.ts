@@ -5314,6 +5314,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/signal_streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List signal streams */
+        get: operations["list_signal_streams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a signal stream */
+        get: operations["get_signal_stream"];
+        put?: never;
+        post?: never;
+        /** Delete a signal stream */
+        delete: operations["delete_signal_stream"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** What happens waits from now on, whatever the client says; it is told. */
+        patch: operations["pause_signal_stream"];
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Lets a paused stream go on where it stood. */
+        patch: operations["resume_signal_stream"];
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who hears. */
+        get: operations["get_signal_stream_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/relationships/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who hears. Ids alone. */
+        get: operations["get_signal_stream_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_signal_stream_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_signal_stream_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/mail_templates": {
         parameters: {
             query?: never;
@@ -7013,6 +7150,11 @@ export interface components {
              * @enum {string}
              */
             organization_usage?: "deny" | "allow" | "require";
+            /**
+             * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+             * @enum {string}
+             */
+            signal_audience?: "own" | "organization" | "everybody";
             /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -7199,6 +7341,11 @@ export interface components {
              * @enum {string}
              */
             organization_usage?: "deny" | "allow" | "require";
+            /**
+             * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+             * @enum {string}
+             */
+            signal_audience?: "own" | "organization" | "everybody";
             /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -11575,6 +11722,11 @@ export interface components {
                  * @enum {string}
                  */
                 organization_usage?: "deny" | "allow" | "require";
+                /**
+                 * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+                 * @enum {string}
+                 */
+                signal_audience?: "own" | "organization" | "everybody";
                 /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
                 required_acr?: ("2" | "phr") | null;
                 /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -12219,6 +12371,11 @@ export interface components {
                      * @enum {string}
                      */
                     organization_usage?: "deny" | "allow" | "require";
+                    /**
+                     * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+                     * @enum {string}
+                     */
+                    signal_audience?: "own" | "organization" | "everybody";
                     /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -12563,6 +12720,11 @@ export interface components {
                      * @enum {string}
                      */
                     organization_usage?: "deny" | "allow" | "require";
+                    /**
+                     * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+                     * @enum {string}
+                     */
+                    signal_audience?: "own" | "organization" | "everybody";
                     /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -16896,6 +17058,138 @@ export interface components {
                 error: string | null;
                 duration_ms: number;
             };
+        };
+        signal_stream_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["signal_stream"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description What clients hear of people and sessions (Shared Signals Framework 1.0). Clients make and change their streams themselves, at /ssf/streams; what they send along as Authorization is never shown. */
+        signal_stream: {
+            /** @constant */
+            type: "signal_stream";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description What its client says of it; null = nothing. */
+                description?: string | null;
+                /** @description The names of the events that it gets. */
+                events_requested?: string[];
+                /**
+                 * @description push = POSTed to its endpoint (RFC 8935), poll = fetched by its client (RFC 8936).
+                 * @enum {string}
+                 */
+                method?: "push" | "poll";
+                /** @description Where signals are pushed to; null = it is polled. */
+                endpoint_url?: string | null;
+                /** @description Whether an `Authorization` header is sent along. */
+                has_authorization?: boolean;
+                /**
+                 * @description paused = what happens waits; disabled = nothing is kept.
+                 * @enum {string}
+                 */
+                status?: "enabled" | "paused" | "disabled";
+                /** @description What was said when the status was last set; null = nothing. */
+                status_reason?: string | null;
+                /** @description Who paused it; limit = 10,000 signals waited, or one for 7 days; null = it is not paused. */
+                paused_by?: ("receiver" | "administrator" | "limit") | null;
+                /** @description How long the oldest that waits has waited. */
+                lag_seconds?: number;
+                /** @description When the receiver last took something that was pushed; null = never. */
+                last_sent_at?: string | null;
+                /** @description Why the last try failed; null = it did not. */
+                last_error?: string | null;
+                /** @description What the receiver last answered; null = nothing. */
+                last_response_status?: number | null;
+                /** @description How many tries in a row have failed. */
+                failed_attempt_count?: number;
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Who hears. */
+                client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        signal_stream_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["signal_stream"];
         };
         mail_template_list: {
             jsonapi: {
@@ -21283,7 +21577,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21880,7 +22174,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23606,7 +23900,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -23654,7 +23948,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -23700,7 +23994,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23778,7 +24072,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23826,7 +24120,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23868,7 +24162,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23910,7 +24204,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -25058,7 +25352,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26388,7 +26682,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -27565,7 +27859,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -28155,7 +28449,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -29433,7 +29727,7 @@ export interface operations {
                 "filter[domain]"?: string[];
                 /** @description Display name, name or external id holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;
-                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or narrow the list by filter[name] or filter[external_id]. */
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, name, display_name without filters, or with a range of that field alone; or narrow the list by filter[name] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name" | "display_name" | "-display_name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("default_roles" | "domains" | "connections" | "default_roles.permissions" | "default_roles.permissions.api_resource" | "default_roles.permissions.roles" | "domains.organization" | "domains.connection" | "domains.organization.default_roles" | "domains.organization.domains" | "domains.organization.connections" | "domains.connection.organization" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
@@ -31366,7 +31660,7 @@ export interface operations {
                 "filter[email]"?: string[];
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "accepted" | "expired" | "revoked")[];
-                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or narrow the list by filter[email]. */
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[email]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
@@ -31842,7 +32136,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -35195,7 +35489,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -38947,6 +39241,459 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    list_signal_streams: {
+        parameters: {
+            query?: {
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description Enabled, paused or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "paused" | "disabled")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    delete_signal_stream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to show. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    pause_signal_stream: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    resume_signal_stream: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     list_mail_templates: {
         parameters: {
             query?: {
@@ -40065,7 +40812,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {

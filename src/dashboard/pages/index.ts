@@ -5,6 +5,7 @@ import { externalServersPresentation } from './agents/external-servers.js';
 import { outboundGrantsPresentation } from './agents/outbound-grants.js';
 import { auditLogsPresentation } from './activity/audit-logs.js';
 import { authenticatorsPresentation } from './users/authenticators.js';
+import { signalStreamsPresentation } from './clients/signal-streams.js';
 import { clientsPresentation } from './clients/clients.js';
 import { connectionsPresentation } from './connections/connections.js';
 import { customDomainsPresentation, environmentsPresentation, eventTypesPresentation } from './settings/environment.js';
@@ -54,6 +55,7 @@ export const presentations: readonly Presentation[] = [
   rolesPresentation,
   clientsPresentation,
   clientGrantsPresentation,
+  signalStreamsPresentation,
   initialAccessTokensPresentation,
   apiResourcesPresentation,
   permissionsPresentation,

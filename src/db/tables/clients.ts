@@ -95,6 +95,8 @@ export type ClientRow = SamlColumns & {
   owner_id: string | null;
   /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
   max_authentication_age: number | null;
+  /** Of whom its signal streams hear: who uses it, who is of an organization that does, or everybody. */
+  signal_audience: 'own' | 'organization' | 'everybody';
   client_uri: string | null;
   logo_uri: string | null;
   policy_uri: string | null;

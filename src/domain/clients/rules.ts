@@ -20,7 +20,7 @@ export type ClientInput = Partial<
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
     | 'required_acr' | 'max_authentication_age' | 'branding' | 'dpop_bound_access_tokens' | 'profile' | 'require_signed_request_object' | 'default_resource'
     | 'is_agent'
-    | 'organization_usage' | 'saml_entity_id' | 'saml_acs_urls' | 'saml_name_id' | 'saml_attributes' | 'saml_request_certificates' | 'saml_idp_initiated'
+    | 'organization_usage' | 'signal_audience' | 'saml_entity_id' | 'saml_acs_urls' | 'saml_name_id' | 'saml_attributes' | 'saml_request_certificates' | 'saml_idp_initiated'
   >
 >; // prettier-ignore
 

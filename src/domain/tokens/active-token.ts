@@ -194,21 +194,23 @@ function misPresented({ claims, first_use }: FoundToken, proof: DpopProof | null
 /**
  * The same with the user and what the user holds; or what is wrong with the token, or with the proof that it was presented with, whose use is stored.
  * One statement, and one more for a client whose mappings draw on people.
+ * @param scope where it is looked up when no proof is stored: `lookUpScope(ctx)` where an answer up to a second old will do
  */
 export async function findActiveTokenWithUser(
   ctx: Context,
   token: string,
   proof: DpopProof | null,
+  scope: Scope = ctx.scope,
 ): Promise<TokenWithUser | InactiveToken | ProofRefusal> {
   const stored = proof?.use ? { use: proof.use, jkt: proof.jkt } : null;
-  const found = await lookUpToken(ctx, ctx.scope, token, 'user', stored);
+  const found = await lookUpToken(ctx, stored === null ? scope : ctx.scope, token, 'user', stored);
   if (!found) return { inactive: await whyUnknown(ctx, token) };
   const wrong = misPresented(found, proof);
   if (wrong) return wrong;
   const active = await activate(ctx, found);
   if ('inactive' in active) return active;
   const { claim_mappings } = active.token.client;
-  const mapped = claim_mappings.length === 0 ? null : await mappedUser(ctx.scope, active.token, claim_mappings, 'userinfo');
+  const mapped = claim_mappings.length === 0 ? null : await mappedUser(scope, active.token, claim_mappings, 'userinfo');
   return { token: active.token, user: mapped ?? found.user, permissions: permissionsLeft(active, found) };
 }
 

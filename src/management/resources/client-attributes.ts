@@ -65,6 +65,8 @@ const signedUserinfo =
   'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
 const initiation =
   'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
+const signalAudience =
+  'Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.';
 const requiredAcr =
   'The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well.';
 const branding =
@@ -88,6 +90,7 @@ const protocolAttributes = {
   userinfo_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo })],
   // Whose sign-in it is, and what guards it.
   organization_usage: ['control', z.enum(organizationUsages).meta({ description: organizationUsage })],
+  signal_audience: ['reach and control', z.enum(['own', 'organization', 'everybody']).meta({ description: signalAudience })],
   required_acr: ['control', z.enum(requiredAcrs).nullable().meta({ description: requiredAcr })],
   max_authentication_age: [
     'control',

@@ -80,6 +80,7 @@ const blank = {
   organization_usage: 'deny',
   is_agent: true,
   owner_id: null,
+  signal_audience: 'own',
   required_acr: null,
   max_authentication_age: null,
   default_resource: null,

@@ -28,6 +28,7 @@ import { addConnection } from '../../support/connections.js';
 import { addClient, addEnvironment, addUser, password } from '../../support/data.js';
 import { createTestDatabase } from '../../support/database.js';
 import { cheapPasswords, freePort } from '../../support/service.js';
+import { addSignalStream } from '../../support/signals.js';
 import { samlKeyPair } from '../../support/saml-provider.js';
 import { addSamlConnection } from '../../support/saml-sign-in.js';
 import { openContext } from '../../support/standalone.js';
@@ -336,6 +337,19 @@ describe('records', () => {
     const found = await says('log_streams');
     expect(found[0]?.fix).toMatch(/--status paused$/);
     expect(JSON.stringify(found)).not.toContain('hidden');
+  });
+
+  test('streams of signals that are behind, or paused because too much waits', async () => {
+    const { id } = await addClient(ctx);
+    const stream = await addSignalStream(ctx, id);
+    expect(await says('signal_streams')).toEqual(well('signal_streams'));
+    await sql(`insert into signal_sets (environment_id, signal_stream_id, txn, event, data, occurred_at)
+      select environment_id, id, id, 'verification', '{}', now() - interval '2 hours' from signal_streams`);
+    expect((await says('signal_streams'))[0]).toMatchObject({ level: 'warning', subject: `signal_streams/${stream.id}` });
+    await sql(`update signal_streams set status = 'paused', paused_by = 'limit'`);
+    expect((await says('signal_streams'))[0]?.finding).toContain('was paused');
+    await sql(`update signal_streams set paused_by = 'administrator'`);
+    expect(await says('signal_streams')).toEqual(well('signal_streams'));
   });
 
   test('connections whose provider is away', async () => {

@@ -7,6 +7,7 @@ import { agentFields } from './agent-fields.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, methodChoices } from './client-kinds.js';
 import { isNotSaml, isSaml, samlFields, samlSection } from './saml-client.js';
+import { signalAudienceField } from './signal-streams.js';
 import { organizationUsageChoices } from './organization-usage.js';
 import { terms } from '../../parts/words.js';
 
@@ -210,6 +211,7 @@ const sectionedFields: readonly FieldSpec[] = [
     choices: organizationUsageChoices,
     hint: 'Business customers: whether people sign in for an organization, which tokens then name.',
   },
+  { ...signalAudienceField, section: authenticationSection },
   { name: 'client_uri', label: terms.client_uri, kind: 'url', section: consentSection },
   { name: 'logo_uri', label: 'Logo URI', kind: 'url', section: consentSection },
   { name: 'policy_uri', label: 'Policy URI', kind: 'url', section: consentSection },
