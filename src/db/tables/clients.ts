@@ -66,7 +66,6 @@ export type ClientRow = SamlColumns & {
   token_rate_limit: number | null;
   backchannel_logout_uri: string | null;
   backchannel_logout_session_required: boolean;
-  /** Where a sign-in begins that isn't started at the client (OIDC Core 4). */
   initiate_login_uri: string | null;
   /** `profile`: what the scopes release stands in the ID token too, not only at userinfo (OIDC Core 5.4). */
   id_token_claims: (typeof idTokenClaims)[number];
@@ -95,7 +94,6 @@ export type ClientRow = SamlColumns & {
   owner_id: string | null;
   /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
   max_authentication_age: number | null;
-  /** Of whom its signal streams hear: who uses it, who is of an organization that does, or everybody. */
   signal_audience: 'own' | 'organization' | 'everybody';
   client_uri: string | null;
   logo_uri: string | null;

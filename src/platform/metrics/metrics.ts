@@ -127,6 +127,9 @@ const traceMetrics = (registers: Registry[]) => ({
   }),
 });
 
+const lagGauge = <Name extends string>(registers: Registry[], of: Name, help: string) =>
+  new Gauge({ name: `${of}_lag_seconds`, help, labelNames: [`${of}_id`] as const, aggregator: 'max', registers });
+
 function outboxMetrics(registers: Registry[]) {
   return {
     outboxAge: new Gauge({
@@ -178,20 +181,8 @@ function securityEventMetrics(registers: Registry[]) {
       aggregator: 'max',
       registers,
     }),
-    signalStreamLag: new Gauge({
-      name: 'signal_stream_lag_seconds',
-      help: 'How long the oldest signal that waits for a stream has waited.',
-      labelNames: ['signal_stream_id'],
-      aggregator: 'max',
-      registers,
-    }),
-    logStreamLag: new Gauge({
-      name: 'log_stream_lag_seconds',
-      help: 'How long the oldest record that waits for a log stream has waited.',
-      labelNames: ['log_stream_id'],
-      aggregator: 'max',
-      registers,
-    }),
+    signalStreamLag: lagGauge(registers, 'signal_stream', 'How long the oldest signal that waits for a stream has waited.'),
+    logStreamLag: lagGauge(registers, 'log_stream', 'How long the oldest record that waits for a log stream has waited.'),
     securityEventsDropped: new Counter({
       name: 'security_events_dropped_total',
       help: 'Security events that have a line in the log and no row, because too many waited for the database.',
