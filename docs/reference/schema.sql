@@ -64,6 +64,8 @@ create table api_resources (
 ) with ();
 CREATE INDEX api_resources_canonical ON api_resources USING btree (environment_id, canonical_identifier);
 CREATE TRIGGER api_resources_changed AFTER INSERT OR DELETE OR UPDATE ON api_resources FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER api_resources_closed_fed AFTER UPDATE OF user_access, allow_unverified_clients ON api_resources FOR EACH ROW WHEN ((((old.user_access = 'open'::text) AND (new.user_access <> 'open'::text)) OR (old.allow_unverified_clients AND (NOT new.allow_unverified_clients)))) EXECUTE FUNCTION feed_api_resource();
+CREATE TRIGGER api_resources_deleted_fed AFTER DELETE ON api_resources FOR EACH ROW EXECUTE FUNCTION feed_api_resource();
 
 create table audit_logs (
   environment_id uuid not null,
@@ -281,6 +283,8 @@ CREATE INDEX client_grants_api_resource ON client_grants USING btree (environmen
 CREATE TRIGGER client_grants_changed AFTER INSERT OR DELETE OR UPDATE ON client_grants FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER client_grants_changed_end_redeemed AFTER UPDATE OF assertions ON client_grants FOR EACH ROW WHEN ((old.assertions AND (NOT new.assertions))) EXECUTE FUNCTION end_redeemed_of_client_grant();
 CREATE TRIGGER client_grants_deleted_end_redeemed AFTER DELETE ON client_grants FOR EACH ROW WHEN (old.assertions) EXECUTE FUNCTION end_redeemed_of_client_grant();
+CREATE TRIGGER client_grants_deleted_fed AFTER DELETE ON client_grants FOR EACH ROW EXECUTE FUNCTION feed_client_grant();
+CREATE TRIGGER client_grants_narrowed_fed AFTER UPDATE OF scopes, token_exchange ON client_grants FOR EACH ROW WHEN (((NOT (old.scopes <@ new.scopes)) OR ((old.token_exchange <> 'none'::text) AND (new.token_exchange = 'none'::text)))) EXECUTE FUNCTION feed_client_grant();
 
 create table clients (
   environment_id uuid not null,
@@ -378,6 +382,8 @@ CREATE INDEX clients_created_at ON clients USING btree (environment_id, created_
 CREATE UNIQUE INDEX clients_saml_entity_id ON clients USING btree (environment_id, saml_entity_id) WHERE (saml_entity_id IS NOT NULL);
 CREATE INDEX clients_search ON clients USING gin (lower((((' '::text || name) || ' '::text) || id)) gin_trgm_ops);
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE ON clients FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER clients_deleted_fed AFTER DELETE ON clients FOR EACH ROW EXECUTE FUNCTION feed_client();
+CREATE TRIGGER clients_ended_fed AFTER UPDATE OF status, tokens_not_before, document_ended_at, verified ON clients FOR EACH ROW WHEN ((((old.status = 'enabled'::text) AND (new.status <> 'enabled'::text)) OR ((old.document_ended_at IS NULL) AND (new.document_ended_at IS NOT NULL)) OR (old.verified AND (NOT new.verified)) OR (old.tokens_not_before IS DISTINCT FROM new.tokens_not_before))) EXECUTE FUNCTION feed_client();
 CREATE TRIGGER clients_updated AFTER UPDATE ON clients FOR EACH ROW WHEN (((NOT (old.last_used_at IS DISTINCT FROM new.last_used_at)) AND ((NOT (old.document_read_at IS DISTINCT FROM new.document_read_at)) OR (old.version <> new.version)))) EXECUTE FUNCTION note_change();
 
 create table configurations (
@@ -710,6 +716,7 @@ create table environments (
 CREATE UNIQUE INDEX environments_default ON environments USING btree (is_default) WHERE is_default;
 CREATE TRIGGER environments_changed AFTER INSERT OR DELETE OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER environments_client_registration BEFORE INSERT OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION sync_client_registration();
+CREATE TRIGGER environments_document_clients_fed AFTER UPDATE OF client_id_metadata_documents, client_id_metadata_hosts ON environments FOR EACH ROW WHEN (((old.client_id_metadata_documents IS DISTINCT FROM new.client_id_metadata_documents) OR (old.client_id_metadata_hosts IS DISTINCT FROM new.client_id_metadata_hosts))) EXECUTE FUNCTION feed_document_clients();
 
 create table event_feed (
   id boolean not null default true,
@@ -1082,6 +1089,8 @@ CREATE INDEX organization_memberships_created_at ON organization_memberships USI
 CREATE INDEX organization_memberships_organization ON organization_memberships USING btree (environment_id, organization_id, created_at, id);
 CREATE INDEX organization_memberships_updated_at ON organization_memberships USING btree (environment_id, updated_at, id);
 CREATE INDEX organization_memberships_user ON organization_memberships USING btree (environment_id, user_id);
+CREATE TRIGGER organization_memberships_deleted_fed AFTER DELETE ON organization_memberships FOR EACH ROW EXECUTE FUNCTION feed_member();
+CREATE TRIGGER organization_memberships_suspended_fed AFTER UPDATE OF status ON organization_memberships FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION feed_member();
 
 create table organizations (
   environment_id uuid not null,
@@ -1112,6 +1121,8 @@ CREATE INDEX organizations_created_at ON organizations USING btree (environment_
 CREATE INDEX organizations_search ON organizations USING gin (lower((((((((' '::text || display_name) || ' '::text) || name) || ' '::text) || COALESCE(external_id, ''::text)) || ' '::text) || (id)::text)) gin_trgm_ops);
 CREATE INDEX organizations_updated_at ON organizations USING btree (environment_id, updated_at, id);
 CREATE TRIGGER organizations_changed AFTER INSERT OR DELETE OR UPDATE ON organizations FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER organizations_deleted_fed AFTER DELETE ON organizations FOR EACH ROW EXECUTE FUNCTION feed_organization();
+CREATE TRIGGER organizations_disabled_fed AFTER UPDATE OF status ON organizations FOR EACH ROW WHEN (((old.status = 'enabled'::text) AND (new.status <> 'enabled'::text))) EXECUTE FUNCTION feed_organization();
 
 create table outbound_grants (
   environment_id uuid not null,
@@ -1380,6 +1391,22 @@ CREATE INDEX request_traces_occurred_at ON request_traces USING btree (environme
 CREATE INDEX request_traces_request_ids ON request_traces USING gin (request_ids);
 CREATE INDEX request_traces_rule ON request_traces USING btree (environment_id, rule, occurred_at);
 
+create table revocation_feed (
+  environment_id uuid not null,
+  noted_at timestamp with time zone not null default clock_timestamp(),
+  id uuid not null default gen_random_uuid(),
+  jti uuid,
+  sid uuid,
+  sub text,
+  client_id text,
+  org_id uuid,
+  aud text,
+  before timestamp with time zone,
+  until timestamp with time zone not null,
+  constraint revocation_feed_pkey PRIMARY KEY (environment_id, noted_at, id)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX revocation_feed_until ON revocation_feed USING btree (until);
+
 create table revocations (
   environment_id uuid not null,
   id uuid not null,
@@ -1387,6 +1414,7 @@ create table revocations (
   constraint revocations_pkey PRIMARY KEY (environment_id, id)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX revocations_expires_at ON revocations USING btree (expires_at);
+CREATE TRIGGER revocations_fed AFTER INSERT ON revocations FOR EACH ROW EXECUTE FUNCTION feed_revocation();
 
 create table role_permissions (
   environment_id uuid not null,
@@ -1551,6 +1579,7 @@ CREATE INDEX sessions_revoked ON sessions USING btree (environment_id, created_a
 CREATE UNIQUE INDEX sessions_token ON sessions USING btree (environment_id, token_digest);
 CREATE INDEX sessions_updated_at ON sessions USING btree (environment_id, updated_at, id);
 CREATE INDEX sessions_user ON sessions USING btree (environment_id, user_id, created_at);
+CREATE TRIGGER sessions_fed AFTER UPDATE OF revoked_at ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL))) EXECUTE FUNCTION feed_session();
 
 create table setup_links (
   environment_id uuid not null,
@@ -1848,6 +1877,8 @@ CREATE INDEX users_pending_migration ON users USING btree (environment_id, creat
 CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id) WHERE two_step_enabled;
 CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);
+CREATE TRIGGER users_blocked_fed AFTER UPDATE OF status ON users FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION feed_user();
+CREATE TRIGGER users_deleted_fed AFTER DELETE ON users FOR EACH ROW EXECUTE FUNCTION feed_user();
 CREATE TRIGGER users_end_pending_migration BEFORE UPDATE OF password_hash ON users FOR EACH ROW WHEN ((old.pending_migration AND (new.password_hash IS DISTINCT FROM old.password_hash))) EXECUTE FUNCTION end_pending_migration();
 CREATE TRIGGER users_search_text AFTER INSERT OR UPDATE OF email_key, first_name, middle_name, last_name, nickname, preferred_username, external_id ON users FOR EACH ROW EXECUTE FUNCTION note_user_search_text();
 
@@ -2003,6 +2034,110 @@ begin
   insert into revocations (environment_id, id, expires_at)
     select environment_id, grant_id, expires_at from redeemed_assertions where environment_id = old.environment_id and identity_id = old.id
     on conflict do nothing;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_api_resource()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, aud => old.identifier);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_client()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id,
+    case when tg_op = 'DELETE' then clock_timestamp()
+      when new.tokens_not_before is distinct from old.tokens_not_before then coalesce(new.tokens_not_before, new.updated_at)
+      else new.updated_at end, client_id => old.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_client_grant()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, client_id => old.client_id,
+    aud => a.identifier, sub => case when old.subject_type = 'client' then old.client_id end)
+  from api_resources a
+  where a.environment_id = old.environment_id and a.id = old.api_resource_id
+    and (old.subject_type = 'client' or a.user_access = 'granted' or old.token_exchange <> 'none')
+    and exists (select from clients c where c.environment_id = old.environment_id and c.id = old.client_id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_document_clients()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(c.environment_id, new.updated_at, client_id => c.id)
+  from clients c where c.environment_id = new.id and c.origin = 'metadata_document' and not c.verified;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_member()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- With the person or the organization itself that is told instead.
+  if exists (select from organizations o where o.environment_id = old.environment_id and o.id = old.organization_id)
+    and exists (select from users u where u.environment_id = old.environment_id and u.id = old.user_id) then
+    perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end,
+      sub => old.user_id::text, org_id => old.organization_id);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_organization()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, org_id => old.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_revocation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(new.environment_id, null, jti => new.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(new.environment_id, new.revoked_at, sid => new.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, sub => old.id::text);
   return null;
 end
 $function$;
@@ -2231,6 +2366,19 @@ begin
   insert into removed_webhooks (environment_id, webhook_id) values (old.environment_id, old.id) on conflict do nothing;
   perform notify_after_commit('outbox', 'webhook');
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION note_revocation(of_environment uuid, before timestamp with time zone, jti uuid DEFAULT NULL::uuid, sid uuid DEFAULT NULL::uuid, sub text DEFAULT NULL::text, client_id text DEFAULT NULL::text, org_id uuid DEFAULT NULL::uuid, aud text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- With an environment all of its rows go; nobody is left to read of them.
+  insert into revocation_feed (environment_id, jti, sid, sub, client_id, org_id, aud, before, until)
+  select e.id, note_revocation.jti, note_revocation.sid, note_revocation.sub, note_revocation.client_id, note_revocation.org_id, note_revocation.aud,
+    note_revocation.before, coalesce(note_revocation.before, now()) + interval '1 day'
+  from environments e where e.id = of_environment;
 end
 $function$;
 

@@ -25,6 +25,7 @@ export const expiringTables = ({
   { name: 'access_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
+  { name: 'revocation_feed', column: 'until', keepSeconds: 0 },
   { name: 'browser_lockouts', column: 'expires_at', keepSeconds: 0 },
   // Longer than a challenge lasts: a replica whose clock is behind that of the sweeping one must not take it again.
   { name: 'spent_challenges', column: 'expires_at', keepSeconds: 600 },
