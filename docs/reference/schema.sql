@@ -438,6 +438,11 @@ create table connections (
   assertion_tenant text,
   assertion_reuse text not null default 'once'::text,
   assertion_clients text not null default 'authenticated'::text,
+  signals text not null default 'off'::text,
+  signals_issuer text,
+  signals_audience text,
+  signals_poll_url text,
+  signals_token_sealed bytea,
   constraint connections_account_linking_check CHECK ((account_linking = ANY (ARRAY['verified_email'::text, 'ask'::text, 'never'::text]))),
   constraint connections_assertion_clients_check CHECK ((assertion_clients = ANY (ARRAY['authenticated'::text, 'any'::text]))),
   constraint connections_assertion_reuse_check CHECK ((assertion_reuse = ANY (ARRAY['once'::text, 'until_expiry'::text]))),
@@ -447,6 +452,7 @@ create table connections (
   constraint connections_profile_sync_check CHECK ((profile_sync = ANY (ARRAY['never'::text, 'on_create'::text, 'on_login'::text]))),
   constraint connections_required_domains CHECK (((NOT required) OR (cardinality(domains) > 0))),
   constraint connections_second_factor_check CHECK ((second_factor = ANY (ARRAY['own'::text, 'asserted'::text, 'provider'::text]))),
+  constraint connections_signals_check CHECK ((signals = ANY (ARRAY['off'::text, 'push'::text, 'poll'::text]))),
   constraint connections_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
   constraint connections_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
   constraint connections_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE NOT VALID
@@ -1258,6 +1264,23 @@ create table processes (
   constraint processes_pkey PRIMARY KEY (id)
 ) with ();
 
+create table provider_sessions (
+  environment_id uuid not null,
+  session_id uuid not null,
+  user_id uuid not null,
+  connection_id uuid not null,
+  subject text not null,
+  sid text,
+  signed_in_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint provider_sessions_pkey PRIMARY KEY (environment_id, session_id),
+  constraint provider_sessions_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX provider_sessions_expires_at ON provider_sessions USING btree (expires_at);
+CREATE INDEX provider_sessions_sid ON provider_sessions USING btree (environment_id, connection_id, sid) WHERE (sid IS NOT NULL);
+CREATE INDEX provider_sessions_subject ON provider_sessions USING btree (environment_id, connection_id, subject);
+CREATE INDEX provider_sessions_user ON provider_sessions USING btree (environment_id, user_id);
+
 create table pushed_requests (
   environment_id uuid not null,
   digest bytea not null,
@@ -1279,6 +1302,16 @@ create unlogged table rate_limits (
   hits integer not null default 0,
   constraint rate_limits_pkey PRIMARY KEY (key)
 ) with (fillfactor=50, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+
+create table received_signals (
+  environment_id uuid not null,
+  connection_id uuid not null,
+  digest bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint received_signals_pkey PRIMARY KEY (environment_id, connection_id, digest),
+  constraint received_signals_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX received_signals_expires_at ON received_signals USING btree (expires_at);
 
 create table recovery_codes (
   environment_id uuid not null,
@@ -1566,6 +1599,9 @@ create table sessions (
   version integer not null default 1,
   connection_ids uuid[] not null default '{}'::uuid[],
   has_local_login boolean not null default true,
+  provider_connection_id uuid,
+  provider_subject text,
+  provider_sid text,
   constraint sessions_pkey PRIMARY KEY (environment_id, id),
   constraint sessions_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
@@ -1575,11 +1611,14 @@ CREATE INDEX sessions_expires_at ON sessions USING btree (expires_at);
 CREATE INDEX sessions_ip_address ON sessions USING btree (environment_id, ip_address, created_at, id);
 CREATE INDEX sessions_last_activity_at ON sessions USING btree (environment_id, last_activity_at, id);
 CREATE INDEX sessions_lifetime ON sessions USING btree (environment_id, ((expires_at - created_at)));
+CREATE INDEX sessions_provider ON sessions USING btree (environment_id, provider_connection_id, provider_subject) WHERE (provider_connection_id IS NOT NULL);
+CREATE INDEX sessions_provider_sid ON sessions USING btree (environment_id, provider_connection_id, provider_sid) WHERE (provider_sid IS NOT NULL);
 CREATE INDEX sessions_revoked ON sessions USING btree (environment_id, created_at, id) WHERE (revoked_at IS NOT NULL);
 CREATE UNIQUE INDEX sessions_token ON sessions USING btree (environment_id, token_digest);
 CREATE INDEX sessions_updated_at ON sessions USING btree (environment_id, updated_at, id);
 CREATE INDEX sessions_user ON sessions USING btree (environment_id, user_id, created_at);
 CREATE TRIGGER sessions_fed AFTER UPDATE OF revoked_at ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL))) EXECUTE FUNCTION feed_session();
+CREATE TRIGGER sessions_kept AFTER DELETE ON sessions FOR EACH ROW WHEN ((old.provider_connection_id IS NOT NULL)) EXECUTE FUNCTION keep_provider_session();
 
 create table setup_links (
   environment_id uuid not null,
@@ -2204,6 +2243,21 @@ AS $function$
     select from connections c
     where c.environment_id = identity.environment_id and c.id = identity.connection_id and c.generation = identity.generation
   )
+$function$;
+
+CREATE OR REPLACE FUNCTION keep_provider_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into provider_sessions (environment_id, session_id, user_id, connection_id, subject, sid, signed_in_at, expires_at)
+  select old.environment_id, old.id, old.user_id, old.provider_connection_id, old.provider_subject, old.provider_sid, old.signed_in_at, t.expires_at
+  from (select max(r.grant_expires_at) as expires_at from refresh_tokens r
+    where r.environment_id = old.environment_id and r.user_id = old.user_id and r.session_id = old.id) t
+  where t.expires_at is not null and exists (select from users u where u.environment_id = old.environment_id and u.id = old.user_id)
+  on conflict do nothing;
+  return null;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION lease_due_deliveries(environments uuid[], webhooks_wanted uuid[], since timestamp with time zone[], rooms integer[], lease uuid, lease_ms double precision)

@@ -7640,6 +7640,19 @@ export interface components {
              * @enum {string}
              */
             assertion_clients?: "authenticated" | "any";
+            /**
+             * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
+             * @enum {string}
+             */
+            signals?: "off" | "push" | "poll";
+            /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+            signals_issuer?: string | null;
+            /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
+            signals_audience?: string | null;
+            /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+            signals_poll_url?: string | null;
+            /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
+            signals_token?: string | null;
         };
         connection_update: {
             data: {
@@ -7728,6 +7741,19 @@ export interface components {
              * @enum {string}
              */
             assertion_clients?: "authenticated" | "any";
+            /**
+             * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
+             * @enum {string}
+             */
+            signals?: "off" | "push" | "poll";
+            /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+            signals_issuer?: string | null;
+            /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
+            signals_audience?: string | null;
+            /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+            signals_poll_url?: string | null;
+            /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
+            signals_token?: string | null;
         };
         organization_create: {
             data: {
@@ -9106,7 +9132,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             /** @enum {string} */
-            reason: "logout" | "revoked" | "replaced" | "password_changed" | "password_reset" | "user_blocked" | "authenticators_reset" | "address_proven";
+            reason: "logout" | "revoked" | "replaced" | "password_changed" | "password_reset" | "user_blocked" | "authenticators_reset" | "address_proven" | "signal";
             /** Format: date-time */
             revoked_at: string;
         };
@@ -10941,14 +10967,28 @@ export interface components {
                  * @enum {string}
                  */
                 assertion_clients?: "authenticated" | "any";
+                /**
+                 * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
+                 * @enum {string}
+                 */
+                signals?: "off" | "push" | "poll";
+                /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+                signals_issuer?: string | null;
+                /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
+                signals_audience?: string | null;
+                /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+                signals_poll_url?: string | null;
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;
+                has_signals_token?: boolean;
                 /** @description Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again. */
                 generation?: number;
                 /** @description To be registered with the provider. */
                 callback_url?: string;
                 /** @description Where a login through it begins. */
                 login_url?: string;
+                /** @description Where the provider sends its signals. */
+                signals_url?: string;
                 /** @description Of `saml`: our metadata, whose address is our entity ID. Else null. */
                 metadata_url?: string | null;
                 /**
@@ -20126,7 +20166,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -23081,7 +23121,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -27508,7 +27548,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -27556,7 +27596,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -27602,7 +27642,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -27680,7 +27720,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -27728,7 +27768,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -27770,7 +27810,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -28813,7 +28853,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -31213,7 +31253,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -33201,7 +33241,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -36931,7 +36971,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */

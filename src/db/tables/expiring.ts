@@ -49,6 +49,8 @@ export const expiringTables = ({
   { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },
   { name: 'workload_refusals', column: 'expires_at', keepSeconds: 0 },
   { name: 'redeemed_assertions', column: 'expires_at', keepSeconds: 0 },
+  { name: 'provider_sessions', column: 'expires_at', keepSeconds: 0 },
+  { name: 'received_signals', column: 'expires_at', keepSeconds: 0 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
