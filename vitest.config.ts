@@ -65,6 +65,7 @@ const slow = [
   'test/account/{hashing-cost,timing}.test.ts',
   'test/dashboard/{audit-export,slow-lists}.test.ts',
   'test/management/list-plans.test.ts',
+  'test/management/organization-list-plans.test.ts',
   'test/management/configuration/many-records.test.ts',
   'test/scim/large-directory.test.ts',
 ];

@@ -13,6 +13,8 @@ create table revocation_feed (
   client_id text,
   org_id uuid,
   aud text,
+  -- The client is one of those who act (RFC 8693 4.1).
+  act text,
   -- Tokens that were issued before; null: all.
   before timestamptz,
   until timestamptz not null,
@@ -37,7 +39,8 @@ begin
   return null;
 end
 $$;
-create trigger revocations_fed after insert on revocations for each row execute function feed_revocation();
+-- What ends clients that act for somebody writes its own entries: `id` doesn't tell who they are.
+create trigger revocations_fed after insert on revocations for each row when (new.issued_until is null) execute function feed_revocation();
 
 create function feed_session() returns trigger language plpgsql as $$
 begin

@@ -25,6 +25,7 @@ import type { Web } from './http/web.js';
 import { crossOriginPaths, oauthEndpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
 import { rememberedDocuments } from './oauth/remembered-documents.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
+import { ssfConfigurationRoute, ssfPaths } from './ssf/configuration.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
 import { message } from './lib/languages/messages.js';
 
@@ -81,6 +82,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   const routes = createExactRoutes();
   addHealthRoutes(routes, deps, lifecycle);
   addMetadataRoutes(routes.behind(environment(deps, recallPublicEnvironment)));
+  routes.behind(byHost).add(ssfPaths.configuration, ssfConfigurationRoute);
   addOauthRoutes(routes.behind(byHost), web);
   app.use(
     inSequence([
@@ -100,6 +102,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(laterRouter(async () => (await import('./dashboard/shell/router.js')).dashboardRouter(web), '/dashboard'));
   app.use(laterRouter(async () => (await import('./setup/router.js')).setupRouter(web), '/setup'));
   app.use(laterRouter(async () => (await import('./scim/router.js')).scimRouter(web), '/scim'));
+  app.use(laterRouter(async () => (await import('./ssf/router.js')).ssfRouter(web), '/ssf'));
   app.use(mailboxRouter(web));
   app.use(
     '/api',

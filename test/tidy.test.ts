@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
   ['db'],
   ['domain'],
   ['http'],
-  ['oauth', 'account', 'sso', 'scim', 'outbox', 'jobs'],
+  ['oauth', 'account', 'sso', 'scim', 'ssf', 'outbox', 'jobs'],
   ['saml'],
   ['management'],
   ['dashboard', 'setup'],
@@ -33,8 +33,8 @@ const floors: readonly (readonly string[])[] = [
 const domainFloors: readonly (readonly string[])[] = [
   'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
   `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes reach
-   request-traces roles saml-certificates secret-key sessions setup-links signing-keys tokens users webhooks workloads`,
-  'assertions configuration credentials directories registration sign-ins signals',
+   request-traces roles saml-certificates secret-key sessions setup-links signals signing-keys tokens users webhooks workloads`,
+  'assertions configuration credentials directories provider-signals registration sign-ins',
 ].map((names) => names.split(/\s+/));
 
 /** Modules with a state of their own, each for a reason. What one service has and another hasn't is in `Deps`, or in the object that needs it. */
@@ -92,6 +92,8 @@ const partOf: Readonly<Record<string, string>> = {
   user_roles: 'roles',
   secret_key_holders: 'secret_keys',
   log_stream_entries: 'log_streams',
+  signals: 'signal_sets',
+  signal_exclusions: 'signal_sets',
   webhook_delivery_attempts: 'webhook_deliveries',
   troubled_deliveries: 'webhook_deliveries',
   organization_group_members: 'organization_groups',
@@ -124,6 +126,9 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   webhook_recording: ['webhook_deliveries', 'webhooks'],
   webhook_disabling: ['webhook_deliveries', 'webhooks'],
   removed_webhooks: ['webhook_deliveries'],
+  // A stream and what waits for it: what was pushed goes with the record of that, and too much pauses it.
+  signal_streams: ['signal_sets'],
+  signal_sets: ['signal_streams'],
   // Whether nobody uses a client is decided over consents and refresh tokens, by the statement that removes it.
   unused_clients: ['clients'],
   document_clients: ['clients'],

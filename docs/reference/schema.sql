@@ -51,6 +51,7 @@ create table api_resources (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   assertion_access text not null default 'off'::text,
+  agent_claims boolean not null default false,
   constraint api_resources_assertion_access_check CHECK ((assertion_access = ANY (ARRAY['off'::text, 'granted'::text, 'verified'::text]))),
   constraint api_resources_environment_id_identifier_key UNIQUE (environment_id, identifier),
   constraint api_resources_pkey PRIMARY KEY (environment_id, id),
@@ -159,7 +160,10 @@ CREATE INDEX authenticators_pending ON authenticators USING btree (environment_i
 CREATE UNIQUE INDEX authenticators_recovery_codes ON authenticators USING btree (environment_id, user_id) WHERE (kind = 'recovery_codes'::text);
 CREATE INDEX authenticators_updated_at ON authenticators USING btree (environment_id, updated_at, id);
 CREATE INDEX authenticators_user ON authenticators USING btree (environment_id, user_id);
+CREATE TRIGGER authenticators_activated_signal AFTER UPDATE OF status ON authenticators FOR EACH ROW WHEN (((old.status = 'pending'::text) AND (new.status = 'active'::text))) EXECUTE FUNCTION signal_authenticator();
+CREATE TRIGGER authenticators_deleted_signal AFTER DELETE ON authenticators FOR EACH ROW WHEN ((old.status = 'active'::text)) EXECUTE FUNCTION signal_authenticator();
 CREATE TRIGGER authenticators_kinds AFTER INSERT OR DELETE OR UPDATE OF status, codes_left ON authenticators FOR EACH ROW EXECUTE FUNCTION note_authenticator_kinds();
+CREATE TRIGGER authenticators_made_signal AFTER INSERT ON authenticators FOR EACH ROW WHEN ((new.status = 'active'::text)) EXECUTE FUNCTION signal_authenticator();
 
 create table authorization_codes (
   environment_id uuid not null,
@@ -190,6 +194,35 @@ create table authorization_codes (
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX authorization_codes_expires_at ON authorization_codes USING btree (expires_at);
 CREATE INDEX authorization_codes_user ON authorization_codes USING btree (user_id, environment_id);
+CREATE TRIGGER authorization_codes_noted AFTER INSERT ON authorization_codes FOR EACH ROW EXECUTE FUNCTION note_authorization_of_code();
+
+create table authorizations (
+  environment_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  client_id text not null,
+  origin text not null,
+  resource_scopes jsonb not null default '{}'::jsonb,
+  blocked_at timestamp with time zone,
+  blocked_by text,
+  version integer not null default 1,
+  granted_at timestamp with time zone not null,
+  last_used_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint authorizations_blocked_by_check CHECK ((blocked_by = ANY (ARRAY['person'::text, 'administrator'::text]))),
+  constraint authorizations_check CHECK (((blocked_at IS NULL) = (blocked_by IS NULL))),
+  constraint authorizations_of_user UNIQUE (environment_id, user_id, client_id),
+  constraint authorizations_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'administrator'::text, 'employer'::text]))),
+  constraint authorizations_pkey PRIMARY KEY (environment_id, id),
+  constraint authorizations_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
+  constraint authorizations_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX authorizations_blocked ON authorizations USING btree (environment_id, user_id, client_id) WHERE (blocked_at IS NOT NULL);
+CREATE INDEX authorizations_client ON authorizations USING btree (environment_id, client_id);
+CREATE INDEX authorizations_granted_at ON authorizations USING btree (environment_id, granted_at, id);
+CREATE INDEX authorizations_last_used_at ON authorizations USING btree (environment_id, last_used_at, id);
+CREATE INDEX authorizations_updated_at ON authorizations USING btree (environment_id, updated_at, id);
+CREATE INDEX authorizations_without_consent ON authorizations USING btree (last_used_at) WHERE ((origin <> 'person'::text) AND (blocked_at IS NULL));
 
 create table backchannel_logouts (
   environment_id uuid not null,
@@ -357,6 +390,9 @@ create table clients (
   saml_attributes jsonb not null default '{}'::jsonb,
   saml_request_certificates text[] not null default '{}'::text[],
   saml_idp_initiated boolean not null default false,
+  is_agent boolean not null default false,
+  owner_id uuid,
+  signal_audience text not null default 'own'::text,
   constraint clients_access_token_format_check CHECK ((access_token_format = ANY (ARRAY['jwt'::text, 'opaque'::text]))),
   constraint clients_application_type_check CHECK ((application_type = ANY (ARRAY['web'::text, 'spa'::text, 'native'::text, 'machine'::text, 'saml'::text]))),
   constraint clients_authorization_signed_response_alg_check CHECK ((authorization_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
@@ -372,13 +408,16 @@ create table clients (
   constraint clients_profile_check CHECK ((profile = 'fapi2'::text)),
   constraint clients_required_acr_check CHECK ((required_acr = ANY (ARRAY['2'::text, 'phr'::text]))),
   constraint clients_saml_name_id_check CHECK ((saml_name_id = ANY (ARRAY['persistent'::text, 'email'::text]))),
+  constraint clients_signal_audience_check CHECK ((signal_audience = ANY (ARRAY['own'::text, 'organization'::text, 'everybody'::text]))),
   constraint clients_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
   constraint clients_userinfo_signed_response_alg_check CHECK ((userinfo_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
   constraint clients_default_resource_fkey FOREIGN KEY (environment_id, default_resource) REFERENCES api_resources(environment_id, identifier) ON UPDATE CASCADE ON DELETE SET NULL (default_resource),
-  constraint clients_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+  constraint clients_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
+  constraint clients_owner FOREIGN KEY (environment_id, owner_id) REFERENCES users(environment_id, id) ON DELETE SET NULL (owner_id)
 ) with ();
 CREATE INDEX clients_arrived ON clients USING btree (environment_id, created_at) WHERE (origin <> 'administrator'::text);
 CREATE INDEX clients_created_at ON clients USING btree (environment_id, created_at, id);
+CREATE INDEX clients_owner ON clients USING btree (environment_id, owner_id) WHERE (owner_id IS NOT NULL);
 CREATE UNIQUE INDEX clients_saml_entity_id ON clients USING btree (environment_id, saml_entity_id) WHERE (saml_entity_id IS NOT NULL);
 CREATE INDEX clients_search ON clients USING gin (lower((((' '::text || name) || ' '::text) || id)) gin_trgm_ops);
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE ON clients FOR EACH ROW EXECUTE FUNCTION note_change();
@@ -482,6 +521,7 @@ CREATE INDEX consents_elsewhere ON consents USING btree (environment_id, client_
 CREATE INDEX consents_granted_at ON consents USING btree (environment_id, granted_at, id);
 CREATE UNIQUE INDEX consents_id ON consents USING btree (environment_id, id);
 CREATE INDEX consents_updated_at ON consents USING btree (environment_id, updated_at, id);
+CREATE TRIGGER consents_noted AFTER INSERT OR DELETE OR UPDATE OF resource_scopes, resources ON consents FOR EACH ROW EXECUTE FUNCTION note_authorization_of_consent();
 
 create table custom_domains (
   environment_id uuid not null,
@@ -563,6 +603,7 @@ create table device_codes (
 CREATE INDEX device_codes_expires_at ON device_codes USING btree (expires_at);
 CREATE INDEX device_codes_user ON device_codes USING btree (environment_id, user_id) WHERE (user_id IS NOT NULL);
 CREATE UNIQUE INDEX device_codes_user_code ON device_codes USING btree (environment_id, user_code_digest);
+CREATE TRIGGER device_codes_noted AFTER UPDATE OF approved ON device_codes FOR EACH ROW WHEN (((new.approved IS TRUE) AND (old.approved IS NOT TRUE) AND (new.user_id IS NOT NULL))) EXECUTE FUNCTION note_authorization_of_code();
 
 create table devices (
   environment_id uuid not null,
@@ -640,6 +681,7 @@ create table directory_users (
   constraint directory_users_environment_id_directory_id_fkey FOREIGN KEY (environment_id, directory_id) REFERENCES directories(environment_id, id) ON DELETE CASCADE,
   constraint directory_users_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
 ) with ();
+CREATE INDEX directory_users_counted ON directory_users USING btree (environment_id, directory_id);
 CREATE INDEX directory_users_directory ON directory_users USING btree (environment_id, directory_id, created_at, id);
 CREATE INDEX directory_users_folded ON directory_users USING gin (folded jsonb_path_ops);
 CREATE INDEX directory_users_user ON directory_users USING btree (environment_id, user_id);
@@ -706,6 +748,7 @@ create table environments (
   password_hash_mix jsonb,
   password_hash_mix_at timestamp with time zone,
   password_migration_url text,
+  unused_authorization_lifetime integer,
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),
@@ -717,6 +760,7 @@ create table environments (
   constraint environments_self_registered_client_limit_check CHECK ((self_registered_client_limit >= 0)),
   constraint environments_signing_algorithms_check CHECK ((('RS256'::text = ANY (signing_algorithms)) AND (signing_algorithms <@ '{RS256,ES256,PS256,EdDSA}'::text[]))),
   constraint environments_slug_key UNIQUE (slug),
+  constraint environments_unused_authorization_lifetime_check CHECK ((unused_authorization_lifetime >= 86400)),
   constraint environments_unused_client_lifetime_check CHECK ((unused_client_lifetime > 0))
 ) with ();
 CREATE UNIQUE INDEX environments_default ON environments USING btree (is_default) WHERE is_default;
@@ -976,6 +1020,7 @@ create table organization_domains (
 ) with ();
 CREATE INDEX organization_domains_connection ON organization_domains USING btree (environment_id, connection_id) WHERE (connection_id IS NOT NULL);
 CREATE INDEX organization_domains_created_at ON organization_domains USING btree (environment_id, created_at, id);
+CREATE INDEX organization_domains_domain ON organization_domains USING btree (environment_id, domain);
 CREATE INDEX organization_domains_due ON organization_domains USING btree (last_checked_at) WHERE (status = 'verified'::text);
 CREATE INDEX organization_domains_updated_at ON organization_domains USING btree (environment_id, updated_at, id);
 CREATE UNIQUE INDEX organization_domains_verified ON organization_domains USING btree (environment_id, domain) WHERE (status = 'verified'::text);
@@ -1060,8 +1105,10 @@ CREATE INDEX organization_invitations_created_at ON organization_invitations USI
 CREATE INDEX organization_invitations_email ON organization_invitations USING btree (environment_id, email_key);
 CREATE INDEX organization_invitations_inviter ON organization_invitations USING btree (environment_id, inviter_id) WHERE (inviter_id IS NOT NULL);
 CREATE UNIQUE INDEX organization_invitations_open ON organization_invitations USING btree (environment_id, organization_id, email_key) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
+CREATE INDEX organization_invitations_organization ON organization_invitations USING btree (environment_id, organization_id, created_at, id);
 CREATE UNIQUE INDEX organization_invitations_token ON organization_invitations USING btree (environment_id, token_digest);
 CREATE INDEX organization_invitations_updated_at ON organization_invitations USING btree (environment_id, updated_at, id);
+CREATE INDEX organization_invitations_waiting ON organization_invitations USING btree (environment_id, created_at, id) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
 
 create table organization_membership_roles (
   environment_id uuid not null,
@@ -1072,6 +1119,7 @@ create table organization_membership_roles (
   constraint organization_membership_roles_environment_id_role_id_fkey FOREIGN KEY (environment_id, role_id) REFERENCES roles(environment_id, id) ON DELETE CASCADE
 ) with ();
 CREATE INDEX organization_membership_roles_role ON organization_membership_roles USING btree (environment_id, role_id);
+CREATE TRIGGER organization_membership_roles_signal AFTER INSERT OR DELETE ON organization_membership_roles FOR EACH ROW EXECUTE FUNCTION signal_claims();
 
 create table organization_memberships (
   environment_id uuid not null,
@@ -1096,6 +1144,7 @@ CREATE INDEX organization_memberships_organization ON organization_memberships U
 CREATE INDEX organization_memberships_updated_at ON organization_memberships USING btree (environment_id, updated_at, id);
 CREATE INDEX organization_memberships_user ON organization_memberships USING btree (environment_id, user_id);
 CREATE TRIGGER organization_memberships_deleted_fed AFTER DELETE ON organization_memberships FOR EACH ROW EXECUTE FUNCTION feed_member();
+CREATE TRIGGER organization_memberships_signal AFTER INSERT OR DELETE OR UPDATE OF status ON organization_memberships FOR EACH ROW EXECUTE FUNCTION signal_claims();
 CREATE TRIGGER organization_memberships_suspended_fed AFTER UPDATE OF status ON organization_memberships FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION feed_member();
 
 create table organizations (
@@ -1124,6 +1173,9 @@ create table organizations (
   constraint organizations_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with ();
 CREATE INDEX organizations_created_at ON organizations USING btree (environment_id, created_at, id);
+CREATE INDEX organizations_disabled ON organizations USING btree (environment_id, created_at, id) WHERE (status = 'disabled'::text);
+CREATE INDEX organizations_in_order_of_display_name ON organizations USING btree (environment_id, display_name, id);
+CREATE INDEX organizations_in_order_of_name ON organizations USING btree (environment_id, name, id);
 CREATE INDEX organizations_search ON organizations USING gin (lower((((((((' '::text || display_name) || ' '::text) || name) || ' '::text) || COALESCE(external_id, ''::text)) || ' '::text) || (id)::text)) gin_trgm_ops);
 CREATE INDEX organizations_updated_at ON organizations USING btree (environment_id, updated_at, id);
 CREATE TRIGGER organizations_changed AFTER INSERT OR DELETE OR UPDATE ON organizations FOR EACH ROW EXECUTE FUNCTION note_change();
@@ -1434,6 +1486,7 @@ create table revocation_feed (
   client_id text,
   org_id uuid,
   aud text,
+  act text,
   before timestamp with time zone,
   until timestamp with time zone not null,
   constraint revocation_feed_pkey PRIMARY KEY (environment_id, noted_at, id)
@@ -1444,10 +1497,11 @@ create table revocations (
   environment_id uuid not null,
   id uuid not null,
   expires_at timestamp with time zone not null,
+  issued_until timestamp with time zone,
   constraint revocations_pkey PRIMARY KEY (environment_id, id)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX revocations_expires_at ON revocations USING btree (expires_at);
-CREATE TRIGGER revocations_fed AFTER INSERT ON revocations FOR EACH ROW EXECUTE FUNCTION feed_revocation();
+CREATE TRIGGER revocations_fed AFTER INSERT ON revocations FOR EACH ROW WHEN ((new.issued_until IS NULL)) EXECUTE FUNCTION feed_revocation();
 
 create table role_permissions (
   environment_id uuid not null,
@@ -1617,8 +1671,11 @@ CREATE INDEX sessions_revoked ON sessions USING btree (environment_id, created_a
 CREATE UNIQUE INDEX sessions_token ON sessions USING btree (environment_id, token_digest);
 CREATE INDEX sessions_updated_at ON sessions USING btree (environment_id, updated_at, id);
 CREATE INDEX sessions_user ON sessions USING btree (environment_id, user_id, created_at);
+CREATE TRIGGER sessions_acr_signal AFTER UPDATE OF acr ON sessions FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (COALESCE(new.acr, '1'::text) <> COALESCE(old.acr, '1'::text)))) EXECUTE FUNCTION signal_session();
+CREATE TRIGGER sessions_deleted_signal BEFORE DELETE ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (old.expires_at > now()))) EXECUTE FUNCTION signal_session();
 CREATE TRIGGER sessions_fed AFTER UPDATE OF revoked_at ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL))) EXECUTE FUNCTION feed_session();
 CREATE TRIGGER sessions_kept AFTER DELETE ON sessions FOR EACH ROW WHEN ((old.provider_connection_id IS NOT NULL)) EXECUTE FUNCTION keep_provider_session();
+CREATE TRIGGER sessions_revoked_signal AFTER UPDATE OF revoked_at ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL) AND (old.expires_at > new.revoked_at))) EXECUTE FUNCTION signal_session();
 
 create table setup_links (
   environment_id uuid not null,
@@ -1667,6 +1724,84 @@ create table sign_ins (
 CREATE INDEX sign_ins_expires_at ON sign_ins USING btree (expires_at);
 CREATE UNIQUE INDEX sign_ins_token ON sign_ins USING btree (environment_id, token_digest);
 CREATE INDEX sign_ins_user ON sign_ins USING btree (environment_id, user_id);
+
+create table signal_exclusions (
+  environment_id uuid not null,
+  signal_stream_id uuid not null,
+  user_id uuid not null,
+  constraint signal_exclusions_pkey PRIMARY KEY (environment_id, signal_stream_id, user_id),
+  constraint signal_exclusions_environment_id_signal_stream_id_fkey FOREIGN KEY (environment_id, signal_stream_id) REFERENCES signal_streams(environment_id, id) ON DELETE CASCADE,
+  constraint signal_exclusions_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX signal_exclusions_user ON signal_exclusions USING btree (environment_id, user_id);
+
+create table signal_sets (
+  environment_id uuid not null,
+  signal_stream_id uuid not null,
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null default ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint,
+  txn uuid not null,
+  event text not null,
+  user_id uuid,
+  session_id uuid,
+  data jsonb not null,
+  occurred_at timestamp with time zone not null default now(),
+  constraint signal_sets_pkey PRIMARY KEY (environment_id, signal_stream_id, id),
+  constraint signal_sets_environment_id_signal_stream_id_fkey FOREIGN KEY (environment_id, signal_stream_id) REFERENCES signal_streams(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX signal_sets_occurred_at ON signal_sets USING btree (occurred_at);
+CREATE INDEX signal_sets_order ON signal_sets USING btree (environment_id, signal_stream_id, seq, id);
+
+create table signal_streams (
+  environment_id uuid not null,
+  id uuid not null,
+  destination text not null,
+  client_id text not null,
+  issuer text not null,
+  description text,
+  events_requested text[] not null,
+  method text not null,
+  endpoint_url text,
+  authorization_sealed bytea,
+  status text not null default 'enabled'::text,
+  status_reason text,
+  paused_by text,
+  verified_at timestamp with time zone,
+  next_attempt_at timestamp with time zone not null default now(),
+  attempt_count integer not null default 0,
+  last_error text,
+  last_response_status integer,
+  last_sent_at timestamp with time zone,
+  lease_id uuid,
+  leased_until timestamp with time zone,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint signal_streams_check CHECK (((method = 'push'::text) = (endpoint_url IS NOT NULL))),
+  constraint signal_streams_method_check CHECK ((method = ANY (ARRAY['push'::text, 'poll'::text]))),
+  constraint signal_streams_paused_by_check CHECK ((paused_by = ANY (ARRAY['receiver'::text, 'administrator'::text, 'limit'::text]))),
+  constraint signal_streams_pkey PRIMARY KEY (environment_id, id),
+  constraint signal_streams_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'paused'::text, 'disabled'::text]))),
+  constraint signal_streams_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE
+) with (fillfactor=70);
+CREATE INDEX signal_streams_client ON signal_streams USING btree (environment_id, client_id);
+CREATE INDEX signal_streams_created_at ON signal_streams USING btree (environment_id, created_at, id);
+CREATE INDEX signal_streams_updated_at ON signal_streams USING btree (environment_id, updated_at, id);
+
+create table signals (
+  environment_id uuid not null,
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null default ((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint,
+  event text not null,
+  user_id uuid not null,
+  session_id uuid,
+  client_ids text[] not null,
+  data jsonb not null,
+  occurred_at timestamp with time zone not null default now(),
+  constraint signals_pkey PRIMARY KEY (environment_id, id),
+  constraint signals_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX signals_seq ON signals USING btree (seq);
 
 create table signing_keys (
   environment_id uuid not null,
@@ -1847,6 +1982,7 @@ create table user_roles (
   constraint user_roles_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX user_roles_role ON user_roles USING btree (environment_id, role_id);
+CREATE TRIGGER user_roles_signal AFTER INSERT OR DELETE ON user_roles FOR EACH ROW EXECUTE FUNCTION signal_claims();
 
 create table user_search_texts (
   environment_id uuid not null,
@@ -1917,7 +2053,9 @@ CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id
 CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);
 CREATE TRIGGER users_blocked_fed AFTER UPDATE OF status ON users FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION feed_user();
+CREATE TRIGGER users_changed_signal AFTER UPDATE OF status, email_key, password_hash, password_changed_at, first_name, last_name, middle_name, nickname, preferred_username, profile, picture, website, gender, birthdate, zoneinfo, locale, phone_number, phone_number_verified, address, external_id, metadata, email, email_verified ON users FOR EACH ROW EXECUTE FUNCTION signal_user();
 CREATE TRIGGER users_deleted_fed AFTER DELETE ON users FOR EACH ROW EXECUTE FUNCTION feed_user();
+CREATE TRIGGER users_deleted_signal BEFORE DELETE ON users FOR EACH ROW EXECUTE FUNCTION signal_user();
 CREATE TRIGGER users_end_pending_migration BEFORE UPDATE OF password_hash ON users FOR EACH ROW WHEN ((old.pending_migration AND (new.password_hash IS DISTINCT FROM old.password_hash))) EXECUTE FUNCTION end_pending_migration();
 CREATE TRIGGER users_search_text AFTER INSERT OR UPDATE OF email_key, first_name, middle_name, last_name, nickname, preferred_username, external_id ON users FOR EACH ROW EXECUTE FUNCTION note_user_search_text();
 
@@ -2024,6 +2162,27 @@ create table workload_refusals (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX workload_refusals_client ON workload_refusals USING btree (environment_id, client_id, refused_at);
 CREATE INDEX workload_refusals_expires_at ON workload_refusals USING btree (expires_at);
+
+CREATE OR REPLACE FUNCTION acting_ended(in_environment uuid, of_user uuid, at_client text, actors jsonb, issued timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (
+    select from revocations r where r.environment_id = in_environment and r.issued_until >= date_trunc('second', issued)
+      and r.id = any (array[acting_key(of_user, at_client), acting_key(of_user, actors ->> 'client_id'),
+        acting_key(of_user, actors #>> '{act,client_id}'), acting_key(of_user, actors #>> '{act,act,client_id}'),
+        acting_key(of_user, actors #>> '{act,act,act,client_id}')]));
+end $function$;
+
+CREATE OR REPLACE FUNCTION acting_key(of_user uuid, at_client text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select substring(encode(sha256(convert_to(of_user::text || ' ' || at_client, 'UTF8')), 'hex') for 32)::uuid
+$function$;
 
 CREATE OR REPLACE FUNCTION end_pending_migration()
  RETURNS trigger
@@ -2377,6 +2536,57 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION note_authorization(in_environment uuid, of_user uuid, at_client text, by_origin text, given text[], at_resource text, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  known authorizations;
+  place text := coalesce(at_resource, '');
+begin
+  select * into known from authorizations a where a.environment_id = in_environment and a.user_id = of_user and a.client_id = at_client;
+  if known.id is null then
+    insert into authorizations (environment_id, id, user_id, client_id, origin, resource_scopes, granted_at, last_used_at, updated_at)
+      values (in_environment, uuid_v7(at), of_user, at_client, by_origin, jsonb_build_object(place, to_jsonb(given)), at, at, at)
+      on conflict do nothing;
+  elsif known.blocked_at is null and (known.last_used_at < at - interval '1 hour'
+    or known.origin <> 'person' and not coalesce(known.resource_scopes -> place ?& given, false)) then
+    update authorizations a set last_used_at = greatest(a.last_used_at, at), updated_at = at, version = a.version + 1,
+      resource_scopes = case when a.origin = 'person' then a.resource_scopes else a.resource_scopes || jsonb_build_object(place, (
+        select coalesce(jsonb_agg(word), '[]') from (
+          select jsonb_array_elements_text(coalesce(a.resource_scopes -> place, '[]')) as word union select unnest(given)) words)) end
+    where a.environment_id = in_environment and a.id in (
+      select f.id from authorizations f where f.environment_id = in_environment and f.id = known.id for update skip locked);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION note_authorization_of_code()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_authorization(new.environment_id, new.user_id, new.client_id, 'administrator', string_to_array(new.scope, ' '), new.resource,
+    coalesce((to_jsonb(new) ->> 'answered_at')::timestamptz, new.expires_at - interval '60 seconds'));
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION note_authorization_of_consent()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    delete from authorizations a where a.environment_id = old.environment_id and a.user_id = old.user_id and a.client_id = old.client_id
+      and a.origin = 'person' and a.blocked_at is null;
+  else
+    insert into authorizations as a (environment_id, id, user_id, client_id, origin, resource_scopes, granted_at, last_used_at, updated_at)
+      values (new.environment_id, new.id, new.user_id, new.client_id, 'person', new.resource_scopes, new.granted_at, new.updated_at, new.updated_at)
+      on conflict (environment_id, user_id, client_id) do update set origin = 'person', resource_scopes = excluded.resource_scopes,
+        last_used_at = greatest(a.last_used_at, excluded.last_used_at), updated_at = excluded.updated_at, version = a.version + 1;
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION note_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2433,6 +2643,40 @@ begin
   select e.id, note_revocation.jti, note_revocation.sid, note_revocation.sub, note_revocation.client_id, note_revocation.org_id, note_revocation.aud,
     note_revocation.before, coalesce(note_revocation.before, now()) + interval '1 day'
   from environments e where e.id = of_environment;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION note_signal(environment uuid, event text, person uuid, session uuid, of_client text, about jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  receivers text[];
+begin
+  if not exists (select 1 from signal_streams s where s.environment_id = environment and s.status <> 'disabled') then return false; end if;
+  -- A grant that ends with its session: what is about to be told of that says it.
+  if of_client is not null and exists (select 1 from signals g
+    where g.environment_id = environment and g.event = note_signal.event and g.session_id = session and of_client = any (g.client_ids))
+  then return false; end if;
+  receivers := array(
+    select distinct s.client_id from signal_streams s join clients c on c.environment_id = s.environment_id and c.id = s.client_id
+    where s.environment_id = environment and s.status <> 'disabled' and (
+      of_client = s.client_id or of_client is null and (
+        c.signal_audience = 'everybody'
+        or exists (select 1 from consents o where o.environment_id = environment and o.user_id = person and o.client_id = c.id)
+        or exists (select 1 from refresh_tokens r where r.environment_id = environment and r.user_id = person and r.client_id = c.id)
+        or exists (select 1 from sessions l join session_clients m on m.environment_id = l.environment_id and m.session_id = l.id
+          where l.environment_id = environment and l.user_id = person and m.client_id = c.id)
+        or c.signal_audience = 'organization' and exists (
+          select 1 from organization_memberships m where m.environment_id = environment and m.user_id = person and (
+            exists (select 1 from session_organizations o
+              where o.environment_id = environment and o.client_id = c.id and o.organization_id = m.organization_id)
+            or exists (select 1 from organization_memberships other join refresh_tokens r
+                on r.environment_id = environment and r.user_id = other.user_id and r.client_id = c.id and r.organization_id = m.organization_id
+              where other.environment_id = environment and other.organization_id = m.organization_id))))));
+  if cardinality(receivers) = 0 or not exists (select 1 from environments e where e.id = environment) then return false; end if;
+  insert into signals (environment_id, event, user_id, session_id, client_ids, data) values (environment, event, person, session, receivers, about);
+  return true;
 end
 $function$;
 
@@ -2692,6 +2936,96 @@ AS $function$
 begin
   return (select s.revoked_at from sessions s where s.environment_id = in_environment and s.id = of_session);
 end $function$;
+
+CREATE OR REPLACE FUNCTION signal_authenticator()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  one authenticators := case when tg_op = 'DELETE' then old else new end;
+  change text := case tg_op when 'INSERT' then 'create' when 'DELETE' then 'delete' else case old.status when 'pending' then 'create' else 'update' end end;
+begin
+  if tg_op <> 'DELETE' or exists (select 1 from users u where u.environment_id = one.environment_id and u.id = one.user_id) then
+    perform note_signal(one.environment_id, 'credential-change', one.user_id, null, null, jsonb_build_object('change_type', change, 'credential_type',
+      case one.kind when 'totp' then 'app' when 'passkey' then case when 'internal' = any (one.transports) then 'fido2-platform' else 'fido2-roaming' end
+        else 'recovery-codes' end));
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION signal_claims()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  row_of jsonb := case when tg_op = 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
+  environment uuid := (row_of ->> 'environment_id')::uuid;
+  person uuid := coalesce((row_of ->> 'user_id')::uuid, (select m.user_id from organization_memberships m
+    where m.environment_id = environment and m.id = (row_of ->> 'membership_id')::uuid));
+begin
+  if exists (select 1 from users u where u.environment_id = environment and u.id = person) then
+    perform note_signal(environment, 'token-claims-change', person, null, null, '{}');
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION signal_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    if exists (select 1 from users u where u.environment_id = old.environment_id and u.id = old.user_id) then
+      perform note_signal(old.environment_id, 'session-revoked', old.user_id, old.id, null, '{"reason": "revoked"}');
+    end if;
+    return old;
+  end if;
+  if new.revoked_at is not null then
+    perform note_signal(new.environment_id, 'session-revoked', new.user_id, new.id, null, jsonb_build_object('reason', new.revoke_reason));
+  else
+    perform note_signal(new.environment_id, 'assurance-level-change', new.user_id, new.id, null,
+      jsonb_build_object('current_level', coalesce(new.acr, '1'), 'previous_level', coalesce(old.acr, '1')));
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION signal_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    perform note_signal(old.environment_id, 'account-purged', old.id, null, null, '{}');
+    return old;
+  end if;
+  if not exists (select 1 from signal_streams s where s.environment_id = new.environment_id) then return null; end if;
+  if new.status <> old.status then
+    perform note_signal(new.environment_id, case new.status when 'blocked' then 'account-disabled' else 'account-enabled' end, new.id, null, null, '{}');
+  end if;
+  if new.email_key <> old.email_key then
+    perform note_signal(new.environment_id, 'identifier-changed', new.id, null, null, jsonb_build_object('email', old.email, 'new_email', new.email));
+  end if;
+  if new.password_changed_at is distinct from old.password_changed_at or (new.password_hash is null) <> (old.password_hash is null) then
+    perform note_signal(new.environment_id, 'credential-change', new.id, null, null, jsonb_build_object('credential_type', 'password',
+      'change_type', case when new.password_hash is null then 'delete' when old.password_hash is null then 'create' else 'update' end));
+  end if;
+  if (
+    new.first_name, new.last_name, new.middle_name, new.nickname, new.preferred_username, new.profile, new.picture, new.website, new.gender,
+      new.birthdate, new.zoneinfo, new.locale, new.phone_number, new.phone_number_verified, new.address, new.external_id, new.metadata,
+      new.email, new.email_verified
+  ) is distinct from (
+    old.first_name, old.last_name, old.middle_name, old.nickname, old.preferred_username, old.profile, old.picture, old.website, old.gender,
+      old.birthdate, old.zoneinfo, old.locale, old.phone_number, old.phone_number_verified, old.address, old.external_id, old.metadata,
+      old.email, old.email_verified
+  ) then
+    perform note_signal(new.environment_id, 'token-claims-change', new.id, null, null, '{}');
+  end if;
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION store_event(environment uuid, event uuid, type text, at timestamp with time zone, text_body text, subscribers uuid[])
  RETURNS integer

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { withdrawConsent } from '../domain/grants/consents.js';
+import { withdrawConsent } from '../domain/grants/authorizations.js';
 import { transaction } from '../domain/context.js';
 import { unlinkIdentity } from '../domain/connections/identities.js';
 import { changePassword } from '../domain/credentials/password-change.js';

@@ -3,7 +3,7 @@ import { listPolledConnections } from '../db/tables/connections.js';
 import { connectionOf } from '../domain/connections/connections.js';
 import { createContext, type Deps } from '../domain/context.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
-import { PollFailure, pollSignals } from '../domain/signals/poll-signals.js';
+import { PollFailure, pollSignals } from '../domain/provider-signals/poll-signals.js';
 import { OutboundError } from '../platform/fetch/fetch.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 

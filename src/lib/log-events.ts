@@ -108,6 +108,12 @@ export const logEvents = {
   'service.no_administrator': 'At the start: the one-time link that makes the first administrator.',
   'service.ready': 'The service listens; `base_url` is its address.',
   'service.stopping': 'The service stops because of `signal`: it finishes what is under way.',
+  'signal_stream.failed':
+    'A signal was not taken by the receiver of its stream, because of `reason`; it is tried again in `retry_seconds`.',
+  'signal_stream.lease_lost': 'Another process has taken the stream of signals over.',
+  'signal_stream.paused': 'Too much waits for a stream of signals: it is paused.',
+  'signal_stream.refused': 'The receiver of a stream that is polled refused `count` signals.',
+  'signal_stream.unsendable': 'A signal could not be sent, say for a secret that does not open.',
   'spans.refused': 'The collector of traces takes no spans, because of `reason`. Once an outage.',
   'spans.taken': 'The collector of traces takes spans again.',
   'sso.refused': 'What went wrong at a provider (`detail`) beside the code that the person saw (`outcome`).',

@@ -35,6 +35,7 @@ export const oauthErrorCodes = {
   not_found: ['HTTP 404', 'There is nothing at this address, or dynamic registration is switched off.'],
   method_not_allowed: ['HTTP 405', 'Use one of the methods in the header `Allow`.'],
   payload_too_large: ['HTTP 413', 'Send at most 64 KiB.'],
+  too_many_streams: ['OpenID Shared Signals Framework', 'The client has five streams. Delete one, or change it.'],
   rate_limited: ['HTTP 429', 'Wait as many seconds as `Retry-After` says.'],
 } as const satisfies Record<string, readonly [string, string]>; // prettier-ignore
 

@@ -174,6 +174,11 @@ const requestRules = {
     found: 'The code or token was issued to another client.',
     fix: 'Use the client_id and secret of the client that began the sign-in.',
   },
+  client_blocked: {
+    title: 'Client blocked',
+    found: 'The person, or an administrator for them, has blocked the client.',
+    fix: 'The person lets it in again at /account/applications, an administrator by `authorizations/unblock`.',
+  },
   session_ended: {
     title: 'Session ended',
     found: 'The session of the sign-in has ended.',

@@ -10,6 +10,7 @@ export const sealPurposes = [
   'signing_keys',
   'webhooks',
   'log_streams',
+  'signal_streams',
   'connections',
   'idempotency_keys',
   'mails',

@@ -29,7 +29,7 @@ export const securityEventReasons = [
   // Who signs in, or the way that was taken.
   'account_blocked', 'account_locked', 'account_changed', 'sign_in_expired', 'connection_required',
   // A sign-in at a provider, by the code of its page.
-  'sso_state_mismatch', 'sso_access_denied', 'sso_email_unverified', 'sso_account_exists', 'sso_domain_not_allowed', 'sso_provider_error',
+  'sso_state_mismatch', 'sso_access_denied', 'sso_email_missing', 'sso_email_unverified', 'sso_account_exists', 'sso_domain_not_allowed', 'sso_provider_error',
   'registration_disabled', 'not_found', 'saml_invalid', 'saml_expired', 'saml_replayed', 'saml_unsolicited', 'saml_wrong_audience', 'saml_no_identity',
   // An identity assertion of an issuer outside.
   'assertion_invalid', 'assertion_expired', 'assertion_issuer', 'assertion_not_for_us', 'assertion_not_for_client', 'assertion_key', 'assertion_scope',

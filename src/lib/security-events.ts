@@ -70,6 +70,18 @@ export const securityEvents = {
     ),
     description: 'What was allowed to an application was taken back; its tokens ended.',
   },
+  'authorization.blocked': {
+    ...changeOf('access_withdrawn', 'warning', 'the user', 'client'),
+    description: 'Somebody never wants an application to act for them again; all that it held ended.',
+  },
+  'authorization.unblocked': {
+    ...changeOf('access_granted', 'info', 'the user', 'client'),
+    description: 'Somebody lets an application ask again that they had blocked.',
+  },
+  'authorization.expired': {
+    ...changeOf('access_withdrawn', 'info', 'the service', 'client'),
+    description: 'What an application was allowed ended, for nobody had used it (`unused_authorization_lifetime`).',
+  },
   'device.approved': {
     ...changeOf('logon', 'info', 'the user', 'session'),
     description: 'Somebody allowed a device what it asked for (RFC 8628); `device_ip_address` is where it asked from.',

@@ -25,6 +25,15 @@ export const logAttributeTexts = {
     failing_since: 'Since when every try has failed; null = the last one did not.',
     failed_attempt_count: 'How many tries in a row have failed.',
   },
+  signal_stream: {
+    has_authorization: 'Whether an `Authorization` header is sent along.',
+    status_reason: 'What was said when the status was last set; null = nothing.',
+    lag_seconds: 'How long the oldest that waits has waited.',
+    last_sent_at: 'When the receiver last took something that was pushed; null = never.',
+    last_error: 'Why the last try failed; null = it did not.',
+    last_response_status: 'What the receiver last answered; null = nothing.',
+    failed_attempt_count: 'How many tries in a row have failed.',
+  },
   security_event: {
     occurred_at: 'When; the first time of what is counted.',
     outcome: 'Whether it was done.',

@@ -9,7 +9,7 @@ import { clientAuthMethods } from '../http/auth/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from '../domain/claims/claims.js';
 import { languageTags } from '../lib/languages/languages.js';
-import { ageHeader, publicDocumentOf, sendDocument } from './document.js';
+import { ageHeader, publicDocumentOf, sendDocument } from '../http/request/public-document.js';
 import { oauthEndpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
 import { idJagProfile, idJagTokenType } from '../lib/identity-assertions.js';

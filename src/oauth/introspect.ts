@@ -40,6 +40,7 @@ function describe({ token, permissions, mapped }: DescribedToken, organization: 
     ...organization,
     ...(permissions === null ? {} : { permissions }),
     ...(token.act === null ? {} : { act: token.act }),
+    ...(token.client_profile === undefined ? {} : { client_profile: token.client_profile }),
     ...confirmation(token.jkt),
   };
 }

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { keyRing, recallPublicKeyRing, type KeyRing } from '../domain/signing-keys/signing-keys.js';
-import { ageHeader, publicDocumentOf, sendDocument } from './document.js';
+import { ageHeader, publicDocumentOf, sendDocument } from '../http/request/public-document.js';
 import { ofEach } from '../lib/memo.js';
 
 /** The JWKS of the keys, built once for as long as they stay the same. */

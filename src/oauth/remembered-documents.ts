@@ -8,7 +8,7 @@ import { requestIdOf } from '../http/request/request-id.js';
 import { commonHeaders, createRequestNotes } from '../http/request/request-notes.js';
 import type { AnswerAhead } from '../http/server.js';
 import { discoveryDocument } from './discovery.js';
-import { sendDocument, type PublicDocument } from './document.js';
+import { sendDocument, type PublicDocument } from '../http/request/public-document.js';
 import { allMetadataPaths, jwksPath } from './endpoints.js';
 import { jwksDocument } from './jwks.js';
 

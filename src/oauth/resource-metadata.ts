@@ -3,7 +3,7 @@ import { apiResourceById, apiResourceOf, type ApiResource } from '../domain/clie
 import { proofAlgorithms } from '../domain/dpop/proof.js';
 import type { Environment } from '../domain/environment.js';
 import { OAuthError } from '../errors.js';
-import { publicDocumentOf, sendDocument } from './document.js';
+import { publicDocumentOf, sendDocument } from '../http/request/public-document.js';
 import { ofEach } from '../lib/memo.js';
 
 /** The metadata of an API resource (RFC 9728 2). */

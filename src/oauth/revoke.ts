@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { findActiveToken } from '../domain/tokens/active-token.js';
 import { sessionBounds } from '../domain/sessions/sessions.js';
-import { endGrant } from '../domain/tokens/revoke.js';
+import { endGrantOf } from '../domain/tokens/revoke.js';
 import { deleteAccessToken } from '../db/tables/access_tokens.js';
 import { findRefreshToken } from '../db/tables/refresh_tokens.js';
 import { revokeId } from '../db/tables/revocations.js';
@@ -18,7 +18,7 @@ export async function revoke(req: Request, res: Response): Promise<void> {
   if (value === undefined) throw OAuthError.invalid_request('token is required');
   if (value.startsWith('rt_')) {
     const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
-    if (token?.client_id === client.id) await endGrant(ctx, token.grant_id);
+    if (token?.client_id === client.id) await endGrantOf(ctx, token);
   } else {
     const token = await findActiveToken(ctx, value);
     if (token?.client.id === client.id) {

@@ -60,7 +60,8 @@ export function grantFor(client: Client, grant_type: string): Grant {
 
 /** Identity assertions, those that are asked for and those that are brought, count by their client too. @throws {RateLimitedError} */
 async function limitAssertions({ limiter, deps }: Web, { ctx, client, form }: Request, res: Response): Promise<void> {
-  const isOne = form.get('requested_token_type') === idJagTokenType || isIdJag(form.get('assertion') ?? '');
+  const assertion = form.get('assertion');
+  const isOne = form.get('requested_token_type') === idJagTokenType || (assertion !== undefined && isIdJag(assertion));
   if (!isOne || !limiter.enabled) return;
   enforce(res, await limiter.take(JSON.stringify(['assertions', ctx.environment.id, client.id]), deps.config.rateLimits.assertions));
 }

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { lookUpScope } from '../domain/context.js';
 import { userinfoClaims } from '../domain/tokens/person-tokens.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
@@ -9,13 +10,13 @@ import type { Web } from '../http/web.js';
 
 /**
  * GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes and those that the client maps. One statement, and one more where
- * mappings draw on the person. Any access
- * token with `openid` will do, whatever its audience; of one that isn't good the answer says why. Signed for clients that registered `userinfo_signed_response_alg` (5.3.2).
+ * mappings draw on the person, of a read replica if there is one and no proof is to be stored. Any access token with `openid` will do, whatever its
+ * audience; of one that isn't good the answer says why. Signed for clients that registered `userinfo_signed_response_alg` (5.3.2).
  */
 export function userinfo(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx } = req;
-    const { token, user, permissions } = await authenticateToken(web, req);
+    const { token, user, permissions } = await authenticateToken(web, req, lookUpScope(ctx));
     const scopes = token.scope.split(' ');
     if (user === null || !scopes.includes('openid')) throw OAuthError.insufficient_scope('openid');
     const organization = token.organization_id === null ? null : await findOrganization(ctx, token.organization_id);

@@ -13,6 +13,10 @@ export interface SetupStepPage extends FormPage {
   expires_at: string;
 }
 
+export interface SetupWelcomePage extends SetupStepPage {
+  needs: 'setup.needs_both' | 'setup.needs_domains' | 'setup.needs_provider';
+}
+
 export type SetupDomain = {
   id: string;
   domain: string;
@@ -53,7 +57,7 @@ export interface SetupDirectoryPage extends SetupStepPage {
 
 declare module '../http/pages/page-models.js' {
   interface PageModels {
-    'setup/welcome': SetupStepPage;
+    'setup/welcome': SetupWelcomePage;
     'setup/steps': SetupStepPage;
     'setup/domains': SetupDomainsPage;
     'setup/connection': SetupConnectionPage;

@@ -12,7 +12,7 @@ import { recordWrite } from '../management/audit.js';
 import type { Call } from '../management/call.js';
 import { browserCookie, callOf, heldOf, pathOf, refuseLink, setupBrowserOf } from './held.js';
 import { ownRecords, collectionOf } from './operations.js';
-import type { SetupStepPage, SetupStep } from './page-models.js';
+import type { SetupStepPage, SetupStep, SetupWelcomePage } from './page-models.js';
 
 /** The order of the steps, whichever of them a link has. */
 const order: readonly SetupPart[] = ['domains', 'connection', 'directory'];
@@ -56,6 +56,12 @@ const record = (call: Call, { id, organization_id }: SetupLink, action: 'started
     changes: { status: [from, action] },
   });
 
+/** What whoever sets it up has to have access to: the DNS for domains, the provider for anything else. */
+function needsOf({ sections }: SetupLink): SetupWelcomePage['needs'] {
+  if (!sections.includes('domains')) return 'setup.needs_provider';
+  return sections.length === 1 ? 'setup.needs_domains' : 'setup.needs_both';
+}
+
 /** GET /setup/{token}: whose link it is, and a button; changes nothing. For the browser that pressed it: the steps. */
 export function firstPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -64,7 +70,7 @@ export function firstPage(web: Web) {
     if (held.status === 'started' && req.params['token'] !== held.link.id) return res.redirect(303, pathOf(held));
     const page = await stepPage(req, res, title);
     if (held.status === 'started') return web.renderPage(res, 'setup/steps', page);
-    web.renderPage(res, 'setup/welcome', { ...page, path: `/setup/${String(req.params['token'])}` });
+    web.renderPage(res, 'setup/welcome', { ...page, path: `/setup/${String(req.params['token'])}`, needs: needsOf(held.link) });
   };
 }
 

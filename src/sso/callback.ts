@@ -89,8 +89,10 @@ async function exchange(
           cause: new ProviderFailure('the token endpoint is another one than when the sign-in began'),
         });
       const { error, code, state = '' } = answer;
-      if (error)
-        throw declined.has(error) ? ssoRefusal('sso_access_denied') : new ProviderFailure(`the provider answered ${error.slice(0, 64)}`);
+      if (error) {
+        const cause = new ProviderFailure(`the provider answered ${error.slice(0, 64)}`);
+        throw declined.has(error) ? ssoRefusal('sso_access_denied', { cause }) : cause;
+      }
       if (!code) throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure('the answer has no code') });
       return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
     };

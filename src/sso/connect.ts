@@ -8,9 +8,12 @@ import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { requiresOtherConnection } from '../domain/sign-ins/provider-decision.js';
-import { ssoRefusal } from './refusal.js';
+import { ProviderFailure } from './provider-failure.js';
+import { ssoRefusal, type SsoCode } from './refusal.js';
 import { accountOf } from '../domain/sign-ins/provider-account.js';
 import { message } from '../lib/languages/messages.js';
+
+const refused = (code: SsoCode, why: string) => ssoRefusal(code, { cause: new ProviderFailure(why) });
 
 /**
  * Links the provider's account to the signed-in user, whose session is asked for again in the transaction that links: the provider may have taken its time.
@@ -23,19 +26,23 @@ export async function finishConnect(
   { connection, profile, flow, spend }: ProviderAssertion,
 ): Promise<void> {
   const { session } = req;
-  if (!session) throw ssoRefusal('sso_state_mismatch');
+  if (!session) throw refused('sso_state_mismatch', 'nobody is signed in here');
   const user = { id: session.user_id, email: session.user_email, locale: session.user_locale };
   const inSession = (work: (tx: Context) => Promise<unknown>) =>
     transaction(req.ctx, async (tx) => {
-      if (!(await holdSession(tx, session))) throw ssoRefusal('sso_state_mismatch');
+      if (!(await holdSession(tx, session))) throw refused('sso_state_mismatch', 'the session has ended meanwhile');
       await work(tx);
     });
-  if (spend && !(await transaction(req.ctx, spend))) throw ssoRefusal('saml_replayed');
+  if (spend && !(await transaction(req.ctx, spend))) throw refused('saml_replayed', 'the assertion was used before');
   const existing = await findIdentity(req.ctx.scope, connection.id, profile.subject);
   const foreign = () =>
-    ssoRefusal('sso_account_exists', { text: message('refusal.identity_taken', { provider: connection.display_name }) });
+    ssoRefusal('sso_account_exists', {
+      text: message('refusal.identity_taken', { provider: connection.display_name }),
+      cause: new ProviderFailure('the account at the provider is another user’s here'),
+    });
   if (existing && existing.user_id !== user.id) throw foreign();
-  if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+  if (await requiresOtherConnection(req.ctx, connection, user.email))
+    throw refused('sso_domain_not_allowed', 'the user’s address signs in through another connection alone');
   const how = { provider: connection.display_name, origin: originOf(req) };
   const account = accountOf(connection, profile);
   if (existing && !(existing.proven && existing.generation === connection.generation)) {

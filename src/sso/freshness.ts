@@ -6,6 +6,7 @@ import { providerSkewMs } from '../domain/sessions/sessions.js';
 import type { PageError } from '../errors.js';
 import { organizationOfSignIn } from '../http/auth/sign-in-organization.js';
 import { pendingOf, type PendingAuthorization } from '../http/request/return-to.js';
+import { ProviderFailure } from './provider-failure.js';
 import { ssoRefusal } from './refusal.js';
 import { message, type MessageKey } from '../lib/languages/messages.js';
 
@@ -52,20 +53,30 @@ export function freshnessParameters(freshness: Freshness | null, wishes: Readonl
   return { ...wishes, prompt: 'login', max_age };
 }
 
-const refuse = ({ display_name: provider }: Connection, key: MessageKey): PageError =>
-  ssoRefusal('sso_access_denied', { text: message(key, { provider }) });
+const refuse = ({ display_name: provider }: Connection, key: MessageKey, why: string): PageError =>
+  ssoRefusal('sso_access_denied', { text: message(key, { provider }), cause: new ProviderFailure(why) });
 
 /** Refuses to set out for a provider that has no means of saying when somebody signed in there. @throws {PageError} 403 */
 export function requireAuthTimeSupport(connection: Connection, freshness: Freshness | null): void {
-  if (freshness !== null && !tellsAuthTime(connection)) throw refuse(connection, 'refusal.fresh_no_means');
+  if (freshness !== null && !tellsAuthTime(connection))
+    throw refuse(
+      connection,
+      'refusal.fresh_no_means',
+      'a fresh sign-in was asked for, and the provider has no means of telling when somebody signed in',
+    );
 }
 
 /** Refuses an older sign-in, or one of unknown age, where a fresh one was asked for (OIDC Core 3.1.3.7 rule 13). @throws {PageError} 403 */
 export function requireFreshness(req: Request, connection: Connection, freshness: Freshness | null, auth_time: Date | null): void {
   if (freshness === null) return;
-  if (auth_time === null) throw refuse(connection, 'refusal.fresh_unsaid');
+  if (auth_time === null)
+    throw refuse(
+      connection,
+      'refusal.fresh_unsaid',
+      'a fresh sign-in was asked for, and the provider does not say when the person signed in (auth_time)',
+    );
   const at = auth_time.getTime();
   const young = freshness.max_age !== null && at >= req.ctx.clock.now().getTime() - freshness.max_age * 1000;
   if (young || at >= freshness.from - providerSkewMs) return;
-  throw refuse(connection, 'refusal.fresh_old');
+  throw refuse(connection, 'refusal.fresh_old', 'a fresh sign-in was asked for, and the one at the provider is older (auth_time)');
 }

@@ -6,7 +6,10 @@ import type { Web } from '../http/web.js';
 import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
 import type { ProviderAssertion } from './provider-assertion.js';
-import { ssoRefusal } from './refusal.js';
+import { ssoRefusal, type SsoCode } from './refusal.js';
+import { ProviderFailure } from './provider-failure.js';
+
+const denied = ({ code, why }: { readonly code: SsoCode; readonly why: string }) => ssoRefusal(code, { cause: new ProviderFailure(why) });
 
 /**
  * Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). It is a first step: what two-step
@@ -18,11 +21,12 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
   requireFreshness(req, connection, flow.demand, authentication.auth_time);
   // The application on whose behalf the person signs in.
   const client_id = pendingOf(req, return_to)?.parameters['client_id'] ?? null;
-  const uses = spend && { spend, refuse: async () => ({ outcome: 'denied', code: 'saml_replayed' }) as const };
+  const replayed = { code: 'saml_replayed', why: 'the assertion was used before' } as const;
+  const uses = spend && { spend, refuse: async () => ({ outcome: 'denied', ...replayed }) as const };
   const person = { connection, profile, authentication, client_id, session_until, uses };
   const reached = await takeStep(req, res, { method: 'provider', ...person }, { return_to });
-  if (reached.outcome === 'denied') throw ssoRefusal(reached.code);
-  if (reached.outcome === 'ask_password' && spend && !(await transaction(req.ctx, spend))) throw ssoRefusal('saml_replayed');
+  if (reached.outcome === 'denied') throw denied(reached);
+  if (reached.outcome === 'ask_password' && spend && !(await transaction(req.ctx, spend))) throw denied(replayed);
   if (reached.outcome === 'ask_password') return askForProof(web, req, res, { ...answer, ...reached });
   res.redirect(303, onwardPath(reached, return_to));
 }

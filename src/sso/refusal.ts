@@ -6,6 +6,7 @@ import type { Message } from '../lib/languages/messages.js';
 export const ssoCodes = {
   sso_state_mismatch: 400,
   sso_access_denied: 403,
+  sso_email_missing: 403,
   sso_email_unverified: 403,
   sso_account_exists: 409,
   sso_domain_not_allowed: 403,

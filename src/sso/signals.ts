@@ -6,8 +6,8 @@ import {
   readSecurityEventToken,
   type ReadSignal,
   type RefusedSignal,
-} from '../domain/signals/read-signal.js';
-import { noteRefusedSignal, receiveSignal } from '../domain/signals/receive-signal.js';
+} from '../domain/provider-signals/read-signal.js';
+import { noteRefusedSignal, receiveSignal } from '../domain/provider-signals/receive-signal.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { bodyLimits } from '../http/request/body-limits.js';
 import { jsonObject } from '../lib/json-object.js';

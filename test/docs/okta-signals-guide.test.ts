@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { signalPollsPass } from '../../src/jobs/signal-polls.js';
 import { manage } from '../support/management.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
-import { isSignedIn, SignallingProvider, signalWorld } from '../support/signals.js';
+import { isSignedIn, SignallingProvider, signalWorld } from '../support/provider-signals.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 const service = sharedManagedService();

@@ -1,4 +1,4 @@
-// Introspection over a real streaming standby: it answers as long as it is known to be at most a second behind.
+// Introspection and userinfo over a real streaming standby: it answers as long as it is known to be at most a second behind.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
@@ -109,19 +109,43 @@ test.each(['jwt', 'opaque'] as const)('a machine token, %s: the replica answers,
   }).toEqual([0, 10]); // prettier-ignore
 });
 
+test('metrics tell how far it is behind', async () => {
+  const metrics = await service.deps.metrics.registry.metrics();
+  const [, seconds] = /^database_replica_behind_seconds\{used_for="look_ups"\} (\S+)$/m.exec(metrics) ?? [];
+  expect(Number(seconds)).toBeGreaterThan(0);
+});
+
 test("a user's token", async () => {
   const { access_token } = await userTokens();
   await caughtUp();
   expect(await lookedUp(access_token, 'served')).toMatchObject({ active: true, client_id: client.id });
 });
 
-test('userinfo, the Management API and refresh ask the primary', async () => {
+const askUserinfo = (token: string) => fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+
+test('userinfo: the replica answers, and knows a revoked token within a second', async () => {
+  const { id } = await addUser(ctx, { email: 'info@example.com' });
+  const signedIn = new Browser(service.url);
+  await signedIn.login('info@example.com', password);
+  const { access_token } = (await redeem(service.url, client, await authorizeCode(signedIn, client))).body;
+  await caughtUp();
+  await expect.poll(async () => {
+    const [asked, served] = [ofPrimary, await counted('served')];
+    const answer = await askUserinfo(access_token);
+    expect([answer.status, (await answer.json()).sub]).toEqual([200, id]);
+    return [ofPrimary - asked, (await counted('served')) - served];
+  }).toEqual([0, 1]); // prettier-ignore
+  await revoke(access_token);
+  const since = performance.now();
+  await eventually(async () => performance.now() - since >= 1000);
+  expect((await askUserinfo(access_token)).status).toBe(401);
+});
+
+test('the Management API and refresh ask the primary', async () => {
   const { access_token, refresh_token } = await userTokens();
   await caughtUp();
   await lookedUp(access_token, 'served');
   const served = await counted('served');
-  const userinfo = await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${access_token}` } });
-  expect(userinfo.status).toBe(200);
   const api = await fetch(`${service.url}/api/users`, { headers: { authorization: `Bearer ${access_token}` } });
   expect([401, 403]).toContain(api.status);
   const refreshed = await tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token: refresh_token as string });

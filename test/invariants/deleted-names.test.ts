@@ -33,6 +33,8 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'authorization_codes.client_id': { client: 'gone' },
   'authorization_codes.resource': { api_resource: 'gone' },
   'authorization_codes.scope': { permission: 'gone' },
+  'authorizations.client_id': 'goes with the client',
+  'authorizations.resource_scopes': 'tells what was allowed; it gives nothing',
   'backchannel_logouts.client_id': 'a message under way to an address that the row holds',
   'client_assertions.client_id': 'assertions that were used',
   'client_connections.client_id': { client: 'gone' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { removeApiResource } from '../../src/domain/api-resources/api-resources.js';
-import { withdrawConsent } from '../../src/domain/grants/consents.js';
+import { withdrawConsent } from '../../src/domain/grants/authorizations.js';
 import { transaction } from '../../src/domain/context.js';
 import { remove, update } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';

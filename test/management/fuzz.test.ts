@@ -1,4 +1,5 @@
 // Every operation of the OpenAPI document with malformed values: no 5xx, documented statuses only, nothing changed by what was refused.
+import { addSignalStream } from '../support/signals.js';
 import { beforeAll, expect, test } from 'vitest';
 import { insertGroup } from '../../src/db/tables/organization_groups.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
@@ -84,6 +85,7 @@ beforeAll(async () => {
   ids.set('user_imports', (await api.create('user_imports', 'user_import', { mode: 'create' }))['id']);
   ids.set('user_exports', (await api.create('user_exports', 'user_export', {}))['id']);
   ids.set('log_streams', (await api.create('log_streams', 'log_stream', stream))['id']);
+  ids.set('signal_streams', (await addSignalStream(ctx, ids.get('clients') as string)).id);
   const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
   ids.set('mail_templates', (await api.create('mail_templates', 'mail_template', template))['id']);
   ids.set('page_texts', (await api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }))['id']);

@@ -1,6 +1,6 @@
 // Consent: asked for, remembered, refused, taken back (OIDC Core 3.1.2.4).
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { withdrawConsent } from '../../src/domain/grants/consents.js';
+import { withdrawConsent } from '../../src/domain/grants/authorizations.js';
 import { transaction } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';

@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { waitingDeviceCode } from '../../src/domain/device-codes/device-codes.js';
 import { endSessions } from '../../src/domain/sessions/sessions.js';
-import { withdrawConsent } from '../../src/domain/grants/consents.js';
+import { withdrawConsent } from '../../src/domain/grants/authorizations.js';
 import { transaction } from '../../src/domain/context.js';
 import { addClient, addEnvironment, addResource, addUser, type TestClient } from '../support/data.js';
 import type { Browser } from '../support/browser.js';

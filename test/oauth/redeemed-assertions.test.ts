@@ -252,8 +252,9 @@ describe('how somebody signed in', () => {
     await changed(world.b, 'connections', { id: world.theirs.id }, { second_factor: 'asserted' });
     expect(refusal(await redeem({ auth_time: now() - 700, amr: ['mfa'] }))).toEqual([400, 'insufficient_user_authentication']);
     expect(refusal(await redeem({ amr: ['mfa'] }))).toEqual([400, 'insufficient_user_authentication']);
-    const strong = await redeem({ auth_time: now() - 10, amr: ['mfa'], acr: 'theirs' });
-    expect(claimsOf(strong.body.access_token)).toMatchObject({ acr: '2', amr: ['mfa'], auth_time: now() - 10 });
+    const auth_time = now() - 10;
+    const strong = await redeem({ auth_time, amr: ['mfa'], acr: 'theirs' });
+    expect(claimsOf(strong.body.access_token)).toMatchObject({ acr: '2', amr: ['mfa'], auth_time });
     await changed(world.b, 'api_resources', { id: world.api.id }, { required_acr: null, max_authentication_age: null });
     await changed(world.b, 'connections', { id: world.theirs.id }, { second_factor: 'own' });
   });
@@ -354,6 +355,17 @@ describe('who it is', () => {
     expect(refusal(await redeem())).toEqual([400, 'invalid_grant']);
     await changed(world.b, 'connections', { id: twin.id }, { status: 'disabled' });
     expect((await redeem()).status).toBe(200);
+  });
+
+  test('two connections of one issuer, each of a tenant of it, take those of their own (specification 19.2.2)', async () => {
+    const twin = await addConnection(world.b, { issuer: world.issuer.url, assertions: 'on', assertion_tenant: 'other' });
+    expect((await redeem()).status).toBe(200);
+    // Whose account `remote` is, is known at the first alone.
+    expect(refusal(await redeem({ tenant: 'other' }))).toEqual([400, 'invalid_grant']);
+    await addIdentity(world.b, twin, world.person, 'of the other');
+    expect((await redeem({ sub: 'of the other', tenant: 'other' })).status).toBe(200);
+    expect(refusal(await redeem({ tenant: 'third' }))).toEqual([400, 'invalid_grant']);
+    await changed(world.b, 'connections', { id: twin.id }, { status: 'disabled' });
   });
 });
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { decodeProtectedHeader, jwtVerify, createLocalJWKSet } from 'jose';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createTokenVerifier } from '../../packages/client/src/index.js';
-import { withdrawConsent } from '../../src/domain/grants/consents.js';
+import { withdrawConsent } from '../../src/domain/grants/authorizations.js';
 import { transaction } from '../../src/domain/context.js';
 import { endGrant } from '../../src/domain/tokens/revoke.js';
 import { remove } from '../../src/db/scope.js';

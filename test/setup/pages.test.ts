@@ -63,6 +63,18 @@ test('a GET shows whose link it is and changes nothing; a POST makes it this bro
   expect(await pageOf(browser, link.inside)).toContain('To do');
 });
 
+test.each([
+  [['connection'], 'You need access to your identity provider.'],
+  [['connection', 'directory'], 'You need access to your identity provider.'],
+  [['domains'], 'You need access to the DNS of your email domains.'],
+  [['domains', 'connection'], 'You need access to your identity provider and to the DNS of your email domains.'],
+] as const)('a link with %j says what it takes to set that up, and no more (specification 16.9.3)', async (parts, needs) => {
+  const { path } = await addSetupLink(api, parts);
+  const html = await pageOf(new Browser(service.url), path);
+  expect(html).toContain(needs);
+  expect(html.includes('DNS')).toBe(needs.includes('DNS'));
+});
+
 test('its pages look like the organization and say whose service it is; one that is no longer good does not (specification 16.9.3)', async () => {
   const link = await addSetupLink(api);
   const { id, attributes } = link.organization as { id: string; attributes: Document };

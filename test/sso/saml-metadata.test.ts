@@ -2,13 +2,24 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readdir } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findConnection } from '../../src/db/tables/connections.js';
 import { optionProblems } from '../../src/domain/connections/options.js';
 import { samlMetadataPass } from '../../src/jobs/saml-metadata.js';
 import { Browser } from '../support/browser.js';
 import { manage, startManagedService } from '../support/management.js';
-import { entityId, metadataXml, samlKeyPair, type SamlKeyPair } from '../support/saml-provider.js';
+import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
+import {
+  assertionXml,
+  encrypted,
+  entityId,
+  metadataXml,
+  responseXml,
+  samlKeyPair,
+  sign,
+  type SamlKeyPair,
+  type Told,
+} from '../support/saml-provider.js';
 import { answer, beginAt, signedAssertion } from '../support/saml-sign-in.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf } from '../support/sso.js';
@@ -20,12 +31,16 @@ let keys: SamlKeyPair[];
 let host: Server;
 let url: string;
 let served: string;
+let readings = 0;
 
 const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
   keys = [await samlKeyPair(), await samlKeyPair()];
-  host = createServer((_req, res) => res.end(served)).listen(0, '127.0.0.1');
+  host = createServer((_req, res) => {
+    readings += 1;
+    res.end(served);
+  }).listen(0, '127.0.0.1');
   await new Promise((resolve) => host.once('listening', resolve));
   url = `http://127.0.0.1:${(host.address() as AddressInfo).port}/metadata`;
 });
@@ -33,20 +48,21 @@ afterAll(() => new Promise((resolve) => host.close(resolve)));
 
 const certificate = (index: number) => keys[index]?.certificate ?? '';
 let count = 0;
-const make = (options: Record<string, unknown>, attributes: Record<string, unknown> = {}) =>
-  api.post('/connections', {
-    data: {
-      type: 'connection',
-      attributes: {
-        name: `saml-${count++}`,
-        display_name: 'Corporation',
-        strategy: 'saml',
-        account_linking: 'verified_email',
-        options,
-        ...attributes,
-      },
+const body = (options: Record<string, unknown>, attributes: Record<string, unknown> = {}) => ({
+  data: {
+    type: 'connection',
+    attributes: {
+      name: `saml-${count++}`,
+      display_name: 'Corporation',
+      strategy: 'saml',
+      account_linking: 'verified_email',
+      options,
+      ...attributes,
     },
-  });
+  },
+});
+const make = (options: Record<string, unknown>, attributes: Record<string, unknown> = {}) =>
+  api.post('/connections', body(options, attributes));
 const byHand = () => ({ idp_entity_id: entityId, idp_sso_url: 'https://provider.example/sso', idp_certificates: [certificate(0)] });
 
 describe('what is saved', () => {
@@ -120,18 +136,25 @@ describe('what is saved', () => {
   });
 });
 
+/** Signs in at the connection by a response that the key signed. @returns `signed in`, or the code of the refusal */
+async function signInAt(
+  id: string,
+  pair: SamlKeyPair | undefined,
+  made: (told: Told, key: SamlKeyPair) => string | Promise<string> = signedAssertion,
+): Promise<string> {
+  if (!pair) throw new Error('no key');
+  const connection = await findConnection(ctx.scope, id);
+  if (!connection) throw new Error('no connection');
+  const browser = new Browser(service.url);
+  const { request, told } = await beginAt(ctx, browser, connection);
+  const response = await answer(browser, connection, await made(told, pair), request.relay_state);
+  return response.status === 303 ? 'signed in' : codeOf(response);
+}
+
 test('metadata is read when it is needed and daily: certificates join and go, another provider waits (attack 44.1387)', async () => {
   served = metadataXml([certificate(0)]);
   const { id } = (await make({ idp_metadata_url: url, trust_email: true }, { domains: ['corp.example'] })).body['data'];
-  const signIn = async (pair: SamlKeyPair | undefined): Promise<string> => {
-    if (!pair) throw new Error('no key');
-    const connection = await findConnection(ctx.scope, id);
-    if (!connection) throw new Error('no connection');
-    const browser = new Browser(service.url);
-    const { request, told } = await beginAt(ctx, browser, connection);
-    const response = await answer(browser, connection, signedAssertion(told, pair), request.relay_state);
-    return response.status === 303 ? 'signed in' : codeOf(response);
-  };
+  const signIn = (pair: SamlKeyPair | undefined) => signInAt(id, pair);
   expect([await signIn(keys[0]), await signIn(keys[1])]).toEqual(['signed in', 'saml_invalid']);
 
   served = metadataXml([certificate(0), certificate(1)]);
@@ -166,6 +189,63 @@ test('metadata is read when it is needed and daily: certificates join and go, an
   const connection = await findConnection(ctx.scope, id);
   const sent = connection && (await new Browser(service.url).get(`/auth/sso/${id}`));
   expect(new URL(sent?.headers.get('location') ?? '').host).toBe('moved.example');
+  expect((await later.delete(`/connections/${id}`)).status).toBe(204);
+});
+
+describe('a provider that changes its key unannounced', () => {
+  const tenMinutes = 600_000;
+  let id: string;
+  const known = async () => {
+    served = metadataXml([certificate(0)]);
+    id = (
+      await (
+        await manage(service.url)
+      ).post('/connections', body({ idp_metadata_url: url, trust_email: true }, { domains: ['corp.example'] }))
+    ).body['data'].id;
+    expect(await signInAt(id, keys[0])).toBe('signed in');
+    readings = 0;
+  };
+  afterEach(async () => expect((await (await manage(service.url)).delete(`/connections/${id}`)).status).toBe(204));
+
+  test('signs people in with the first response by it, and the key before counts no more (specification 16.7.10)', async () => {
+    await known();
+    served = metadataXml([certificate(1)]);
+    expect([await signInAt(id, keys[1]), readings]).toEqual(['saml_invalid', 0]);
+    service.clock.advance(tenMinutes + 1000);
+    expect([await signInAt(id, keys[1]), readings]).toEqual(['signed in', 1]);
+    expect([await signInAt(id, keys[0]), await signInAt(id, keys[1]), readings]).toEqual(['saml_invalid', 'signed in', 1]);
+  });
+
+  test('does so with encrypted assertions too (specification 16.7.5, 16.7.10)', async () => {
+    await known();
+    const { primary } = await samlKeys(ctx);
+    const sealed = async (told: Told, key: SamlKeyPair) =>
+      responseXml(told, await encrypted(sign(assertionXml(told), 'Assertion', key), primary.pem));
+    served = metadataXml([certificate(1)]);
+    service.clock.advance(tenMinutes + 1000);
+    expect([await signInAt(id, keys[1], sealed), readings]).toEqual(['signed in', 1]);
+  });
+
+  test('is asked once in ten minutes, however many bring what nobody signed (attack 43.1601)', async () => {
+    await known();
+    service.clock.advance(tenMinutes + 1000);
+    const brought = await Promise.all(Array.from({ length: 5 }, () => signInAt(id, keys[1])));
+    expect([new Set(brought), readings]).toEqual([new Set(['saml_invalid']), 1]);
+    expect([await signInAt(id, keys[1]), readings]).toEqual(['saml_invalid', 1]);
+    service.clock.advance(tenMinutes + 1000);
+    expect([await signInAt(id, keys[1]), await signInAt(id, keys[0]), readings]).toEqual(['saml_invalid', 'signed in', 2]);
+  });
+
+  test.each([
+    ['another entity ID', () => metadataXml([certificate(1)], { entity_id: 'https://evil.example' })],
+    ['another host', () => metadataXml([certificate(1)], { sso_url: 'https://evil.example/sso' })],
+    ['nothing that can be read', () => 'gone'],
+  ])('counts as before while its metadata says %s (attack 43.1602)', async (_case, says) => {
+    await known();
+    served = says();
+    service.clock.advance(tenMinutes + 1000);
+    expect([await signInAt(id, keys[1]), await signInAt(id, keys[0]), readings]).toEqual(['saml_invalid', 'signed in', 1]);
+  });
 });
 
 test('there is one copy of the parser, and no older one of what verifies (specification 16.7.4)', async () => {

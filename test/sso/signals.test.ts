@@ -24,7 +24,7 @@ import {
   sessionRevoked,
   SignallingProvider,
   signalWorld,
-} from '../support/signals.js';
+} from '../support/provider-signals.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 const service = sharedService(() => startTestService({ ALLOW_PRIVATE_NETWORK: 'on' }));

@@ -1,3 +1,4 @@
+import { addSignalStream } from './signals.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { insertGroup } from '../../src/db/tables/organization_groups.js';
@@ -38,7 +39,7 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {}, generation: 1 };
   await linkIdentity(ctx, user_id, account);
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
-  for (const path of ['identities', 'consents']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
+  for (const path of ['identities', 'consents', 'authorizations']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
   await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
   const organization = link('organization', records.get('organizations')?.['id']);
   // With members an organization stays.
@@ -71,6 +72,8 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
   const stream = { name: 'One', url: 'http://127.0.0.1:49151/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
   await keep('log_streams', api.create('log_streams', 'log_stream', stream));
+  const { id: signal_stream } = await addSignalStream(ctx, (records.get('clients') as { id: string }).id);
+  records.set('signal_streams', (await api.get(`/signal_streams/${signal_stream}`)).body['data']);
   const template = { name: 'register_code', locale: 'de', subject: 'Code', text: '{{code}}' };
   await keep('mail_templates', api.create('mail_templates', 'mail_template', template));
   await keep('page_texts', api.create('page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' }));

@@ -266,7 +266,7 @@ const account = {
 
 const approval = {
   unverified: null,
-  client: { name: 'Acme TV', logo_uri: null, policy_uri: null, tos_uri: null },
+  client: { name: 'Acme TV', is_agent: false, logo_uri: null, policy_uri: null, tos_uri: null },
   user: ada,
   scopes: ['openid', 'profile', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
   organization: null,
@@ -276,7 +276,7 @@ const approval = {
   hidden: { question: 'sealed' },
 };
 const consent = {
-  client: { ...notes, policy_uri: 'https://notes.example/privacy', tos_uri: 'https://notes.example/terms' },
+  client: { ...notes, is_agent: true, policy_uri: 'https://notes.example/privacy', tos_uri: 'https://notes.example/terms' },
   destination: { name: 'notes.example', address: null },
   user: ada,
   scopes: [
@@ -725,7 +725,10 @@ const samples: Record<string, SamplePage> = {
     model: { ...base('Join Acme Ltd'), ...invitation, asked: 'other_account', user_email: 'bob@example.com' },
   },
   'invitation-unverified': { view: 'account/invitation', model: { ...base('Join Acme Ltd'), ...invitation, asked: 'unverified' } },
-  'setup-welcome': { view: 'setup/welcome', model: { ...base('Set up Acme Ltd'), ...setup, path: '/setup/su_sample' } },
+  'setup-welcome': {
+    view: 'setup/welcome',
+    model: { ...base('Set up Acme Ltd'), ...setup, path: '/setup/su_sample', needs: 'setup.needs_both' },
+  },
   'setup-steps': { view: 'setup/steps', model: { ...base('Set up Acme Ltd'), ...setup } },
   'setup-domains': {
     view: 'setup/domains',
@@ -820,7 +823,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Allow Notes Helper to access your account?'),
       ...consent,
-      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      client: { name: 'Notes Helper', is_agent: false, logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: true },
       destination: { name: 'Notes Helper', address: '127.0.0.1:33418' },
     },
@@ -830,7 +833,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Allow Cursor to access your account?'),
       ...consent,
-      client: { name: 'Cursor', logo_uri: null, policy_uri: null, tos_uri: null },
+      client: { name: 'Cursor', is_agent: false, logo_uri: null, policy_uri: null, tos_uri: null },
       destination: { name: 'Cursor', address: 'cursor:' },
       scopes: [
         ...consent.scopes.slice(0, 1),
@@ -844,7 +847,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Allow Notes Helper to access your account?'),
       ...consent,
-      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      client: { name: 'Notes Helper', is_agent: false, logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It comes from helper.example.', local: false },
     },
   },
@@ -883,7 +886,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Allow Notes Helper to access your account?'),
       ...approval,
-      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      client: { name: 'Notes Helper', is_agent: false, logo_uri: null, policy_uri: null, tos_uri: null },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: false },
     },
   },

@@ -1,85 +1,90 @@
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
-import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import type { Context } from '../../src/domain/context.js';
-import { randomToken } from '../../src/lib/random.js';
-import { Browser } from './browser.js';
-import { addConnection } from './connections.js';
-import { addClient, addResource, type TestClient } from './data.js';
-import { authorizeCode, redeem } from './oauth.js';
+import { transaction } from '../../src/domain/context.js';
+import { createApiResource } from '../../src/domain/api-resources/api-resources.js';
+import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
+import type { ClientRow } from '../../src/db/tables/clients.js';
+import { createSignalStream } from '../../src/domain/signals/streams.js';
+import { signalEventUris } from '../../src/domain/signals/event-types.js';
+import { signalQueue } from '../../src/outbox/signals/loop.js';
+import { addClient, addGrant, type TestClient } from './data.js';
+import { tokenRequest } from './oauth.js';
+import { drain } from './outbox-queue.js';
 import type { TestService } from './service.js';
-import { loginThrough } from './sso.js';
-import { ScriptedUpstream } from './upstream-scripted.js';
 
-export const sessionRevoked = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
-export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+/** A signal as its receiver reads it. */
+export type ReadSet = {
+  readonly header: Record<string, unknown>;
+  readonly claims: Record<string, unknown> & { jti: string; txn: string; sub_id: Record<string, unknown> };
+  /** The last part of the event's URI, and its members. */
+  readonly event: string;
+  readonly members: Record<string, unknown>;
+};
 
-/** A provider whose signals are signed with a key of ours: its key set has it beside that of its ID tokens. */
-export class SignallingProvider {
-  #key!: { privateKey: CryptoKey; jwk: JWK };
+const decoded = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString()) as Record<string, unknown>;
 
-  constructor(readonly upstream: ScriptedUpstream) {}
-
-  async start(): Promise<void> {
-    const { privateKey, publicKey } = await generateKeyPair('RS256');
-    this.#key = { privateKey, jwk: { ...(await exportJWK(publicKey)), kid: 'signals', alg: 'RS256', use: 'sig' } };
-    this.upstream.metadata = { jwks_uri: `${this.upstream.url}/all-keys` };
-    this.upstream.instead.set('/all-keys', async (_req, res) => {
-      const own = (await (await fetch(`${this.upstream.url}/jwks`)).json()) as { keys: JWK[] };
-      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [...own.keys, this.#key.jwk] }));
-    });
-  }
-
-  sign(typ: string | undefined, claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg: 'RS256', kid: 'signals', ...(typ && { typ }), ...header })
-      .sign(this.#key.privateKey);
-  }
-
-  #stamps = (at: Date) => ({ iss: this.upstream.url, iat: Math.floor(at.getTime() / 1000), jti: randomToken('') });
-
-  /** A security event token; undefined leaves a claim out. */
-  set(
-    audience: string,
-    { at = new Date(), header = {}, ...claims }: Record<string, unknown> & { at?: Date; header?: Record<string, unknown> } = {},
-  ) {
-    const sub_id = { format: 'iss_sub', iss: this.upstream.url, sub: 'ada' };
-    return this.sign('secevent+jwt', { ...this.#stamps(at), aud: audience, sub_id, events: { [sessionRevoked]: {} }, ...claims }, header);
-  }
-
-  logoutToken({ at = new Date(), typ = 'logout+jwt', ...claims }: Record<string, unknown> & { at?: Date; typ?: string | undefined } = {}) {
-    const stamps = this.#stamps(at);
-    const content = { ...stamps, exp: stamps.iat + 120, aud: 'the-service', sub: 'ada', events: { [logoutEvent]: {} }, ...claims };
-    return this.sign(typ, content);
-  }
-
-  revocationToken(audience: string, { at = new Date(), ...claims }: Record<string, unknown> & { at?: Date } = {}) {
-    const stamps = this.#stamps(at);
-    return this.sign('global-token-revocation+jwt', { ...stamps, exp: stamps.iat + 300, aud: audience, sub: 'the-service', ...claims });
-  }
+export function readSet(jwt: string): ReadSet {
+  const [header, claims] = jwt.split('.').slice(0, 2).map(decoded) as [ReadSet['header'], ReadSet['claims']];
+  const [[uri, members]] = Object.entries(claims['events'] as Record<string, Record<string, unknown>>) as [[string, ReadSet['members']]];
+  return { header, claims, event: uri.slice(uri.lastIndexOf('/') + 1), members };
 }
 
-/** A connection of the provider, an application and its API; `signIn` brings whom the provider names. */
-export async function signalWorld(service: TestService, ctx: Context, upstream: ScriptedUpstream, row: Partial<ConnectionRow> = {}) {
-  const connection = await addConnection(ctx, { issuer: upstream.url, signals: 'push', allow_registration: true, ...row });
-  const resource = await addResource(ctx, { identifier: `https://${connection.id}.example` });
-  const app: TestClient = await addClient(ctx);
-  const url = `${ctx.environment.issuer}/auth/sso/${connection.id}/signals`;
-  const signIn = async (through: Pick<ConnectionRow, 'id'> = connection, browser = new Browser(service.url)) => {
-    const answer = await loginThrough(browser, through);
-    if (answer.status !== 303) throw new Error(`not signed in: ${answer.status} ${await answer.text()}`);
-    return browser;
+type Answer = { readonly status: number; readonly headers: Headers; readonly body: Record<string, unknown> };
+
+/** A client that keeps streams, at its service. */
+export type SignalReceiver = {
+  readonly client: TestClient;
+  readonly token: string;
+  call(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
+  /** Makes a stream, for all events unless told otherwise; its id. */
+  stream(more?: Record<string, unknown>): Promise<string>;
+  /** What waits for the stream that is polled, once all that has happened is fanned out; taken away with it. */
+  poll(stream_id: string): Promise<ReadSet[]>;
+};
+
+/** A stream of the client that is polled. */
+export const addSignalStream = (ctx: Context, id: string) =>
+  transaction(ctx, (tx) =>
+    createSignalStream(tx, { id }, { events_requested: ['session-revoked'], delivery: { method: 'poll' }, description: null }),
+  );
+
+/** The API of signals, made where it isn't there. */
+export const addSignalsApi = async (ctx: Context) =>
+  (await findApiResourceByIdentifier(ctx.scope, `${ctx.environment.base_url}/ssf`)) ??
+  transaction(ctx, (tx) => createApiResource(tx, { identifier: `${ctx.environment.base_url}/ssf`, name: 'Signals' }));
+
+export async function addSignalReceiver(
+  { deps, url }: Pick<TestService, 'deps' | 'url'>,
+  ctx: Context,
+  row: Partial<ClientRow> = {},
+  scopes: readonly string[] = ['ssf.read', 'ssf.manage'],
+): Promise<SignalReceiver> {
+  const resource = await addSignalsApi(ctx);
+  const client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'], ...row });
+  await addGrant(ctx, client, resource, [...scopes]);
+  const fields = { grant_type: 'client_credentials', resource: resource.identifier };
+  const { access_token: token } = (await tokenRequest(url, client, fields)).body as { access_token: string };
+  const call: SignalReceiver['call'] = async (method, path, body, bearer = token) => {
+    const headers = { authorization: `Bearer ${bearer}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const sent = typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body: sent }) });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
   };
-  const tokensOf = async (browser: Browser, scope = 'openid offline_access read') =>
-    (await redeem(service.url, app, await authorizeCode(browser, app, { scope, resource: resource.identifier }))).body;
-  return { connection, resource, app, url, signIn, tokensOf };
+  return {
+    client,
+    token,
+    call,
+    async stream(more = {}) {
+      const { status, body } = await call('POST', '/ssf/streams', { events_requested: signalEventUris, ...more });
+      if (status !== 201) throw new Error(`no stream: ${status} ${JSON.stringify(body)}`);
+      return body['stream_id'] as string;
+    },
+    async poll(stream_id) {
+      await drain(signalQueue(deps));
+      const { body } = await call('POST', `/ssf/poll/${stream_id}`, { returnImmediately: true });
+      const sets = body['sets'] as Record<string, string>;
+      await call('POST', `/ssf/poll/${stream_id}`, { returnImmediately: true, maxEvents: 0, ack: Object.keys(sets) });
+      return Object.values(sets).map(readSet);
+    },
+  };
 }
-
-export const isSignedIn = async (browser: Browser) => (await browser.get('/account')).status === 200;
-
-export const post = (url: string, type: string, body: string, headers: Record<string, string> = {}) =>
-  fetch(url, { method: 'POST', headers: { 'content-type': type, ...headers }, body });
-export const postSet = (url: string, set: string) => post(url, 'application/secevent+jwt', set);
-export const postLogout = (url: string, logout_token: string) =>
-  post(url, 'application/x-www-form-urlencoded', new URLSearchParams({ logout_token }).toString());
-export const postRevocation = (url: string, token: string, body: unknown) =>
-  post(url, 'application/json', JSON.stringify(body), { authorization: `Bearer ${token}` });

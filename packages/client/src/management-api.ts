@@ -281,6 +281,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/users/{id}/authorizations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which clients act for the user. */
+        get: operations["get_user_authorizations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/{id}/relationships/authorizations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which clients act for the user. Ids alone. */
+        get: operations["get_user_authorizations_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/users/{id}/consents": {
         parameters: {
             query?: never;
@@ -951,6 +985,193 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/authorizations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List authorizations */
+        get: operations["list_authorizations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorizations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an authorization */
+        get: operations["get_authorization"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorizations/{id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Ends all that the client holds of the person, and all that others were given for it. The client may ask again; one that is not blocked is gone. */
+        patch: operations["revoke_authorization"];
+        trace?: never;
+    };
+    "/api/authorizations/{id}/block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** The same, and the client gets nothing of the person until it is unblocked, by whatever flow; only an administrator unblocks it. */
+        patch: operations["block_authorization"];
+        trace?: never;
+    };
+    "/api/authorizations/{id}/unblock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** The client may ask again, whoever blocked it; what it held stays ended. */
+        patch: operations["unblock_authorization"];
+        trace?: never;
+    };
+    "/api/authorizations/{id}/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** For whom the client acts. */
+        get: operations["get_authorization_user"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorizations/{id}/relationships/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** For whom the client acts. Ids alone. */
+        get: operations["get_authorization_user_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorizations/{id}/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What acts. */
+        get: operations["get_authorization_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorizations/{id}/relationships/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What acts. Ids alone. */
+        get: operations["get_authorization_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorizations/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_authorization_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorizations/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_authorization_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/roles": {
         parameters: {
             query?: never;
@@ -1320,6 +1541,40 @@ export interface paths {
         head?: never;
         /** Makes a new secret. The one until now works for another 24 hours. */
         patch: operations["rotate_secret_client"];
+        trace?: never;
+    };
+    "/api/clients/{id}/owner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who answers for it, such as for an agent; null = nobody. */
+        get: operations["get_client_owner"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clients/{id}/relationships/owner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who answers for it, such as for an agent; null = nobody. Ids alone. */
+        get: operations["get_client_owner_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/clients/{id}/client_grants": {
@@ -5059,6 +5314,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/signal_streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List signal streams */
+        get: operations["list_signal_streams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a signal stream */
+        get: operations["get_signal_stream"];
+        put?: never;
+        post?: never;
+        /** Delete a signal stream */
+        delete: operations["delete_signal_stream"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** What happens waits from now on, whatever the client says; it is told. */
+        patch: operations["pause_signal_stream"];
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Lets a paused stream go on where it stood. */
+        patch: operations["resume_signal_stream"];
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who hears. */
+        get: operations["get_signal_stream_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/relationships/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who hears. Ids alone. */
+        get: operations["get_signal_stream_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_signal_stream_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/signal_streams/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_signal_stream_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/mail_templates": {
         parameters: {
             query?: never;
@@ -6019,6 +6411,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "authorization.revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A client no longer acts for a person. */
+        post: operations["on_authorization_revoked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "connection.created": {
         parameters: {
             query?: never;
@@ -6615,6 +7024,15 @@ export interface components {
                 type: "client";
                 attributes?: components["schemas"]["client_create_attributes"];
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description The connections that it offers at sign-in; none = all that are enabled. */
                     connections?: {
                         data: {
@@ -6688,6 +7106,8 @@ export interface components {
             backchannel_logout_session_required?: boolean;
             /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
             initiate_login_uri?: string | null;
+            /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+            is_agent?: boolean;
             /**
              * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
              * @enum {string}
@@ -6730,6 +7150,11 @@ export interface components {
              * @enum {string}
              */
             organization_usage?: "deny" | "allow" | "require";
+            /**
+             * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+             * @enum {string}
+             */
+            signal_audience?: "own" | "organization" | "everybody";
             /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -6799,6 +7224,15 @@ export interface components {
                 id: string;
                 attributes?: components["schemas"]["client_update_attributes"];
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description The connections that it offers at sign-in; none = all that are enabled. */
                     connections?: {
                         data: {
@@ -6863,6 +7297,8 @@ export interface components {
             backchannel_logout_session_required?: boolean;
             /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
             initiate_login_uri?: string | null;
+            /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+            is_agent?: boolean;
             /**
              * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
              * @enum {string}
@@ -6905,6 +7341,11 @@ export interface components {
              * @enum {string}
              */
             organization_usage?: "deny" | "allow" | "require";
+            /**
+             * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+             * @enum {string}
+             */
+            signal_audience?: "own" | "organization" | "everybody";
             /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -7222,6 +7663,8 @@ export interface components {
             dpop_bound_access_tokens?: boolean;
             /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
+            /** @description Whether its access tokens, and introspection, tell that an agent acts: for a person by `act` {`sub`, `client_id`, `sub_profile` `ai_agent`}, for itself by `client_profile` `ai_agent`. */
+            agent_claims?: boolean;
             /**
              * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
              * @enum {string}
@@ -7290,6 +7733,8 @@ export interface components {
             dpop_bound_access_tokens?: boolean;
             /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
             allow_unverified_clients?: boolean;
+            /** @description Whether its access tokens, and introspection, tell that an agent acts: for a person by `act` {`sub`, `client_id`, `sub_profile` `ai_agent`}, for itself by `client_profile` `ai_agent`. */
+            agent_claims?: boolean;
             /**
              * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
              * @enum {string}
@@ -8160,7 +8605,7 @@ export interface components {
              */
             url: string;
             /** @description Event types by name. `*` stands for all that `GET /api/event_types` lists without a filter, but for `token.issued`; the rest come by name only. */
-            events: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+            events: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
             /** @description For administrators; null = none. */
             description?: string | null;
             /**
@@ -8187,7 +8632,7 @@ export interface components {
              */
             url?: string;
             /** @description Event types by name. `*` stands for all that `GET /api/event_types` lists without a filter, but for `token.issued`; the rest come by name only. */
-            events?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+            events?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
             /** @description For administrators; null = none. */
             description?: string | null;
             /**
@@ -9242,6 +9687,14 @@ export interface components {
             /** Format: date-time */
             deleted_at: string;
         };
+        authorization_revoked_data: {
+            /** Format: uuid */
+            user_id: string;
+            client_id: string;
+            /** @enum {string} */
+            reason: "person" | "administrator" | "unused";
+            blocked: boolean;
+        };
         connection_created_data: {
             /** Format: uuid */
             id: string;
@@ -9699,6 +10152,21 @@ export interface components {
                         id: string;
                     }[];
                 };
+                /** @description Which clients act for the user. */
+                authorizations?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "authorization";
+                        /** Format: uuid */
+                        id: string;
+                    }[];
+                };
                 /** @description What the user allowed clients. */
                 consents?: {
                     links?: {
@@ -10120,6 +10588,129 @@ export interface components {
                         /** @constant */
                         type: "connection";
                         /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        authorization_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["authorization"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description Which clients act for which people, whoever allowed it. They come about with consents and tokens; revoking one ends all that the client holds of the person, and all that others were given for it. */
+        authorization: {
+            /** @constant */
+            type: "authorization";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /**
+                 * @description Who allowed it: the `person` by a consent, an `administrator` by `first_party` or a client grant, the `employer` by an identity assertion of an organization’s connection.
+                 * @enum {string}
+                 */
+                origin?: "person" | "administrator" | "employer";
+                /** @enum {string} */
+                status?: "active" | "blocked";
+                /** @description Every scope that the client may have of the person. */
+                scopes?: string[];
+                /** @description The scopes by API resource (identifier); under the empty name those without one. */
+                resource_scopes?: {
+                    [key: string]: string[];
+                };
+                /**
+                 * Format: date-time
+                 * @description When it first was allowed.
+                 */
+                granted_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When the client last got a token by it, to the hour.
+                 */
+                last_used_at?: string;
+                /** @description Since when the client gets nothing of the person any more; null = it does. */
+                blocked_at?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description For whom the client acts. */
+                user?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "user";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description What acts. */
+                client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
                         id: string;
                     } | null;
                 };
@@ -11121,6 +11712,8 @@ export interface components {
                 backchannel_logout_session_required?: boolean;
                 /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                 initiate_login_uri?: string | null;
+                /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+                is_agent?: boolean;
                 /**
                  * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
                  * @enum {string}
@@ -11163,6 +11756,11 @@ export interface components {
                  * @enum {string}
                  */
                 organization_usage?: "deny" | "allow" | "require";
+                /**
+                 * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+                 * @enum {string}
+                 */
+                signal_audience?: "own" | "organization" | "everybody";
                 /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
                 required_acr?: ("2" | "phr") | null;
                 /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -11261,6 +11859,21 @@ export interface components {
                 updated_at?: string;
             };
             relationships?: {
+                /** @description Who answers for it, such as for an agent; null = nobody. */
+                owner?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "user";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
                 /** @description What it may do for itself, and what it may ask people for. */
                 client_grants?: {
                     links?: {
@@ -11344,6 +11957,23 @@ export interface components {
             meta: {
                 version: number;
             };
+        };
+        authorization_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["authorization"];
         };
         role_document: {
             jsonapi: {
@@ -11537,6 +12167,8 @@ export interface components {
                 dpop_bound_access_tokens?: boolean;
                 /** @description Whether unverified clients can get its tokens, within `user_access`; never for the Management API. */
                 allow_unverified_clients?: boolean;
+                /** @description Whether its access tokens, and introspection, tell that an agent acts: for a person by `act` {`sub`, `client_id`, `sub_profile` `ai_agent`}, for itself by `client_profile` `ai_agent`. */
+                agent_claims?: boolean;
                 /**
                  * @description Which clients get its tokens for identity assertions (ID-JAG): none (`off`), those whose grant of `subject_type` `user` says `assertions` (`granted`), or verified ones that may ask people for it too (`verified`). Never for the Management API.
                  * @enum {string}
@@ -11729,6 +12361,8 @@ export interface components {
                     backchannel_logout_session_required?: boolean;
                     /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                     initiate_login_uri?: string | null;
+                    /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+                    is_agent?: boolean;
                     /**
                      * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
                      * @enum {string}
@@ -11771,6 +12405,11 @@ export interface components {
                      * @enum {string}
                      */
                     organization_usage?: "deny" | "allow" | "require";
+                    /**
+                     * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+                     * @enum {string}
+                     */
+                    signal_audience?: "own" | "organization" | "everybody";
                     /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -11871,6 +12510,21 @@ export interface components {
                     client_secret?: string;
                 };
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description What it may do for itself, and what it may ask people for. */
                     client_grants?: {
                         links?: {
@@ -12056,6 +12710,8 @@ export interface components {
                     backchannel_logout_session_required?: boolean;
                     /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                     initiate_login_uri?: string | null;
+                    /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
+                    is_agent?: boolean;
                     /**
                      * @description `protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.
                      * @enum {string}
@@ -12098,6 +12754,11 @@ export interface components {
                      * @enum {string}
                      */
                     organization_usage?: "deny" | "allow" | "require";
+                    /**
+                     * @description Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.
+                     * @enum {string}
+                     */
+                    signal_audience?: "own" | "organization" | "everybody";
                     /** @description The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well. */
                     required_acr?: ("2" | "phr") | null;
                     /** @description How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session. */
@@ -12198,6 +12859,21 @@ export interface components {
                     client_secret?: string;
                 };
                 relationships?: {
+                    /** @description Who answers for it, such as for an agent; null = nobody. */
+                    owner?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
                     /** @description What it may do for itself, and what it may ask people for. */
                     client_grants?: {
                         links?: {
@@ -16417,6 +17093,138 @@ export interface components {
                 duration_ms: number;
             };
         };
+        signal_stream_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["signal_stream"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description What clients hear of people and sessions (Shared Signals Framework 1.0). Clients make and change their streams themselves, at /ssf/streams; what they send along as Authorization is never shown. */
+        signal_stream: {
+            /** @constant */
+            type: "signal_stream";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description What its client says of it. */
+                description?: string | null;
+                /** @description The names of the events that it gets. */
+                events_requested?: string[];
+                /**
+                 * @description push = POSTed to its endpoint (RFC 8935), poll = fetched by its client (RFC 8936).
+                 * @enum {string}
+                 */
+                method?: "push" | "poll";
+                /** @description Where signals are pushed to; null = it is polled. */
+                endpoint_url?: string | null;
+                /** @description Whether an `Authorization` header is sent along. */
+                has_authorization?: boolean;
+                /**
+                 * @description paused = what happens waits; disabled = nothing is kept.
+                 * @enum {string}
+                 */
+                status?: "enabled" | "paused" | "disabled";
+                /** @description What was said when the status was last set; null = nothing. */
+                status_reason?: string | null;
+                /** @description Who paused it; limit = 10,000 signals waited, or one for 7 days. */
+                paused_by?: ("receiver" | "administrator" | "limit") | null;
+                /** @description How long the oldest that waits has waited. */
+                lag_seconds?: number;
+                /** @description When the receiver last took something that was pushed; null = never. */
+                last_sent_at?: string | null;
+                /** @description Why the last try failed; null = it did not. */
+                last_error?: string | null;
+                /** @description What the receiver last answered; null = nothing. */
+                last_response_status?: number | null;
+                /** @description How many tries in a row have failed. */
+                failed_attempt_count?: number;
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Who hears. */
+                client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        signal_stream_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["signal_stream"];
+        };
         mail_template_list: {
             jsonapi: {
                 /** @constant */
@@ -16753,7 +17561,7 @@ export interface components {
                  * @description Why.
                  * @enum {string}
                  */
-                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused";
+                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused";
                 /** @description The error code that was answered; null for what went on. */
                 error?: string | null;
                 /** @description The requests from the authorization on, as far as they are known to belong together; the last is the one that was refused. */
@@ -16764,7 +17572,7 @@ export interface components {
                     step: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token";
                     /** @enum {string} */
                     outcome: "accepted" | "narrowed" | "refused";
-                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused") | null;
+                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused") | null;
                     /** @description What the request said, and what it was compared with; never a code, token, verifier or password. */
                     detail: {
                         /** @description As it was received. */
@@ -17316,9 +18124,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, email, last_name, last_login_at without filters, or with a range of that field alone; or narrow the list by filter[email] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email" | "last_name" | "-last_name" | "last_login_at" | "-last_login_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -17364,9 +18172,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -17410,9 +18218,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17488,9 +18296,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17536,9 +18344,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17578,9 +18386,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17620,9 +18428,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17662,9 +18470,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17704,9 +18512,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17746,9 +18554,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17788,9 +18596,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -17830,9 +18638,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18161,7 +18969,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_activity_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[ip_address]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_activity_at" | "-last_activity_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -18296,7 +19104,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[connection]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
                 /** @description Only these fields. */
                 "fields[identity]"?: ("subject" | "email" | "proven" | "last_login_at" | "created_at" | "updated_at" | "user" | "connection" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -18409,6 +19217,143 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    get_user_authorizations: {
+        parameters: {
+            query?: {
+                /** @description Of one of these users (ids). Several mean any of them. */
+                "filter[user]"?: string[];
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description Allowed by one of these. Several mean any of them. */
+                "filter[origin]"?: ("person" | "administrator" | "employer")[];
+                /** @description Active or blocked. Several mean any of them. */
+                "filter[status]"?: ("active" | "blocked")[];
+                /** @description Not used since this time. Several mean any of them. */
+                "filter[unused_since]"?: string[];
+                /** @description When it first was allowed. */
+                "filter[granted_at][gte]"?: string;
+                /** @description When it first was allowed. */
+                "filter[granted_at][gt]"?: string;
+                /** @description When it first was allowed. */
+                "filter[granted_at][lt]"?: string;
+                /** @description When it first was allowed. */
+                "filter[granted_at][lte]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, last_used_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
+                sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "last_used_at" | "-last_used_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a user. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_user_authorizations_linkage: {
+        parameters: {
+            query?: {
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a user. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "authorization";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     get_user_consents: {
         parameters: {
             query?: {
@@ -18429,7 +19374,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -19442,7 +20387,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_used_at without filters, or with a range of that field alone; or narrow the list by filter[user]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_used_at" | "-last_used_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -19490,7 +20435,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
             };
@@ -19536,7 +20481,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
             };
@@ -19614,7 +20559,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
             };
@@ -19662,9 +20607,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -19918,7 +20863,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[connection]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
                 /** @description Only these fields. */
                 "fields[identity]"?: ("subject" | "email" | "proven" | "last_login_at" | "created_at" | "updated_at" | "user" | "connection" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -19966,7 +20911,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
                 /** @description Only these fields. */
                 "fields[identity]"?: ("subject" | "email" | "proven" | "last_login_at" | "created_at" | "updated_at" | "user" | "connection" | "environment")[];
             };
@@ -20044,9 +20989,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -20418,7 +21363,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -20466,7 +21411,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
@@ -20544,9 +21489,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -20664,9 +21609,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -20845,6 +21790,603 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a consent. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    list_authorizations: {
+        parameters: {
+            query?: {
+                /** @description Of one of these users (ids). Several mean any of them. */
+                "filter[user]"?: string[];
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description Allowed by one of these. Several mean any of them. */
+                "filter[origin]"?: ("person" | "administrator" | "employer")[];
+                /** @description Active or blocked. Several mean any of them. */
+                "filter[status]"?: ("active" | "blocked")[];
+                /** @description Not used since this time. Several mean any of them. */
+                "filter[unused_since]"?: string[];
+                /** @description When it first was allowed. */
+                "filter[granted_at][gte]"?: string;
+                /** @description When it first was allowed. */
+                "filter[granted_at][gt]"?: string;
+                /** @description When it first was allowed. */
+                "filter[granted_at][lt]"?: string;
+                /** @description When it first was allowed. */
+                "filter[granted_at][lte]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, last_used_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
+                sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "last_used_at" | "-last_used_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    revoke_authorization: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    block_authorization: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    unblock_authorization: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_user: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                /** @description Only these fields. */
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["user"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_user_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an authorization. */
                 id: string;
             };
             cookie?: never;
@@ -21442,9 +22984,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, email, last_name, last_login_at without filters, or with a range of that field alone; or narrow the list by filter[email] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email" | "last_name" | "-last_name" | "last_login_at" | "-last_login_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -22001,7 +23543,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -22371,6 +23913,8 @@ export interface operations {
                 "filter[origin]"?: ("administrator" | "registration" | "metadata_document")[];
                 /** @description Whether an administrator has verified it. Several mean any of them. */
                 "filter[verified]"?: ("true" | "false")[];
+                /** @description Whether it is an agent. Several mean any of them. */
+                "filter[is_agent]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
                 /** @description Was given one of these connections (ids). Several mean any of them. */
@@ -22388,9 +23932,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -22436,9 +23980,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -22482,9 +24026,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22560,9 +24104,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22608,9 +24152,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22650,9 +24194,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22692,9 +24236,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22730,6 +24274,126 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    get_client_owner: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                /** @description Only these fields. */
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["user"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_client_owner_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     get_client_client_grants: {
         parameters: {
             query?: {
@@ -22742,7 +24406,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -22867,7 +24531,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -22990,7 +24654,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -23500,7 +25164,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -23548,7 +25212,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -23594,7 +25258,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -23672,7 +25336,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -23720,9 +25384,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23841,7 +25505,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -24589,7 +26253,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -24830,7 +26494,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -24878,7 +26542,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -24924,7 +26588,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -25002,7 +26666,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -25050,9 +26714,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -25413,7 +27077,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -25461,7 +27125,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -25507,7 +27171,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -25585,7 +27249,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -25766,7 +27430,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26007,7 +27671,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26055,7 +27719,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -26101,7 +27765,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -26179,7 +27843,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -26227,9 +27891,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26354,7 +28018,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26597,7 +28261,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26645,7 +28309,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -26691,7 +28355,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -26769,7 +28433,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -26817,9 +28481,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26936,7 +28600,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -28097,7 +29761,7 @@ export interface operations {
                 "filter[domain]"?: string[];
                 /** @description Display name, name or external id holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;
-                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or narrow the list by filter[name] or filter[external_id]. */
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, name, display_name without filters, or with a range of that field alone; or narrow the list by filter[name] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name" | "display_name" | "-display_name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("default_roles" | "domains" | "connections" | "default_roles.permissions" | "default_roles.permissions.api_resource" | "default_roles.permissions.roles" | "domains.organization" | "domains.connection" | "domains.organization.default_roles" | "domains.organization.domains" | "domains.organization.connections" | "domains.connection.organization" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
@@ -28597,7 +30261,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -29098,7 +30762,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -29146,7 +30810,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -29192,7 +30856,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -29270,7 +30934,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -29318,7 +30982,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -29360,7 +31024,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -29522,9 +31186,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -30030,10 +31694,10 @@ export interface operations {
                 "filter[email]"?: string[];
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "accepted" | "expired" | "revoked")[];
-                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or narrow the list by filter[email]. */
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[email]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -30081,7 +31745,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30127,7 +31791,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30173,7 +31837,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30215,7 +31879,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -30504,9 +32168,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -30623,9 +32287,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -33501,7 +35165,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_activity_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[ip_address]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_activity_at" | "-last_activity_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -33549,7 +35213,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -33627,7 +35291,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -33669,7 +35333,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.consents.user" | "user.consents.client" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -33711,9 +35375,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.consents" | "identities.connection.organization" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.consents" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -33838,6 +35502,8 @@ export interface operations {
                 "filter[origin]"?: ("administrator" | "registration" | "metadata_document")[];
                 /** @description Whether an administrator has verified it. Several mean any of them. */
                 "filter[verified]"?: ("true" | "false")[];
+                /** @description Whether it is an agent. Several mean any of them. */
+                "filter[is_agent]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
                 /** @description Was given one of these connections (ids). Several mean any of them. */
@@ -33855,9 +35521,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -34091,7 +35757,7 @@ export interface operations {
                 /** @description Enabled or disabled. Several mean any of them. */
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Subscribes to one of these by name. Several mean any of them. */
-                "filter[events]"?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[events]"?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
                 /** @description Name or URL holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -34441,7 +36107,7 @@ export interface operations {
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "retrying" | "succeeded" | "failed")[];
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
                 /** @description Of one of these events. Several mean any of them. */
                 "filter[event_id]"?: string[];
                 /** @description What caused it. Several mean any of them. */
@@ -34698,7 +36364,7 @@ export interface operations {
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "retrying" | "succeeded" | "failed")[];
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
                 /** @description Of one of these events. Several mean any of them. */
                 "filter[event_id]"?: string[];
                 /** @description What caused it. Several mean any of them. */
@@ -35205,7 +36871,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description About one of these kinds of record; with those that a webhook gets by name only. Several mean any of them. */
-                "filter[group]"?: ("user" | "role" | "permission" | "client" | "token" | "signing_key" | "environment" | "custom_domain" | "webhook" | "session" | "login" | "password" | "authenticator" | "connection" | "organizations")[];
+                "filter[group]"?: ("user" | "role" | "permission" | "client" | "token" | "signing_key" | "environment" | "custom_domain" | "webhook" | "session" | "login" | "password" | "authenticator" | "agents" | "connection" | "organizations")[];
                 /** @description The order, most important first; `-` for descending. name unless given. */
                 sort?: ("name" | "-name")[];
                 /** @description Only these fields. */
@@ -35299,7 +36965,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
                 /** @description The order, most important first; `-` for descending. -position unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by position, with any filters. */
                 sort?: ("position" | "-position")[];
                 /** @description Only these fields. */
@@ -36971,7 +38637,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -37557,6 +39223,459 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a log stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    list_signal_streams: {
+        parameters: {
+            query?: {
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description Enabled, paused or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "paused" | "disabled")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    delete_signal_stream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to show. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    pause_signal_stream: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    resume_signal_stream: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["signal_stream_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_signal_stream_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a signal stream. */
                 id: string;
             };
             cookie?: never;
@@ -38617,7 +40736,7 @@ export interface operations {
                 /** @description Meant one of these clients (ids). Several mean any of them. */
                 "filter[client]"?: string[];
                 /** @description Refused by one of these rules. Several mean any of them. */
-                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused")[];
+                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused")[];
                 /** @description Refused at one of these steps. Several mean any of them. */
                 "filter[step]"?: ("pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token")[];
                 /** @description When. */
@@ -38631,7 +40750,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -occurred_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by occurred_at, with any filters. */
                 sort?: ("occurred_at" | "-occurred_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[request_trace]"?: ("occurred_at" | "step" | "outcome" | "rule" | "error" | "steps" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -38679,7 +40798,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[request_trace]"?: ("occurred_at" | "step" | "outcome" | "rule" | "error" | "steps" | "client" | "environment")[];
             };
@@ -38725,9 +40844,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client_grants" | "federated_credentials" | "connections" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -41007,6 +43126,59 @@ export interface operations {
                     /** Format: uuid */
                     environment_id: string;
                     data: components["schemas"]["client_deleted_data"];
+                };
+            };
+        };
+        responses: {
+            /** @description Nobody listens here any more: the webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or no answer within 10 s, counts as failed and is tried again up to 5 times. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_authorization_revoked: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "authorization.revoked",
+                 *       "event_id": "0195e8a2-7115-7000-8000-000000000201",
+                 *       "timestamp": "2026-03-14T09:26:53.589Z",
+                 *       "environment_id": "0195e8a2-6f00-7000-8000-000000000001",
+                 *       "data": {
+                 *         "user_id": "0195e8a2-6f00-7000-8000-0000000000a1",
+                 *         "client_id": "acme-notes",
+                 *         "reason": "person",
+                 *         "blocked": false
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    event: "authorization.revoked";
+                    /** Format: uuid */
+                    event_id: string;
+                    /** Format: date-time */
+                    timestamp: string;
+                    /** Format: uuid */
+                    environment_id: string;
+                    data: components["schemas"]["authorization_revoked_data"];
                 };
             };
         };

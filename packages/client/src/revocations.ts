@@ -19,10 +19,19 @@ const afterFailureMs = 1000;
 const maxAgeSeconds = 60;
 const maxPages = 1000;
 /** What an entry is looked up by: the first of these that it has. */
-const members = ['jti', 'sid', 'sub', 'client_id', 'org_id', 'aud'] as const;
+const members = ['jti', 'sid', 'sub', 'client_id', 'org_id', 'aud', 'act'] as const;
 
-const values = (claims: JWTPayload, member: string): unknown[] =>
-  member === 'jti' ? [claims.jti, claims['gid']] : [claims[member]].flat();
+/** The clients that act by the token, the present one first (RFC 8693 4.1). */
+function actors(act: unknown): unknown[] {
+  if (typeof act !== 'object' || act === null) return [];
+  const { client_id, act: earlier } = act as Record<string, unknown>;
+  return [client_id, ...actors(earlier)];
+}
+
+function values(claims: JWTPayload, member: string): unknown[] {
+  if (member === 'jti') return [claims.jti, claims['gid']];
+  return member === 'act' ? actors(claims['act']) : [claims[member]].flat();
+}
 
 /** In seconds: `iat` counts whole ones, the time in a `jti` (RFC 9562 5.7) tells the rest. */
 function issuedAt({ iat = 0, jti = '' }: JWTPayload): number {

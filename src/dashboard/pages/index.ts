@@ -5,6 +5,7 @@ import { externalServersPresentation } from './agents/external-servers.js';
 import { outboundGrantsPresentation } from './agents/outbound-grants.js';
 import { auditLogsPresentation } from './activity/audit-logs.js';
 import { authenticatorsPresentation } from './users/authenticators.js';
+import { signalStreamsPresentation } from './clients/signal-streams.js';
 import { clientsPresentation } from './clients/clients.js';
 import { connectionsPresentation } from './connections/connections.js';
 import { customDomainsPresentation, environmentsPresentation, eventTypesPresentation } from './settings/environment.js';
@@ -26,7 +27,7 @@ import { signingKeysPresentation } from './settings/signing-keys.js';
 import { setupLinksPresentation } from './organizations/setup-links.js';
 import { samlCertificatesPresentation } from './settings/saml-certificates.js';
 import { sessionsPresentation } from './users/sessions.js';
-import { consentsPresentation, identitiesPresentation } from './users/user-links.js';
+import { authorizationsPresentation, consentsPresentation, identitiesPresentation } from './users/user-links.js';
 import { userExportsPresentation } from './moving/user-exports.js';
 import { userImportsPresentation } from './moving/user-imports.js';
 import { usersPresentation } from './users/users.js';
@@ -41,6 +42,7 @@ export const presentations: readonly Presentation[] = [
   authenticatorsPresentation,
   identitiesPresentation,
   consentsPresentation,
+  authorizationsPresentation,
   userImportsPresentation,
   userExportsPresentation,
   organizationsPresentation,
@@ -53,6 +55,7 @@ export const presentations: readonly Presentation[] = [
   rolesPresentation,
   clientsPresentation,
   clientGrantsPresentation,
+  signalStreamsPresentation,
   initialAccessTokensPresentation,
   apiResourcesPresentation,
   permissionsPresentation,

@@ -9,7 +9,7 @@ export type FoundRows<Row> = { readonly rows: Row[]; readonly total: number };
 
 /**
  * The rows of a directory that fit, oldest first. What fits is found first and put into order then: the planner knows little of how many fit a condition of JSON, and would
- * look at a whole directory in its order for one that does.
+ * look at a whole directory in its order for one that does. A whole directory is counted and paged through in its index, which has all that either needs.
  */
 export async function findIn<Row extends { id: string }>(
   scope: Scope,
@@ -20,7 +20,7 @@ export async function findIn<Row extends { id: string }>(
 ): Promise<FoundRows<Row>> {
   const { sql, values } = condition ? fragmentOf(condition) : { sql: 'true', values: [] };
   const { rows } = (await scope.knex.raw(
-    `with found as materialized (
+    `with found as ${condition ? 'materialized' : 'not materialized'} (
        select d.id, d.created_at from ${name} d where d.environment_id = ? and d.directory_id = ? and ${sql}
      ), page as (select id, created_at from found order by created_at, id offset ? limit ?)
      select (select count(*)::integer from found) as total, d.* from (select) one

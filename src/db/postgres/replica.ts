@@ -176,6 +176,8 @@ export function createReplica(options: { urls: readonly string[]; primary: Knex;
       chosen = choose(trusted, performance.now());
       if (chosen !== before) logger.warn({ event: 'replica.changed' }, 'another read replica is used');
       tell(trusted[chosen] === true, failures[chosen]);
+      const until = candidates.at(chosen).current()?.trustedUntil ?? 0;
+      metrics.replicaBehind.set({ used_for: 'look_ups' }, until === 0 ? Infinity : (performance.now() - until + trustMs) / 1000);
     },
     async close() {
       closed = true;

@@ -89,6 +89,7 @@ export function createReportReplica({ url, maxLagMs, primary, metrics, logger, .
         replayed = null;
         tell(error);
       }
+      metrics.replicaBehind.set({ used_for: 'reports' }, replayed === null ? Infinity : (performance.now() - replayed.at) / 1000);
     },
     close: () => knex.destroy(),
   };

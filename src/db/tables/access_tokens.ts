@@ -41,6 +41,13 @@ export type TokenStatus = {
 /** Where a JWT's user doesn't exist: no row, so that a replica that doesn't have the user yet isn't believed. */
 const unknownUser: TokenStatus = { user_status: null, session_revoked_at: null, member_stands: true, revoked: false };
 
+/**
+ * SQL: whether somebody who acts by the opaque token `t` for a person no longer may. Tokens with a session, of no exchange, end with their grant, which is
+ * looked for anyway.
+ */
+export const actingEndedSql = `case when t.user_id is not null and (t.exchanged or t.session_id is null)
+        then acting_ended($1::uuid, t.user_id, t.client_id, t.act, t.issued_at) else false end`;
+
 const statusColumns = `u.status as user_status, s.revoked_at as session_revoked_at`;
 
 /** SQL: {@link TokenStatus.member_stands}. */
@@ -117,7 +124,8 @@ const opaqueLookUps = lookUps(
   (columns, extras) => `
     select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.organization_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
       t.earlier_scopes, t.issued_at, t.expires_at, ${extras === 'user' ? statusColumns : statusByFunctions},
-      ${memberColumn({ user_id: 't.user_id', organization_id: 't.organization_id', issued_at: 't.issued_at' })}, r.id is not null as revoked${columns}
+      ${memberColumn({ user_id: 't.user_id', organization_id: 't.organization_id', issued_at: 't.issued_at' })}, 
+      r.id is not null or ${actingEndedSql} as revoked${columns}
     from access_tokens t ${extras === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,
@@ -183,7 +191,8 @@ const jwtLookUps = lookUps(
   'access_tokens.jwt_status_with',
   (columns) => `
     select ${statusColumns}, ${memberColumn({ user_id: '$3::uuid', organization_id: '$5::uuid', issued_at: '$6::timestamptz' })},
-      exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked${columns}
+      exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])
+        and (r.issued_until is null or r.issued_until >= $6::timestamptz)) as revoked${columns}
     from (select 1) as token
     left join users u on u.environment_id = $1 and u.id = $3::uuid
     left join sessions s on s.environment_id = $1 and s.id = $4::uuid

@@ -34,6 +34,8 @@ export type ApiResourceRow = {
   allow_unverified_clients: boolean;
   /** Which clients get its tokens for identity assertions (ID-JAG): none, those whose grant says so, or verified ones too. */
   assertion_access: (typeof assertionAccesses)[number];
+  /** Whether its tokens and what introspection says of them tell that an agent acts (`act`, `client_profile`). */
+  agent_claims: boolean;
   /** Scopes that are granted where none of the resource's was asked for. */
   default_scopes: string[];
   /** For whoever develops a client (RFC 9728 2, `resource_documentation`). */

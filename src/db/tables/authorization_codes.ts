@@ -1,6 +1,7 @@
 import { remove, run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
+import { isBlockedSql } from './authorizations.js';
 import { isRevokedSql } from './revocations.js';
 import { spendPushedRequestSql } from './pushed_requests.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
@@ -185,7 +186,7 @@ const redeemText = (once: boolean) => `
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
           when not ${memberStandsSql({ ...ofCode, issued_at: issuedAt })} then 'organization'
-          when ${isRevokedSql('c.grant_id')} then 'revoked'
+          when ${isRevokedSql('c.grant_id')} or ${isBlockedSql('c.user_id', 'c.client_id')} then 'revoked'
         end as problem,
         ${permissionsHeldSql({ ...ofCode, resource: 'c.resource' })} as permissions,
         case when u.id is not null and ($17::boolean or c.id_token_claims is not null or ${resourceMapsClaimsSql('c.resource')})

@@ -12,17 +12,17 @@ export async function listConnectionIdsOfClient(scope: Scope, client_id: string)
     .pluck('connection_id')) as string[];
 }
 
-/** The clients that offer the connection: ids, and what their reach is made of beside their grants. */
-export async function listClientsOfConnection(
+/** The clients that offer one of the connections: ids, and what their reach is made of beside their grants. */
+export async function listClientsOfConnections(
   scope: Scope,
-  connection_id: string,
-): Promise<Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings' | 'saml_attributes' | 'saml_name_id'>[]> {
+  connection_ids: readonly string[],
+): Promise<Pick<ClientRow, 'id' | 'first_party' | 'signal_audience' | 'claim_mappings' | 'saml_attributes' | 'saml_name_id'>[]> {
   return (await table<ClientConnectionRow>(scope, 'client_connections')
     .join('clients as c', (on) =>
       on.on('c.environment_id', 'client_connections.environment_id').andOn('c.id', 'client_connections.client_id'),
     )
-    .where({ connection_id } as never)
-    .select('c.id', 'c.first_party', 'c.claim_mappings', 'c.saml_attributes', 'c.saml_name_id')) as never;
+    .whereIn('connection_id' as never, [...connection_ids])
+    .select('c.id', 'c.first_party', 'c.signal_audience', 'c.claim_mappings', 'c.saml_attributes', 'c.saml_name_id')) as never;
 }
 
 /** Adds connections to those that the client offers; what is there already stays. */

@@ -99,6 +99,15 @@ export async function listEnabledConnections(scope: Scope): Promise<ConnectionRo
     .orderBy('display_name');
 }
 
+/** The enabled connections that take assertions of this tenant of whatever issuer; null: of none. */
+export async function listTakersOfTenant(
+  scope: Scope,
+  assertion_tenant: string | null,
+): Promise<Pick<ConnectionRow, 'id' | 'strategy' | 'issuer' | 'assertion_issuer'>[]> {
+  const rows = table<ConnectionRow>(scope, 'connections').where({ status: 'enabled', assertions: 'on', assertion_tenant } as never);
+  return (await rows.select('id', 'strategy', 'issuer', 'assertion_issuer')) as never;
+}
+
 /** The domains that connections list, disabled ones too. */
 export async function listConnectionDomains(scope: Scope): Promise<Pick<ConnectionRow, 'id' | 'domains'>[]> {
   const rows = table<ConnectionRow>(scope, 'connections').whereRaw(`(domains <> '{}' or organization_id is not null)`);
@@ -178,13 +187,13 @@ export async function listWatchedConnections(knex: Knex, limit: number): Promise
 }
 
 /** A connection that takes identity assertions, with the slug of its environment. */
-export type TakingConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' | 'issuer' | 'assertion_issuer'> & {
+export type TakingConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' | 'issuer' | 'assertion_issuer' | 'assertion_tenant'> & {
   readonly environment: string;
 };
 
 /** The enabled ones of all environments, the oldest first. */
 export async function listTakingConnections(knex: Knex): Promise<TakingConnection[]> {
-  const text = `select c.id, c.name, c.strategy, c.issuer, c.assertion_issuer, e.slug as environment
+  const text = `select c.id, c.name, c.strategy, c.issuer, c.assertion_issuer, c.assertion_tenant, e.slug as environment
     from connections c join environments e on e.id = c.environment_id
     where c.status = 'enabled' and c.assertions = 'on' order by c.created_at, c.id`;
   return runSystem<TakingConnection>(knex, { name: 'connections.taking', text }, []);

@@ -1,6 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import type { DeviceCodeRow } from './device_codes.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
+import { isBlockedSql } from './authorizations.js';
 import { isRevokedSql } from './revocations.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
@@ -74,7 +75,7 @@ const redeemStatement = {
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$3', signed_in_after: '$5', active_after: ignoreActivity })} is not true then 'session'
           when not ${memberStandsSql({ ...ofCode, issued_at: 'c.answered_at' })} then 'organization'
-          when ${isRevokedSql('c.grant_id')} then 'revoked'
+          when ${isRevokedSql('c.grant_id')} or ${isBlockedSql('c.user_id', 'c.client_id')} then 'revoked'
         end as problem,
         ${permissionsHeldSql({ ...ofCode, resource: 'c.resource' })} as permissions,
         case when u.id is not null and ($14::boolean or ${resourceMapsClaimsSql('c.resource')}) then ${userClaimsSql(ofCode.organization_id)} end as user_claims

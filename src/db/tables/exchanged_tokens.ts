@@ -1,6 +1,7 @@
 import { run, type Scope, type Statement } from '../scope.js';
 import { auditColumnsSql, type CountedAuditLogRow } from './audit_logs.js';
 import { permissionsHeldSql } from './permissions.js';
+import { isBlockedSql } from './authorizations.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
 /** A token that is issued for a person on the strength of another one (RFC 8693). */
@@ -48,7 +49,8 @@ const issueText = (once: boolean) => `
       select names, array(
         select word from unnest($9::text[]) with ordinality as one (word, place) where not $10::boolean or word = any (names) order by place
       ) as words from held),
-    given as (select names as held, array_to_string(words, ' ') as scope from asked where cardinality(words) > 0
+    blocked as (select ${isBlockedSql('$5::uuid', '$4::text')} as yes),
+    given as (select names as held, array_to_string(words, ' ') as scope from asked, blocked where cardinality(words) > 0 and not yes
       ${once ? 'and exists (select 1 from proof)' : ''}),
     access as (
       insert into access_tokens (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, exchanged, act, issued_at, expires_at,
@@ -59,10 +61,11 @@ const issueText = (once: boolean) => `
     audit as (
       insert into audit_logs (${auditColumnsSql})
       select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, $17::jsonb) where exists (select 1 from given))
-    select scope, held, case when scope is not null and cardinality($14::uuid[]) > 0 then
+    select yes as blocked, scope, held, case when scope is not null and cardinality($14::uuid[]) > 0 then
       store_token_issued($1::uuid, $15::uuid, $12::timestamptz, $14::uuid[], $2::uuid, case when $3::bytea is null then 'jwt' else 'opaque' end, $16::text,
         $4::text, $5::uuid, $7::uuid, scope, $8::text, $13::integer, false) end as stored
-      ${once ? ', exists (select 1 from proof) as first_use from (select 1) as one left join given on true' : 'from given'}`;
+      , case when scope is not null then note_authorization($1::uuid, $5::uuid, $4::text, 'administrator', string_to_array(scope, ' '), $8::text, $12::timestamptz) end as noted
+      ${once ? ', exists (select 1 from proof) as first_use' : ''} from blocked left join given on true`;
 
 const issue: Statement = { name: 'access_tokens.issue_exchanged', text: issueText(false) };
 const issueOnce: Statement = { name: 'access_tokens.issue_exchanged_with_proof', text: issueText(true) };
@@ -71,14 +74,15 @@ const issueOnce: Statement = { name: 'access_tokens.issue_exchanged_with_proof',
  * Stores what an exchanged token leaves behind: its row when it is opaque, its event, its trace. One statement, which also tells what the person holds.
  * @returns null when nothing of the scope is left, and no token was stored
  */
-export async function issueExchangedToken(scope: Scope, token: ExchangedToken): Promise<Issued | 'used proof' | null> {
+export async function issueExchangedToken(scope: Scope, token: ExchangedToken): Promise<Issued | 'used proof' | 'blocked' | null> {
   const { proof } = token;
-  const [row] = await run<{ scope: string | null; held: string[]; first_use?: boolean }>(scope, proof ? issueOnce : issue, [
+  const [row] = await run<{ blocked: boolean; scope: string | null; held: string[]; first_use?: boolean }>(scope, proof ? issueOnce : issue, [
     token.jti, token.digest, token.client_id, token.user_id, token.grant_id, token.session_id, token.audience, token.scopes, token.held_only,
     token.act === null ? null : JSON.stringify(token.act), token.issued_at, token.lifetime, token.subscribers, token.event_id, token.grant_type,
     JSON.stringify(token.audit === null ? [] : [token.audit]), token.acr, token.amr, token.auth_time,
     token.jkt, JSON.stringify(token.earlier_scopes), token.organization_id, ...(proof ? [proof.digest, proof.expires_at] : []),
   ]); // prettier-ignore
   if (row?.first_use === false) return 'used proof';
+  if (row?.blocked) return 'blocked';
   return row && row.scope !== null ? { scope: row.scope, held: row.held } : null;
 }

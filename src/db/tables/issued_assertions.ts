@@ -16,7 +16,8 @@ const findSubject: Statement = {
   short: 'look_up',
   text: `
     select u.id, u.status, u.email, u.email_verified,
-      ${isLiveSql('s', { now: '$6::timestamptz', signed_in_after: '$7::timestamptz', active_after: ignoreActivity })} is true as session_lives,
+      ${isLiveSql('s', { now: '$6::timestamptz', signed_in_after: '$7::timestamptz', active_after: ignoreActivity })} is true
+        and not acting_ended($1::uuid, u.id, $8::text, null, $5::timestamptz) as session_lives,
       ${memberStandsSql({ user_id: '$2::uuid', organization_id: '$4::uuid', issued_at: '$5::timestamptz' })} as member_stands
     from users u left join sessions s on s.environment_id = $1 and s.id = $3::uuid and s.user_id = u.id
     where u.environment_id = $1 and u.id = $2::uuid`,
@@ -25,11 +26,17 @@ const findSubject: Statement = {
 /** The person that an ID token is of, its session and its organization as they are now; null when there is no such person. */
 export async function findIdTokenSubject(
   scope: Scope,
-  token: { readonly user_id: string; readonly session_id: string; readonly organization_id: string | null; readonly issued_at: Date },
+  token: {
+    readonly user_id: string;
+    readonly session_id: string;
+    readonly organization_id: string | null;
+    readonly issued_at: Date;
+    readonly client_id: string;
+  },
   bounds: SessionBounds,
 ): Promise<IdTokenSubject | null> {
-  const { user_id, session_id, organization_id, issued_at } = token;
-  const values = [user_id, session_id, organization_id, issued_at, bounds.now, bounds.signed_in_after];
+  const { user_id, session_id, organization_id, issued_at, client_id } = token;
+  const values = [user_id, session_id, organization_id, issued_at, bounds.now, bounds.signed_in_after, client_id];
   return (await run<IdTokenSubject>(scope, findSubject, values))[0] ?? null;
 }
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../scope.js';
+import { run, type Scope } from '../scope.js';
 
 // What principals could come to hold or act with: permissions of the Management API (those whose row is `is_system`) by their names, those of any other
 // API resource as `{identifier}#{name}`. Each answer is one statement, asked before and after a change by whoever does not hold every permission.
@@ -155,14 +155,14 @@ export async function listReachOfExchanges(scope: Scope, api_resource_id: string
   );
 }
 
-/** Permissions of all users with a valid identity of the connection (of its present generation), those as members of organizations too. */
-export async function listReachOfLinkedUsers(scope: Scope, connection_id: string): Promise<string[]> {
+/** Permissions of all users with a valid identity of one of the connections (of its present generation), those as members of organizations too. */
+export async function listReachOfLinkedUsers(scope: Scope, connection_ids: readonly string[]): Promise<string[]> {
   return names(
     scope,
     `with linked as (
        select i.environment_id, i.user_id from identities i
          join connections c on c.environment_id = i.environment_id and c.id = i.connection_id and c.generation = i.generation
-         where i.environment_id = ? and i.connection_id = ?
+         where i.environment_id = ? and i.connection_id = any (?)
      )
      select distinct ${named} from (
        select ur.environment_id, ur.role_id from linked l join user_roles ur on ur.environment_id = l.environment_id and ur.user_id = l.user_id
@@ -175,8 +175,19 @@ export async function listReachOfLinkedUsers(scope: Scope, connection_id: string
          join organization_group_roles r on r.environment_id = g.environment_id and r.group_id = g.group_id
      ) held join role_permissions rp on rp.environment_id = held.environment_id and rp.role_id = held.role_id ${ofRoles}
      where rp.environment_id = ?`,
-    [scope.environment_id, connection_id, scope.environment_id],
+    [scope.environment_id, [...connection_ids], scope.environment_id],
   );
+}
+
+/** What of an organization speaks for its people: its connections and directories, and what lets clients have assertions about them. */
+export async function listSpeakersOfOrganization(
+  scope: Scope,
+  organization_id: string,
+): Promise<{ readonly kind: 'connection' | 'directory' | 'outbound_grant'; readonly id: string }[]> {
+  const of = (kind: string) =>
+    `select '${kind}' as kind, id from ${kind === 'directory' ? 'directories' : `${kind}s`} where environment_id = $1 and organization_id = $2`;
+  const text = ['connection', 'directory', 'outbound_grant'].map(of).join(' union all ');
+  return run(scope, { name: 'reach.speakers', text }, [organization_id]);
 }
 
 /** Active users who hold all of the permissions, with the language of each (`locale`), at most `limit`; the earliest first. */

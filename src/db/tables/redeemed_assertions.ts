@@ -1,5 +1,6 @@
 import { run, type Scope, type Statement } from '../scope.js';
 import { auditColumnsSql, type CountedAuditLogRow } from './audit_logs.js';
+import { isBlockedSql } from './authorizations.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { permissionsHeldSql } from './permissions.js';
 import type { KnownIdentity } from './identities.js';
@@ -78,6 +79,7 @@ const redeemText = (once: boolean) => `
       and i.user_id = $13::uuid and i.generation = c.generation
     where c.environment_id = $1 and c.id = $2::uuid and c.status = 'enabled' and c.assertions = 'on' and c.generation = $3::integer
       and user_status($1::uuid, $13::uuid) = 'active'
+      and not ${isBlockedSql('$13::uuid', '$11::text')}
       and ($14::uuid is null or is_member($1::uuid, $14::uuid, $13::uuid))
       ${once ? 'and exists (select 1 from proof)' : ''}
     for share of c, i
@@ -109,6 +111,8 @@ const redeemText = (once: boolean) => `
     case when exists (select 1 from spent) and cardinality($23::uuid[]) > 0 then
       store_token_issued($1::uuid, $24::uuid, $18::timestamptz, $23::uuid[], $9::uuid, case when $10::bytea is null then 'jwt' else 'opaque' end,
         $25::text, $11::text, $13::uuid, null, array_to_string(words, ' '), $15::text, $19::integer, false) end as stored
+    , case when exists (select 1 from spent) then note_authorization($1::uuid, $13::uuid, $11::text,
+      case when $14::uuid is null then 'administrator' else 'employer' end, words, $15::text, $18::timestamptz) end as noted
     ${once ? ', exists (select 1 from proof) as first_use' : ''}
   from (select 1) as one left join given on true`;
 

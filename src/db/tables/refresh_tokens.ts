@@ -1,6 +1,7 @@
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
+import { isBlockedSql } from './authorizations.js';
 import { isRevokedSql } from './revocations.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds, type SessionRow } from './sessions.js';
@@ -41,7 +42,7 @@ const ofToken = { user_id: 't.user_id', organization_id: 't.organization_id' } a
  * outlives its session (OIDC Core 11). Using it is no activity of the browser, so idleness doesn't end it.
  */
 const problemSql = (now: string, signed_in_after: string): string => `case
-  when ${isRevokedSql('t.grant_id')} then 'revoked'
+  when ${isRevokedSql('t.grant_id')} or ${isBlockedSql('t.user_id', 't.client_id')} then 'revoked'
   when t.expires_at <= ${now} or t.grant_expires_at <= ${now} then 'expired'
   when u.status <> 'active' then 'user'
   when not ('offline_access' = any (string_to_array(t.scope, ' ')))
@@ -168,6 +169,10 @@ const refreshText = (once: boolean) => `
       update refresh_tokens t set rotated_at = case when $4::bytea is not null then $3::timestamptz end,
         expires_at = case when $4::bytea is null then least($5::timestamptz, t.grant_expires_at) else t.expires_at end
       from source where t.environment_id = $1 and t.digest = $2 and t.rotated_at is null and $5::timestamptz is not null
+    ), used as (
+      update authorizations a set last_used_at = $3 where a.environment_id = $1 and a.id = (
+        select f.id from authorizations f join source s on s.user_id = f.user_id and s.client_id = f.client_id
+        where f.environment_id = $1 and f.last_used_at < $3::timestamptz - interval '1 hour' for update of f skip locked)
     ), successor as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,

@@ -9,6 +9,8 @@ export type RevocationEntry = {
   readonly client_id?: string;
   readonly org_id?: string;
   readonly aud?: string;
+  /** A client that is one of those who act (`act`, RFC 8693 4.1). */
+  readonly act?: string;
   /** Seconds: those that were issued before; all without. */
   readonly before?: number;
   /** Seconds: when the last of them has expired. */
@@ -40,7 +42,7 @@ export async function readRevocations(scope: Scope, after: RevocationPosition, n
       order by noted_at, id limit $5
     ), last as (select noted_at, id from page order by noted_at desc, id desc limit 1)
     select ${microseconds('clock_timestamp()')} as now, ${microseconds('(select noted_at from last)')} as last_at, (select id from last) as last_id,
-      coalesce((select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('jti', jti, 'sid', sid, 'sub', sub, 'client_id', client_id, 'org_id', org_id, 'aud', aud,
+      coalesce((select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('jti', jti, 'sid', sid, 'sub', sub, 'client_id', client_id, 'org_id', org_id, 'aud', aud, 'act', act,
         'before', extract(epoch from before), 'until', ceil(extract(epoch from until)))) order by noted_at, id) from page), '[]') as entries`;
   const [row] = await run<Row>(scope, { name: 'revocation_feed.read', text }, [after.at, after.id, now, limit]);
   const { now: at, entries, last_at, last_id } = row as Row;

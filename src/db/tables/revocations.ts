@@ -18,6 +18,25 @@ export async function revokeId(scope: Scope, id: string, expires_at: Date): Prom
   );
 }
 
+/** {@link revokeId} of the grant that the client was given of the person, which its streams hear of. */
+export async function revokeGrant(
+  scope: Scope,
+  grant: { readonly grant_id: string; readonly user_id: string; readonly client_id: string; readonly session_id: string | null },
+  expires_at: Date,
+): Promise<void> {
+  const text = `with revoked as (
+      insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing returning id
+    )
+    select note_signal($1, 'session-revoked', $4, $5, $6, '{"reason": "grant"}') from revoked`;
+  await run(scope, { name: 'revocations.revoke_grant', text }, [
+    grant.grant_id,
+    expires_at,
+    grant.user_id,
+    grant.session_id,
+    grant.client_id,
+  ]);
+}
+
 /** Which grants `revokeGrants` ends: a user's, a user's at one client, or those of one session. */
 export type GrantSelection = {
   user_id: string;
@@ -37,13 +56,15 @@ export async function revokeGrants(scope: Scope, which: GrantSelection, expires_
     {
       name: 'revocations.revoke_grants',
       text: `with ended as (
-               select distinct grant_id as id from (
+               select distinct on (grant_id) grant_id as id, client_id, session_id from (
                  select grant_id, client_id, session_id, scope from refresh_tokens where environment_id = $1 and user_id = $2
                  union all
                  select grant_id, client_id, session_id, scope from access_tokens
                    where environment_id = $1 and user_id = $2 and grant_id is not null and not exchanged
                  union all
                  select grant_id, client_id, session_id, scope from authorization_codes where environment_id = $1 and user_id = $2
+                 union all
+                 select grant_id, client_id, session_id, scope from device_codes where environment_id = $1 and user_id = $2 and approved
                ) issued
                where ($4::text is null or client_id = $4) and ($5::uuid is null or session_id = $5)
                  and not ($6::boolean and 'offline_access' = any (string_to_array(scope, ' ')))
@@ -54,7 +75,7 @@ export async function revokeGrants(scope: Scope, which: GrantSelection, expires_
              ), access as (
                delete from access_tokens a using ended e where a.environment_id = $1 and a.user_id = $2 and a.grant_id = e.id
              )
-             select count(*) as count from ended`,
+             select count(*) as count, count(note_signal($1, 'session-revoked', $2, session_id, client_id, '{"reason": "grant"}')) from ended`,
     },
     [which.user_id, expires_at, which.client_id ?? null, which.session_id ?? null, which.keep_offline ?? false],
   );

@@ -31,6 +31,18 @@ export async function saveSamlMetadata(scope: Scope, row: Omit<SamlMetadataRow, 
   await run(scope, { name: 'saml_metadata.save', text }, values);
 }
 
+/** Takes the next reading of the metadata, once for everybody who asks at a time. False: it was read since `before`, or isn't known. */
+export async function takeSamlMetadataReading(
+  scope: Scope,
+  { connection_id, url }: Pick<SamlMetadataRow, 'connection_id' | 'url'>,
+  { now, before }: { readonly now: Date; readonly before: Date },
+): Promise<boolean> {
+  const text = `update saml_metadata set checked_at = $4
+    where environment_id = $1 and connection_id = $2 and url = $3 and checked_at < $5 returning connection_id`;
+  const rows = await run(scope, { name: 'saml_metadata.take', text }, [connection_id, url, now, before]);
+  return rows.length > 0;
+}
+
 /** Enabled connections of all environments whose metadata was last asked for before the time, the longest ago first. */
 export async function listSamlMetadataDue(
   knex: Knex,

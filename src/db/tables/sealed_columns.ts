@@ -22,6 +22,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'log_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'log_streams', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'log_streams', column: 'previous_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'signal_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'connections', column: 'signals_token_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },

@@ -79,6 +79,8 @@ export type SessionWithUser = SessionRow & {
   user_authenticator_kinds: UserRow['authenticator_kinds'];
   user_two_step_enabled: boolean;
   user_factor_required_since: Date | null;
+  /** Clients that the user, or an administrator for them, has blocked. */
+  blocked_clients: string[];
 };
 
 /** A session runs out unless each of these columns is later than its bound (specification 4.7.4). */
@@ -127,7 +129,9 @@ export async function findSessionByToken(scope: Scope, token_digest: Buffer): Pr
       text: `select s.*, u.status as user_status, u.email as user_email, u.email_key as user_email_key, u.locale as user_locale,
                u.first_name as user_first_name, u.last_name as user_last_name,
                u.authenticator_kinds as user_authenticator_kinds, u.two_step_enabled as user_two_step_enabled,
-               u.factor_required_since as user_factor_required_since
+               u.factor_required_since as user_factor_required_since,
+               array(select b.client_id from authorizations b where b.environment_id = u.environment_id and b.user_id = u.id
+                 and b.blocked_at is not null) as blocked_clients
              from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id
              where s.environment_id = $1 and s.token_digest = $2`,
     },

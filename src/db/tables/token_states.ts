@@ -1,5 +1,5 @@
 import { run, type Scope, type Statement } from '../scope.js';
-import { memberColumn, type AccessTokenState, type JwtStatusKeys } from './access_tokens.js';
+import { actingEndedSql, memberColumn, type AccessTokenState, type JwtStatusKeys } from './access_tokens.js';
 
 /** A token to look up: an opaque one by its digest, a JWT by its claims. */
 export type TokenToFind = { readonly digest: Buffer } | Omit<JwtStatusKeys, 'resource'>;
@@ -12,7 +12,8 @@ const statesOfSeveral: Statement = {
       t.act, t.earlier_scopes, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
       session_revoked_at($1::uuid, coalesce(t.session_id, asked.session_id)) as session_revoked_at,
       ${memberColumn({ user_id: 'coalesce(t.user_id, asked.user_id)', organization_id: 'coalesce(t.organization_id, asked.organization_id)', issued_at: 'coalesce(t.issued_at, asked.issued_at)' })},
-      exists (select 1 from revocations r where r.environment_id = $1 and (r.id = t.grant_id or r.id = any (asked.ids))) as revoked
+      exists (select 1 from revocations r where r.environment_id = $1 and (r.id = t.grant_id or r.id = any (asked.ids))
+        and (r.issued_until is null or r.issued_until >= asked.issued_at)) or ${actingEndedSql} as revoked
     from rows from (jsonb_to_recordset($2::jsonb) as (digest text, ids uuid[], user_id uuid, session_id uuid, organization_id uuid, issued_at timestamptz))
       with ordinality as asked (digest, ids, user_id, session_id, organization_id, issued_at, ordinal)
     left join access_tokens t on t.environment_id = $1 and t.digest = decode(asked.digest, 'hex')

@@ -7,6 +7,7 @@ import {
 } from '../../db/tables/api_resources.js';
 import { isDeletedName, noteDeletedName } from '../../db/tables/deleted_names.js';
 import { deleteAuthorizationCodes } from '../../db/tables/authorization_codes.js';
+import { insertPermissions } from '../../db/tables/permissions.js';
 import { removeSubjectAudience } from '../../db/tables/client_grants.js';
 import { removeResourceFromConsents } from '../../db/tables/consents.js';
 import { deleteDeviceCodes } from '../../db/tables/device_codes.js';
@@ -17,6 +18,7 @@ import { namesakeProblems } from '../clients/names.js';
 import type { Context } from '../context.js';
 import { isOwnAddress } from '../environment.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
+import { signalsAudience, signalsPermissions, signalsTokenLifetime } from '../../lib/signals-api.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { claimMappingProblems } from '../claims/claim-mappings.js';
 
@@ -25,7 +27,7 @@ export type ApiResourceInput = Partial<
     ApiResourceRow,
     | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
     | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
-    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url' | 'assertion_access'
+    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url' | 'assertion_access' | 'agent_claims'
   >
 >; // prettier-ignore
 
@@ -44,6 +46,13 @@ export const apiResourceInputProblems = (ctx: Surroundings, { identifier, claim_
   ...claimMappingProblems(claim_mappings, ['access_token']),
 ];
 
+/** Whoever loses the grant to signals can use a token for an hour at most. */
+function signalsProblems(ctx: Surroundings, identifier: string, { access_token_lifetime = 0 }: ApiResourceInput): Problem[] {
+  if (identifier !== signalsAudience(ctx.environment) || access_token_lifetime <= signalsTokenLifetime) return [];
+  const detail = `Tokens for signals live ${signalsTokenLifetime} seconds at most.`;
+  return [{ status: 422, code: 'invalid_value', detail, attribute: 'access_token_lifetime' }];
+}
+
 const duplicates = {
   api_resources_environment_id_identifier_key: {
     attribute: 'identifier',
@@ -61,15 +70,17 @@ async function refuseSameName(tx: Context, identifier: string): Promise<void> {
 
 /** Makes an API resource (RFC 8707); its lifetime is the environment's default unless given. @throws {Refusal} 409, 422 */
 export async function createApiResource(tx: Context, input: ApiResourceInput): Promise<ApiResourceRow> {
-  refuseIfAny(apiResourceInputProblems(tx, input));
-  await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
   const { identifier = '' } = input;
+  refuseIfAny([...apiResourceInputProblems(tx, input), ...signalsProblems(tx, identifier, input)]);
+  await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
   await refuseSameName(tx, identifier);
   refuseIfAny(await namesakeProblems(tx, identifier));
   const now = tx.clock.now();
   const tokens_not_before = (await isDeletedName(tx.scope, 'api_resource', identifier)) ? now : null;
-  const access_token_lifetime = input.access_token_lifetime ?? tx.environment.default_access_token_lifetime;
-  return refuseDuplicates(duplicates, () =>
+  const isSignals = identifier === signalsAudience(tx.environment);
+  const usual = tx.environment.default_access_token_lifetime;
+  const access_token_lifetime = input.access_token_lifetime ?? (isSignals ? Math.min(usual, signalsTokenLifetime) : usual);
+  const made = await refuseDuplicates(duplicates, () =>
     insertApiResource(tx.scope, {
       ...input,
       access_token_lifetime,
@@ -79,14 +90,26 @@ export async function createApiResource(tx: Context, input: ApiResourceInput): P
       updated_at: now,
     }),
   );
+  if (isSignals) await insertSignalsPermissions(tx, made.id);
+  return made;
 }
+
+/** The permissions of the API of signals come with it. */
+const insertSignalsPermissions = (tx: Context, api_resource_id: string) =>
+  insertPermissions(
+    tx.scope,
+    Object.entries(signalsPermissions).map(([name, description]) => {
+      const now = tx.clock.now();
+      return { id: uuidv7(now.getTime()), api_resource_id, name, description, created_at: now, updated_at: now };
+    }),
+  );
 
 /**
  * Changes an API resource; tokens issued before keep what they say, but people's tokens stop working at clients that are no longer let in.
  * The Management API keeps its name and is never open to all clients. @throws {Refusal} 403
  */
 export async function changeApiResource(tx: Context, resource: ApiResourceRow, input: ApiResourceInput): Promise<ApiResourceRow> {
-  refuseIfAny(apiResourceInputProblems(tx, input));
+  refuseIfAny([...apiResourceInputProblems(tx, input), ...signalsProblems(tx, resource.identifier, input)]);
   await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
   if (resource.is_system && input.name !== undefined && input.name !== resource.name)
     throw systemRecord('The Management API keeps its name.');

@@ -5,11 +5,15 @@ import { SamlRefusal } from '../saml/saml-refusal.js';
 import type { KeyOwner } from '../workloads/issuer-keys.js';
 import type { JsonObject } from '../../lib/json-object.js';
 
-/** The one enabled connection that takes assertions of the issuer; null where there is none, or more than one. */
-export async function connectionOfIssuer(ctx: Context, iss: string): Promise<Connection | null> {
+/**
+ * The one enabled connection that takes assertions of the issuer; of several, whose issuer is that of many customers, the one of the `tenant` that the assertion
+ * claims. Null where there is none, or more than one.
+ */
+export async function connectionOfIssuer(ctx: Context, iss: string, tenant: unknown): Promise<Connection | null> {
   const all = await enabledConnections(ctx);
   const taking = all.filter((one) => one.assertions === 'on' && assertionIssuerOf(one) === iss);
-  return taking.length === 1 ? (taking[0] as Connection) : null;
+  const meant = taking.length > 1 ? taking.filter((one) => one.assertion_tenant === (tenant ?? null)) : taking;
+  return meant.length === 1 ? (meant[0] as Connection) : null;
 }
 
 /** Where the keys of its assertions are. */

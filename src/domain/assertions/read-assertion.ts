@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose';
 import { claimedIssuer, notSigned, timeProblem, verifiedClaims } from '../workloads/assertion.js';
 import type { Client } from '../clients/clients.js';
 import type { Connection } from '../connections/connections.js';
@@ -84,7 +85,7 @@ async function readSigned(ctx: Context, assertion: string): Promise<SignedAssert
   const iss = claimedIssuer(assertion);
   if (iss === null || acceptedIssuers(ctx).includes(iss))
     return refused('iss of the assertion is no issuer of assertions', 'assertion_issuer');
-  const connection = await connectionOfIssuer(ctx, iss);
+  const connection = await connectionOfIssuer(ctx, iss, decodeJwt(assertion)['tenant']);
   if (!connection) return refused('iss of the assertion is no issuer of assertions', 'assertion_issuer');
   const read = await verifiedClaims(ctx, keyOwnerOf(connection, iss), assertion, [idJagTyp]).catch(notSigned);
   return 'reason' in read ? refused(read.reason, 'assertion_invalid', connection) : { connection, claims: read.claims };

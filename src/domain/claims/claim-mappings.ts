@@ -44,7 +44,7 @@ const isClaimSource = (source: string): boolean => claimSources.includes(source)
 export const reservedClaims: readonly string[] = [
   'iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'typ', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid', 'at_hash', 'c_hash', 's_hash', 'scope', 'scp',
   'client_id', 'permissions', 'authorization_details', 'act', 'may_act', 'cnf', 'gid', 'userinfo_claims', 'earlier_scopes', 'events', 'active', 'token_type',
-  'org_id', 'org_name', 'org_display_name', '_claim_names', '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
+  'org_id', 'org_name', 'org_display_name', 'client_profile', '_claim_names', '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
 ]; // prettier-ignore
 
 /** Ways of contact and whether they were proved (OIDC Core 5.1): who reads them lets people in by them, so each tells its own attribute or nothing. */

@@ -12,7 +12,7 @@ import { requireDefaultResource } from './default-resource.js';
 import { fapi2Algorithm, withFapi2 } from './fapi2.js';
 import { chosenIdProblems, refusePersonsId } from './names.js';
 import { isFapi2 } from './profile.js';
-import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
+import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type OwnedClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
 import { emitClientRegistered, emitClientUpdated } from '../events/clients.js';
 import { addSigningAlgorithm, requireSigningAlgorithms } from '../signing-keys/algorithms.js';
@@ -110,7 +110,7 @@ export type ChosenCredentials = { readonly client_id?: string; readonly client_s
 export async function registerClient(
   tx: Context,
   actor: Actor,
-  input: ClientInput,
+  input: OwnedClientInput,
   chosen: ChosenCredentials = {},
   key: NewSigningKey | null = null,
 ): Promise<{ client: ClientRow; client_secret: string | null }> {
@@ -169,7 +169,7 @@ async function refuseWorkloads(tx: Context, before: ClientRow, next: Pick<Client
 export async function changeClient(
   tx: Context,
   client: ClientRow,
-  sent: ClientInput,
+  sent: OwnedClientInput,
   key: NewSigningKey | null = null,
 ): Promise<ClientRow> {
   const input = completed(sent, client);

@@ -19,9 +19,13 @@ export type ClientInput = Partial<
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
     | 'required_acr' | 'max_authentication_age' | 'branding' | 'dpop_bound_access_tokens' | 'profile' | 'require_signed_request_object' | 'default_resource'
-    | 'organization_usage' | 'saml_entity_id' | 'saml_acs_urls' | 'saml_name_id' | 'saml_attributes' | 'saml_request_certificates' | 'saml_idp_initiated'
+    | 'is_agent'
+    | 'organization_usage' | 'signal_audience' | 'saml_entity_id' | 'saml_acs_urls' | 'saml_name_id' | 'saml_attributes' | 'saml_request_certificates' | 'saml_idp_initiated'
   >
 >; // prettier-ignore
+
+/** The same with the user who answers for the client. */
+export type OwnedClientInput = ClientInput & { readonly owner_id?: string | null };
 
 /** Whether somebody beyond the Management API changes the client: who holds its registration access token (RFC 7592 2), or its metadata document. */
 export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest' | 'origin'>): boolean =>

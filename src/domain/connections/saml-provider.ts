@@ -1,4 +1,4 @@
-import { findSamlMetadata, saveSamlMetadata, type SamlMetadataRow } from '../../db/tables/saml_metadata.js';
+import { findSamlMetadata, saveSamlMetadata, takeSamlMetadataReading, type SamlMetadataRow } from '../../db/tables/saml_metadata.js';
 import { maxMetadataLength, readMetadata, type IdentityProvider } from '../saml/metadata.js';
 import { SamlRefusal } from '../saml/saml-refusal.js';
 import { remembered, type Context } from '../context.js';
@@ -76,4 +76,25 @@ export async function samlProvider(ctx: Context, connection: Connection): Promis
   const row = known?.url === connection.options['idp_metadata_url'] ? known : await refreshSamlMetadata(ctx, connection);
   if (!row) throw new SamlRefusal('structure', 'the connection does not say who the provider is');
   return row;
+}
+
+const rereadAfterMs = 600_000;
+
+/**
+ * The provider as its metadata describes it by now, for a response that none of the certificates in `judgedBy` signed: it may have changed its key unannounced.
+ * What arrives unsigned has it read at most once in ten minutes, whoever and how many bring it.
+ * @returns null where nothing else is known than before
+ */
+export async function changedSamlProvider(
+  ctx: Context,
+  connection: Connection,
+  judgedBy: IdentityProvider,
+): Promise<IdentityProvider | null> {
+  const url = text(connection.options['idp_metadata_url']);
+  if (url === null) return null;
+  const now = ctx.clock.now();
+  const before = new Date(now.getTime() - rereadAfterMs);
+  const takes = await takeSamlMetadataReading(ctx.scope, { connection_id: connection.id, url }, { now, before });
+  const row = takes ? await refreshSamlMetadata(ctx, connection) : await findSamlMetadata(ctx.scope, connection.id);
+  return row?.url === url && row.certificates.some((certificate) => !judgedBy.certificates.includes(certificate)) ? row : null;
 }

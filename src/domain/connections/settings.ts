@@ -7,7 +7,7 @@ import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
-import { assertionProblems } from './assertion-problems.js';
+import { assertionProblems, refuseTakenAssertions } from './assertion-problems.js';
 import { signalProblems } from './signal-problems.js';
 import { organizationProblems } from './organization-problems.js';
 import { clientIdProblems } from './client-id-problems.js';
@@ -193,6 +193,7 @@ export async function createConnection(
   const after = { ...blank, ...columns } as ConnectionState;
   const trusted = trustAfter(actor, null, after, input.trusted);
   refuseConnectionReach(actor, null, { ...after, trusted });
+  await refuseTakenAssertions(tx, null, { ...after, id });
   const created = await refuseDuplicates(duplicates, () =>
     insertConnection(tx.scope, { provider_client_id: '', ...columns, trusted, id, created_at: now, updated_at: now }),
   );
@@ -219,6 +220,7 @@ export async function changeConnection(
   const after = { ...merged, domains: domainsAfter(actor, connection, merged, isOwn ? sent : undefined) };
   const trusted = trustAfter(actor, connection, after, input.trusted);
   refuseConnectionReach(actor, connection, { ...after, trusted });
+  await refuseTakenAssertions(tx, connection, after);
   const changed = await updateConnection(tx.scope, connection.id, {
     ...columns,
     ...(isOwn && { domains: after.domains }),

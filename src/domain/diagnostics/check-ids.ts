@@ -21,6 +21,7 @@ export const checkIds = [
   'saml',
   'organizations',
   'log_streams',
+  'signal_streams',
   'clients',
   'settings',
   'administrators',

@@ -169,10 +169,11 @@ export const eventTypes = Object.keys(catalogue) as EventType[];
 /** The part of the name before the dot: the kind of record that it is about. */
 export const subjectOfEvent = (type: string): string => type.slice(0, type.indexOf('.'));
 
-/** What belongs to organizations is one group, whatever kind of record it is about; else the kind. */
+/** What belongs to organizations, and to agents, is one group, whatever kind of record it is about; else the kind. */
 export function groupOfEvent(type: string): string {
   const subject = subjectOfEvent(type);
-  return /^(organization|directory)/.test(subject) ? 'organizations' : subject;
+  if (/^(organization|directory)/.test(subject)) return 'organizations';
+  return subject === 'authorization' ? 'agents' : subject;
 }
 
 /** All groups, in the order of their first types. */

@@ -6,6 +6,9 @@ import { autoMemberships, organizationStatuses, ssoRequirements } from '../../db
 import { shapes } from './shapes.js';
 
 const { actor, client, nullable, previous, text, time, uuid } = shapes;
+/** By whose doing an authorization ended; `unused`: by the environment’s `unused_authorization_lifetime`. */
+export const revocationReasons = ['person', 'administrator', 'unused'] as const;
+
 const person = { id: uuid, first_name: nullable, last_name: nullable, email: text, external_id: nullable };
 const session = { id: uuid, user_id: uuid, device_client_id: nullable, created_at: time };
 const authenticator = { id: uuid, user_id: uuid, kind: z.enum(authenticatorKinds), name: text };
@@ -164,6 +167,11 @@ export const namedEvents = {
     description: 'A client is deleted.',
     details: 'By an administrator, by itself, or by the service because nobody used it.',
     data: z.object({ id: text, client_id: text, name: text, deleted_by: actor, deleted_at: time }),
+  },
+  'authorization.revoked': {
+    description: 'A client no longer acts for a person.',
+    details: 'With `blocked` it may not ask again.',
+    data: z.object({ user_id: uuid, client_id: text, reason: z.enum(revocationReasons), blocked: z.boolean() }),
   },
   'connection.created': {
     description: 'A connection to a provider is created.',

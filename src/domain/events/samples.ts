@@ -231,6 +231,7 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
   'authenticator.deleted': { ...authenticator, deleted_by: administrator, deleted_at: at },
   'client.created': { ...client, origin: 'administrator' },
   'client.deleted': { id: client.id, client_id: client.id, name: client.name, deleted_by: administrator, deleted_at: at },
+  'authorization.revoked': { user_id, client_id: client.id, reason: 'person', blocked: false },
   'connection.created': { ...connection, created_by: administrator },
   'connection.updated': {
     ...connection,

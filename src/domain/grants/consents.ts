@@ -1,12 +1,9 @@
-import { addConsent, deleteConsent, findConsent } from '../../db/tables/consents.js';
-import { revokeGrants } from '../../db/tables/revocations.js';
+import { addConsent, findConsent } from '../../db/tables/consents.js';
 import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { noOrigin, type Origin } from '../origin.js';
 import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
-import { endSessions } from '../sessions/sessions.js';
-import { grantRevocationEnd } from '../tokens/revoke.js';
 import { isOpenidScope } from '../claims/scopes.js';
 
 /** What an application asks a person for: scopes, and the API resource that those beyond OpenID Connect's belong to. */
@@ -89,18 +86,4 @@ export async function giveConsent(tx: Context, allowed: ConsentQuestion, origin:
 
 export function noteConsentDenied(ctx: Context, user_id: string, client_id: string, origin: Origin): void {
   noteSecurityEvent(ctx, 'consent.denied', { ...partiesOf(user_id, client_id), origin });
-}
-
-/**
- * Takes back what the user allowed the client, and ends everything that the client holds of the user, `offline_access` or
- * not, the sessions of its devices too (specification 5.3.3). Call it in a transaction. With `origin` it is the person's own doing, and recorded here; the Management API keeps its own record.
- * @returns false when there was neither.
- */
-export async function withdrawConsent(tx: Context, user_id: string, client_id: string, origin?: Origin): Promise<boolean> {
-  const known = await deleteConsent(tx.scope, user_id, client_id);
-  const ended = await revokeGrants(tx.scope, { user_id, client_id }, grantRevocationEnd(tx));
-  const devices = await endSessions(tx, { user_id, device_client_id: client_id }, 'revoked');
-  const withdrawn = known || ended > 0 || devices.length > 0;
-  if (withdrawn && origin) await recordSecurityEvent(tx, 'consent.withdrawn', { ...partiesOf(user_id, client_id), origin });
-  return withdrawn;
 }

@@ -29,6 +29,7 @@ export const managementCollections = [
   'custom_domains',
   'webhooks',
   'log_streams',
+  'signal_streams',
   'mail_templates',
   'page_texts',
   'logos',

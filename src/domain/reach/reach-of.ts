@@ -2,7 +2,7 @@ import { scopeOf } from '../../db/scope.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import { findClients, type ClientRow } from '../../db/tables/clients.js';
-import { listClientsOfConnection } from '../../db/tables/client_connections.js';
+import { listClientsOfConnections } from '../../db/tables/client_connections.js';
 import { listCredentialsOfIssuer, type FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
@@ -11,6 +11,7 @@ import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { WebhookDeliveryRow } from '../../db/tables/webhook_deliveries.js';
+import { signalsAudience } from '../../lib/signals-api.js';
 import type { LogStreamRow } from '../../db/tables/log_streams.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { findApiResource } from '../../db/tables/api_resources.js';
@@ -25,6 +26,7 @@ import {
   listReachOfLinkedUsers,
   listReachOfRoles,
   listReachOfUser,
+  listSpeakersOfOrganization,
 } from '../../db/tables/reach.js';
 import { own } from '../../lib/named.js';
 import { permissionsOfMappings, samlMappings } from '../claims/claim-mappings.js';
@@ -52,13 +54,15 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 export const reachOfRoles = async (tx: Tx, roles: readonly Pick<RoleRow, 'id'>[]): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, roles.map(({ id }) => id))); // prettier-ignore
 
-type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings' | 'saml_attributes' | 'saml_name_id'>;
+type ReachingClient = Pick<ClientRow, 'id' | 'first_party' | 'signal_audience' | 'claim_mappings' | 'saml_attributes' | 'saml_name_id'>;
 
 /** What administrators gave clients: their grants, and what they are told of people. */
 export async function reachGivenToClients(tx: Tx, clients: readonly Omit<ReachingClient, 'first_party'>[]): Promise<Reach> {
   const granted = await listReachOfClientGrants(tx.scope, clients.map(({ id }) => id)); // prettier-ignore
   const mappings = clients.flatMap((client) => [...client.claim_mappings, ...samlMappings(client)]);
-  return union(granted, permissionsOfMappings(mappings));
+  // What their streams may hear of people who never used them.
+  const heard = clients.some(({ signal_audience }) => signal_audience !== 'own') ? ['users:read'] : [];
+  return union(granted, [...permissionsOfMappings(mappings), ...heard]);
 }
 
 async function reachOfClients(tx: Tx, clients: readonly ReachingClient[]): Promise<Reach> {
@@ -80,13 +84,14 @@ export const actsForPeople = (): Promise<Reach> => Promise.resolve(new Set(['use
  * being asked, as whoever may change them could.
  */
 export async function reachOfClientGrant(
-  tx: Tx,
+  tx: Tx & Pick<Context, 'environment'>,
   grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange' | 'assertions'>,
 ): Promise<Reach> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
   if (!resource || resource.is_system) return new Set(grant.scopes);
   const scopes = grant.scopes.map((name) => elsewhere(resource.identifier, name));
-  return union(scopes, grant.token_exchange === 'none' && !grant.assertions ? [] : ['users:write']);
+  const heard = resource.identifier === signalsAudience(tx.environment) ? ['users:read'] : [];
+  return union(scopes, [...heard, ...(grant.token_exchange === 'none' && !grant.assertions ? [] : ['users:write'])]);
 }
 
 const reachOfClientIds = async (tx: Tx, credentials: readonly Pick<FederatedCredentialRow, 'client_id'>[]): Promise<Reach> =>
@@ -148,7 +153,7 @@ export async function reachOfConnection(
   const { organization_id } = connection;
   const isOpen = connection.account_linking === 'verified_email' || connection.second_factor !== 'own';
   if (organization_id === null && isOpen) return fullReach;
-  const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
+  const linked = await listReachOfLinkedUsers(tx.scope, [connection.id]);
   // It speaks for the verified domains of its organization alone (specification 16.4), but who came to it by themselves may administer the environment.
   if (organization_id !== null) return union(linked, await reachOfSpeaker(tx, { organization_id }));
   const newcomers = connection.allow_registration ? await listReachOfDefaultRoles(tx.scope) : [];
@@ -157,7 +162,16 @@ export async function reachOfConnection(
 
 /** What the deletion of a connection changes besides: the clients that offer it, for one that offers none offers all. */
 export const removedWithConnection = async (tx: Tx, { id }: Pick<ConnectionRow, 'id'>): Promise<Reach> =>
-  reachOfClients(tx, await listClientsOfConnection(tx.scope, id));
+  reachOfClients(tx, await listClientsOfConnections(tx.scope, [id]));
+
+/** What the deletion of an organization takes besides: what that of its connections and directory would, and of what tells servers outside of its people. */
+export async function removedWithOrganization(tx: Tx, { id }: { readonly id: string }): Promise<Reach> {
+  const speakers = await listSpeakersOfOrganization(tx.scope, id);
+  if (speakers.length === 0) return noReach;
+  const connections = speakers.filter(({ kind }) => kind === 'connection').map((one) => one.id);
+  const offering = await reachOfClients(tx, await listClientsOfConnections(tx.scope, connections));
+  return union(union(['users:write'], offering), await listReachOfLinkedUsers(tx.scope, connections));
+}
 
 /**
  * A custom domain: once it is verified people sign in there, and whoever holds its DNS decides what they see. While it is an earlier issuer, everybody's tokens of
@@ -195,6 +209,7 @@ export function permissionsToReadEvent(event_type: string): readonly string[] {
   const subject = subjectOfEvent(event_type);
   // A token is nobody's collection, nor is a sign-in: their events tell who signed in where.
   if (subject === 'token') return ['sessions:read', 'clients:read'];
+  if (subject === 'authorization') return ['users:read'];
   if (subject === 'login') return ['users:read', 'security_events:read'];
   // Whom a directory tells of is told with the address.
   if (subject === 'directory') return ['directories:read', 'users:read'];
@@ -211,6 +226,9 @@ export function reachOfWebhook(webhook: Pick<WebhookRow, 'events' | 'past_events
 /** A log stream: the read permissions of what it is sent. What waits of a source that it loses is dropped. */
 export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Reach =>
   new Set(sources.flatMap((source) => [`${source}:read`, ...(source === 'events' ? feedEventTypes.flatMap(permissionsToReadEvent) : [])]));
+
+/** A signal stream: what is told of people. */
+export const reachOfSignalStream = (): Reach => new Set(['users:read']);
 
 /** A delivery: the read permissions of what its payload tells. */
 export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach =>

@@ -67,7 +67,7 @@ export const isProven = <R extends { readonly outcome: string }>(verdict: Proven
   verdict.outcome === 'proven';
 
 type Outcomes<T extends string> = T extends string ? { readonly outcome: T } : never;
-type DeniedPerson = { readonly outcome: 'denied'; readonly code: ProviderRefusal };
+type DeniedPerson = { readonly outcome: 'denied'; readonly code: ProviderRefusal; readonly why: string };
 /** Why a first step isn't taken, by its means. */
 type FirstRefusals = {
   password: Outcomes<'invalid' | 'blocked'>;
@@ -151,7 +151,7 @@ const byCode: Judge<'totp'> & Judge<'recovery_code'> = async (ctx, proof, { curr
 
 const byProvider: Judge<'provider'> = async (ctx, person) => {
   const found = await findPerson(ctx, person);
-  if (found.kind === 'refuse') return { outcome: 'denied', code: found.code };
+  if (found.kind === 'refuse') return { outcome: 'denied', code: found.code, why: found.why };
   const { user } = found;
   if (found.kind !== 'found') return { outcome: 'ask_password', user, again: found.kind === 'prove_again' };
   const { authentication, connection, uses = null } = person;

@@ -30,6 +30,7 @@ export type ProviderRefusal =
   | 'registration_disabled'
   | 'sso_domain_not_allowed'
   | 'sso_provider_error'
+  | 'sso_email_missing'
   | 'sso_email_unverified'
   | 'saml_replayed';
 
@@ -43,9 +44,12 @@ export type Decision =
   | { readonly kind: 'ask'; readonly user: UserRow }
   /** `proven`: the provider's word makes the new user's address a verified one. */
   | { readonly kind: 'register'; readonly proven: boolean }
-  | { readonly kind: 'refuse'; readonly code: ProviderRefusal };
+  /** `why`: what decided, for the log; it holds nothing of the person. */
+  | { readonly kind: 'refuse'; readonly code: ProviderRefusal; readonly why: string };
 
-const refuse = (code: ProviderRefusal): Decision => ({ kind: 'refuse', code });
+const refuse = (code: ProviderRefusal, why: string): Decision => ({ kind: 'refuse', code, why });
+const elsewhere = () => refuse('sso_domain_not_allowed', 'the address signs in through another connection alone');
+const blocked = () => refuse('account_blocked', 'the user is blocked');
 
 /** Whoever may set up connections must not thereby become somebody who may do more: such accounts are linked only with their own proof. */
 async function administers(ctx: Context, user: UserRow): Promise<boolean> {
@@ -60,18 +64,22 @@ export async function linksByWord(ctx: Context, connection: Connection, user: Us
 
 /** A user of this address exists: linked only when both sides have it verified, and only as the connection's mode says (specification 8.3.2). */
 async function decideExisting(ctx: Context, connection: Connection, user: UserRow, asserted: AssertedAddress): Promise<Decision> {
-  if (connection.account_linking === 'never') return refuse('sso_account_exists');
-  if (user.status !== 'active') return refuse('account_blocked');
+  if (connection.account_linking === 'never')
+    return refuse('sso_account_exists', 'a user has the address, and account_linking of the connection is never');
+  if (user.status !== 'active') return blocked();
   if (await linksByWord(ctx, connection, user, asserted)) return { kind: 'link', user };
   // A user without a password can't prove the account here: they sign in the other way and link from the account page.
-  return user.password_hash === null ? refuse('sso_account_exists') : { kind: 'ask', user };
+  if (user.password_hash !== null) return { kind: 'ask', user };
+  return refuse('sso_account_exists', 'a user without a password has the address, whom the provider’s word does not link');
 }
 
 /** Nobody has this address: registration, as far as the environment and the connection allow it. */
 async function decideNew(ctx: Context, connection: Connection, asserted: AssertedAddress, domain: string): Promise<Decision> {
   const { registration_enabled, allowed_email_domains } = ctx.environment;
-  if (!registration_enabled || !connection.allow_registration) return refuse('registration_disabled');
-  if (allowed_email_domains.length > 0 && !namesDomain(allowed_email_domains, domain)) return refuse('sso_domain_not_allowed');
+  if (!registration_enabled) return refuse('registration_disabled', 'registration_enabled of the environment is off');
+  if (!connection.allow_registration) return refuse('registration_disabled', 'allow_registration of the connection is off');
+  if (allowed_email_domains.length > 0 && !namesDomain(allowed_email_domains, domain))
+    return refuse('sso_domain_not_allowed', `allowed_email_domains of the environment does not name ${domain}`);
   return { kind: 'register', proven: await provesAddress(ctx, connection, asserted) };
 }
 
@@ -86,19 +94,22 @@ export async function decide(ctx: Context, connection: Connection, profile: Prof
   const identity = await findIdentity(ctx.scope, connection.id, profile.subject);
   if (identity) {
     const user = await findUser(ctx.scope, identity.user_id);
-    if (!user) return refuse('sso_provider_error');
-    if (await requiresOtherConnection(ctx, connection, user.email)) return refuse('sso_domain_not_allowed');
+    if (!user) return refuse('sso_provider_error', 'the user was deleted meanwhile');
+    if (await requiresOtherConnection(ctx, connection, user.email)) return elsewhere();
     // The generation that the provider was asked in, too: a process may learn a moment later that the connection has changed.
     if (!identity.proven || identity.generation !== connection.generation) return { kind: 'prove_again', user, identity };
-    return user.status === 'active' ? { kind: 'known', user, identity } : refuse('account_blocked');
+    return user.status === 'active' ? { kind: 'known', user, identity } : blocked();
   }
   const domain = profile.email && domainOfEmail(profile.email.email);
+  if (!profile.email || domain === null)
+    return refuse('sso_email_missing', 'the claim or attribute of the address is not there, or holds none');
   // In an organization's verified domains the domain is the proof; elsewhere its connection says nothing (specification 16.4.1).
   const isStated = profile.email_verified || connection.organization_id !== null;
-  if (!profile.email || domain === null || !isStated) return refuse('sso_email_unverified');
-  if (await requiresOtherConnection(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
+  if (!isStated) return refuse('sso_email_unverified', 'the provider does not say that it has verified the address (email_verified)');
+  if (await requiresOtherConnection(ctx, connection, profile.email.email)) return elsewhere();
   // Asked before anybody is looked up: a provider learns nothing of addresses that it doesn't speak for, not even whether they have an account.
-  if ((await speaksFor(ctx, connection, domain)) !== 'own') return refuse('sso_domain_not_allowed');
+  if ((await speaksFor(ctx, connection, domain)) !== 'own')
+    return refuse('sso_domain_not_allowed', `${domain} is none of the domains that the connection speaks for`);
   const user = await findUserByEmailKey(ctx.scope, profile.email.email_key);
   const asserted = { email: profile.email.email, email_verified: profile.email_verified };
   return user ? decideExisting(ctx, connection, user, asserted) : decideNew(ctx, connection, asserted, domain);

@@ -36,6 +36,8 @@ export type AccessTokenContent = {
   readonly permissions?: readonly string[];
   /** Who acts for the person (RFC 8693 4.1). */
   readonly act?: Readonly<Record<string, unknown>> | null;
+  /** What the client is that acts for itself. */
+  readonly client_profile?: string | undefined;
   /** See `TokenContent`. */
   readonly earlier_scopes?: Readonly<Record<string, string>>;
   /** `typ` of the header; RFC 9068's unless the API resource says otherwise. */
@@ -74,7 +76,12 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
     ...(content.organization ?? noOrganization),
     permissions: content.permissions,
     act: content.act ?? undefined,
-    earlier_scopes: content.earlier_scopes && Object.keys(content.earlier_scopes).length > 0 ? content.earlier_scopes : undefined,
+    client_profile: content.client_profile,
+    // Without any, too, where `act` alone would not tell that the token was exchanged.
+    earlier_scopes:
+      content.earlier_scopes && (Object.keys(content.earlier_scopes).length > 0 || content.act?.['sub_profile'] !== undefined)
+        ? content.earlier_scopes
+        : undefined,
     cnf: content.jkt ? { jkt: content.jkt } : undefined,
     userinfo_claims: content.userinfo_claims && content.userinfo_claims.length > 0 ? content.userinfo_claims : undefined,
   };

@@ -17,6 +17,7 @@ import {
 import type { Context } from '../context.js';
 import { usedBefore, type DpopProof, type ProofRefusal } from '../dpop/proof.js';
 import { accessTokenMappedClaims, drawsOnUser } from '../claims/claim-mappings.js';
+import { agentAct, ownProfile } from './agent-claims.js';
 import { isOfRecord, issuedAt, withoutEarlierNames } from './of-record.js';
 import { isOpenidScope } from '../claims/scopes.js';
 import { shownPermissions, withoutUnheld } from './target.js';
@@ -24,7 +25,11 @@ import { expiredAt, whyUnknown } from './unusable-token.js';
 import { isOwnAudience, lookUpToken, texts, type FoundToken, type TokenContent } from './token-look-up.js';
 
 /** An access token that is good right now. */
-export type ActiveToken = TokenContent & { readonly client: Client };
+export type ActiveToken = TokenContent & {
+  readonly client: Client;
+  /** What the client is that acts for itself, where its API resource wants to know. */
+  readonly client_profile: string | undefined;
+};
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
@@ -100,7 +105,7 @@ async function effectiveScopeOf(ctx: Context, client: Client, { claims, permissi
 }
 
 /** Named one by one, in the order of the type: copying an object of any shape takes V8 thirty times as long. */
-const activeToken = (content: TokenContent, scope: string, client: Client): ActiveToken => ({
+const activeToken = (content: TokenContent, { scope, resource }: EffectiveScope, client: Client): ActiveToken => ({
   format: content.format,
   jti: content.jti,
   grant_id: content.grant_id,
@@ -112,7 +117,9 @@ const activeToken = (content: TokenContent, scope: string, client: Client): Acti
   audience: content.audience,
   issuer: content.issuer,
   claims: content.claims,
-  act: content.act,
+  client_profile: content.user_id === null ? ownProfile(client, resource) : undefined,
+  // What the row of an opaque token of an agent's own doesn't say.
+  act: content.act ?? (content.user_id === null ? null : agentAct(client, resource)),
   earlier_scopes: content.earlier_scopes,
   exchanged: content.exchanged,
   jkt: content.jkt,
@@ -137,7 +144,7 @@ export async function activate(ctx: Context, found: FoundToken): Promise<Activat
     return { inactive: 'the tokens of the client that were issued by then were revoked' };
   const effective = await effectiveScopeOf(ctx, client, found);
   if (!effective) return { inactive: 'what the access token allowed at its API resource has been withdrawn' };
-  return { token: activeToken(claims, effective.scope, client), effective };
+  return { token: activeToken(claims, effective, client), effective };
 }
 
 /**
@@ -187,21 +194,23 @@ function misPresented({ claims, first_use }: FoundToken, proof: DpopProof | null
 /**
  * The same with the user and what the user holds; or what is wrong with the token, or with the proof that it was presented with, whose use is stored.
  * One statement, and one more for a client whose mappings draw on people.
+ * @param scope where it is looked up when no proof is stored: `lookUpScope(ctx)` where an answer up to a second old will do
  */
 export async function findActiveTokenWithUser(
   ctx: Context,
   token: string,
   proof: DpopProof | null,
+  scope: Scope = ctx.scope,
 ): Promise<TokenWithUser | InactiveToken | ProofRefusal> {
   const stored = proof?.use ? { use: proof.use, jkt: proof.jkt } : null;
-  const found = await lookUpToken(ctx, ctx.scope, token, 'user', stored);
+  const found = await lookUpToken(ctx, stored === null ? scope : ctx.scope, token, 'user', stored);
   if (!found) return { inactive: await whyUnknown(ctx, token) };
   const wrong = misPresented(found, proof);
   if (wrong) return wrong;
   const active = await activate(ctx, found);
   if ('inactive' in active) return active;
   const { claim_mappings } = active.token.client;
-  const mapped = claim_mappings.length === 0 ? null : await mappedUser(ctx.scope, active.token, claim_mappings, 'userinfo');
+  const mapped = claim_mappings.length === 0 ? null : await mappedUser(scope, active.token, claim_mappings, 'userinfo');
   return { token: active.token, user: mapped ?? found.user, permissions: permissionsLeft(active, found) };
 }
 

@@ -5,6 +5,7 @@ import type { Organization } from '../organizations/organizations.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
 import { accessTokenMappedClaims, mappedClaims, type ClaimFacts } from '../claims/claim-mappings.js';
+import { agentAct } from './agent-claims.js';
 import { asClaimed, claimsOf } from '../claims/claims.js';
 import { idTokenClaimsOf, idTokenPayload, idTokenValue, type IdTokenContent } from './id-token.js';
 import { claimsOfOrganization, requireOrganizationClaims, type OrganizationClaims } from './organization-claims.js';
@@ -73,6 +74,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issued): Cont
     amr,
     jkt: jkt ?? null,
     userinfo_claims: Object.keys(granted.claims ?? {}),
+    act: agentAct(client, target && target.resource),
     mapped: accessTokenMappedClaims(client, target && target.resource, facts),
     algorithm: target ? target.resource.signing_alg : algorithmFor(client),
     ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ }),

@@ -17,6 +17,7 @@ import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { acceptedIssuers } from '../environment.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
+import { actingKey, actorsIn, isAgentsOwn } from './agent-claims.js';
 import { verifyJwt } from './formats/jwt.js';
 
 export type TokenContent = {
@@ -118,7 +119,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     claims: texts(claims['userinfo_claims']),
     act: jsonObject(claims['act']),
     earlier_scopes: textMembers(claims['earlier_scopes']),
-    exchanged: claims['act'] !== undefined,
+    exchanged: claims['act'] !== undefined && !isAgentsOwn(jsonObject(claims['act']), claims['earlier_scopes']),
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
     amr: texts(claims['amr']),
@@ -132,9 +133,18 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
 const isJwt = (token: string) => token.includes('.');
 const isOpaque = (token: string) => /^at_[\w-]{43}$/.test(token);
 
+/** By what the end of those is known who act for the person by an exchange or an assertion: what has a session otherwise ends with its grant. */
+function actingKeys({ user_id, session_id, exchanged, earlier_scopes, client_id, act }: FoundToken['claims']): string[] {
+  if (user_id === null || !(exchanged || session_id === null || Object.keys(earlier_scopes).length > 0)) return [];
+  return [client_id, ...actorsIn(act)].map((one) => actingKey(user_id, one));
+}
+
 /** What the status of a JWT depends on. */
-const statusKeys = ({ jti, grant_id, user_id, session_id, organization_id, issued_at }: TokenContent) => ({
-  ids: grant_id === null ? [jti] : [jti, grant_id],
+const statusKeys = (claims: FoundToken['claims']) => ({
+  ids: [claims.jti, ...(claims.grant_id === null ? [] : [claims.grant_id]), ...actingKeys(claims)],
+  ...whose(claims),
+});
+const whose = ({ user_id, session_id, organization_id, issued_at }: TokenContent) => ({
   user_id,
   session_id,
   organization_id,

@@ -44,13 +44,14 @@ export type PresentedToken = TokenWithUser & { invalid(description: string): OAu
 
 /**
  * The access token that the request bears, with the person behind it: as Bearer (RFC 6750), or bound to a key with a proof of it (RFC 9449 7.1).
+ * @param scope where it is looked up: `lookUpScope(ctx)` where an answer up to a second old will do
  * @throws {OAuthError} 401 without a good one; 400 for one that is sent twice or in the query
  */
-export async function authenticateToken(web: Pick<Web, 'proofUses'>, req: Request): Promise<PresentedToken> {
+export async function authenticateToken(web: Pick<Web, 'proofUses'>, req: Request, scope = req.ctx.scope): Promise<PresentedToken> {
   const { scheme, token } = readToken(req, ['Bearer', 'DPoP'], (used, description) => refused(used, 'invalid_token', description));
   const proof = scheme === 'DPoP' ? await requireProof(req, token) : null;
   // What isn't kept in the database is only kept of tokens that are good: strangers fill nothing.
-  const found = await findActiveTokenWithUser(req.ctx, token, proof && web.proofUses ? { ...proof, use: null } : proof);
+  const found = await findActiveTokenWithUser(req.ctx, token, proof && web.proofUses ? { ...proof, use: null } : proof, scope);
   if ('inactive' in found) throw refused(scheme, 'invalid_token', found.inactive);
   if ('reason' in found) throw proofRefused(found);
   const outcome = proof && (problemForClient(found.token.client, proof) ?? (await settled(web, req, proof)));

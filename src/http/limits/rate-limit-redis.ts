@@ -2,7 +2,7 @@ import type { ClientRateLimitInfo, Options } from 'express-rate-limit';
 import { RedisStore } from 'rate-limit-redis';
 import { createClient } from 'redis';
 import { UnavailableError } from '../../errors.js';
-import { windowCountOf, type ProofUses, type RateLimitStore } from './rate-limit-stores.js';
+import { keyDigest, windowCountOf, type ProofUses, type RateLimitStore } from './rate-limit-stores.js';
 
 /** Milliseconds to wait for a connection, or for a reply, before the request is refused with 503. */
 const timeoutMs = 3000;
@@ -73,7 +73,7 @@ export function createRedisStore({
   }
 
   return {
-    increment: (key, { windowSeconds }) => ask(async () => windowCountOf(await count(key, windowSeconds))),
+    increment: (key, { windowSeconds }) => ask(async () => windowCountOf(await count(keyDigest(key).toString('hex'), windowSeconds))),
     async once(key, ms) {
       const name = Buffer.concat([Buffer.from('dpop_proof:'), key]);
       const expiration = { type: 'PX', value: Math.max(1, Math.ceil(ms)) } as const;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { MemoryStore, type ClientRateLimitInfo, type Options } from 'express-rate-limit';
 import type { Knex } from 'knex';
 import type { RateLimit } from '../../config.js';
@@ -22,10 +23,13 @@ export const windowCountOf = ({ totalHits, resetTime }: ClientRateLimitInfo): Wi
 
 /** Where requests are counted, in windows of fixed length: PostgreSQL, Redis or this process. */
 export type RateLimitStore = {
-  /** Counts a request of `key`, a digest in hexadecimal. @throws when the store can't be asked; the caller then refuses with 503 */
+  /** Counts a request of `key`, a text of any length. @throws when the store can't be asked; the caller then refuses with 503 */
   increment(key: string, limit: RateLimit): Promise<WindowCount>;
   close(): Promise<void>;
 };
+
+/** What a key is called outside of this process: it may hold an address or a name. */
+export const keyDigest = (key: string): Buffer => createHash('sha256').update(key).digest();
 
 /** Callers that a process counts in windows of one length. */
 const maxKeys = 100_000;
@@ -97,7 +101,7 @@ export function createPostgresStore(knex: Knex, clock: Pick<Clock, 'elapsed'>): 
     const most = before === null ? 1 : Math.min(limit / shares.limit, (limit - before.last) / shares.left, largestLease);
     const count = Math.max(1, Math.floor(most));
     const begun_at = clock.elapsed();
-    const { hits, reset_ms } = await countRequests(knex, Buffer.from(key, 'hex'), { count, window_ms: windowSeconds * 1000 });
+    const { hits, reset_ms } = await countRequests(knex, keyDigest(key), { count, window_ms: windowSeconds * 1000 });
     leases.delete(key);
     if (leases.size >= maxLeases) leases.delete(leases.keys().next().value as string);
     const first = hits - count + 1;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { RateLimitInfo, Store } from 'express-rate-limit';
 import type { RateLimit } from '../../config.js';
 import type { Clock } from '../../platform/clock.js';
@@ -56,7 +55,7 @@ export function createLimiter({ store, enabled, clock }: LimiterOptions): Limite
   async function count(key: string, limit: RateLimit): Promise<WindowCount> {
     const before = seen(key);
     if (before && before.hits > limit.limit) return before;
-    const counted = await store.increment(createHash('sha256').update(`${limit.windowSeconds} ${key}`).digest('hex'), limit);
+    const counted = await store.increment(`${limit.windowSeconds} ${key}`, limit);
     windows.delete(key);
     if (windows.size >= maxSeen) windows.delete(windows.keys().next().value as string);
     windows.set(key, { hits: counted.hits, ends_at: clock.elapsed() + counted.reset_ms });

@@ -123,7 +123,7 @@ export type UnverifiedNotice = { whose: string; local: boolean };
 
 /** Posts `decision` allow or deny, and `hidden`, to `action`. */
 export interface ConsentPage extends FormPage {
-  client: PageClient & { logo_uri: string | null; policy_uri: string | null; tos_uri: string | null };
+  client: PageClient & { is_agent: boolean; logo_uri: string | null; policy_uri: string | null; tos_uri: string | null };
   /**
    * Where the answer goes: the host of the redirect URI, "notes.example", shown because a client's name alone can be made up. An application on the
    * device goes by its name, and `address` is the scheme or port that it listens at, "cursor:".

@@ -18,9 +18,9 @@ export const pageClient = (words: Words, client: Client | null): PageClient | nu
 /** A client as it asks for something; of an unverified one its name alone, for logo and links are its own word too. */
 export function shownClient(words: Words, client: Client): ConsentPage['client'] {
   const name = shownNameOf(words, client);
-  if (!client.verified) return { name, logo_uri: null, policy_uri: null, tos_uri: null };
-  const { logo_uri, policy_uri, tos_uri } = client;
-  return { name, logo_uri, policy_uri, tos_uri };
+  const { is_agent, logo_uri, policy_uri, tos_uri } = client;
+  if (!client.verified) return { name, is_agent, logo_uri: null, policy_uri: null, tos_uri: null };
+  return { name, is_agent, logo_uri, policy_uri, tos_uri };
 }
 
 /**

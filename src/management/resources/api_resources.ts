@@ -101,6 +101,13 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
         description: 'Whether unverified clients can get its tokens, within `user_access`; never for the Management API.',
       }),
     ],
+    agent_claims: [
+      'control',
+      z.boolean().meta({
+        description:
+          'Whether its access tokens, and introspection, tell that an agent acts: for a person by `act` {`sub`, `client_id`, `sub_profile` `ai_agent`}, for itself by `client_profile` `ai_agent`.',
+      }),
+    ],
     assertion_access: [
       'reach and control',
       z.enum(assertionAccesses).meta({

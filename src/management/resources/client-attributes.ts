@@ -37,6 +37,9 @@ const day = 86_400;
 const firstParty =
   'Whether it skips the consent page. Changed, like all that decides who acts with such a client, by holders of every Management permission; true for what people sign in to when one of them makes it without a word.';
 
+const agentText =
+  'Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false.';
+
 const organizationUsage =
   'Whether people sign in to it for an organization: never (the default), when the request names one in `organization`, or always: then people with several choose.';
 
@@ -62,6 +65,8 @@ const signedUserinfo =
   'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
 const initiation =
   'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
+const signalAudience =
+  'Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.';
 const requiredAcr =
   'The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well.';
 const branding =
@@ -85,6 +90,7 @@ const protocolAttributes = {
   userinfo_signed_response_alg: ['control', z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo })],
   // Whose sign-in it is, and what guards it.
   organization_usage: ['control', z.enum(organizationUsages).meta({ description: organizationUsage })],
+  signal_audience: ['reach and control', z.enum(['own', 'organization', 'everybody']).meta({ description: signalAudience })],
   required_acr: ['control', z.enum(requiredAcrs).nullable().meta({ description: requiredAcr })],
   max_authentication_age: [
     'control',
@@ -154,6 +160,7 @@ export const settableClientAttributes = {
   backchannel_logout_session_required: ['control', z.boolean()],
   // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.
   initiate_login_uri: ['control', uri.nullable().meta({ description: initiation })],
+  is_agent: ['control', z.boolean().meta({ description: agentText })],
   ...protocolAttributes,
   ...samlAttributesOfClient,
   // They speak on our pages in the application's name: whom people are told to write to, too.

@@ -13,7 +13,7 @@ import {
 } from '../../domain/clients/registration.js';
 import { removeClient, revokeTokensOfClient } from '../../domain/clients/removal.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
-import type { ClientInput } from '../../domain/clients/rules.js';
+import type { ClientInput, OwnedClientInput } from '../../domain/clients/rules.js';
 import type { LinkChange } from '../../domain/changes.js';
 import type { Context } from '../../domain/context.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
@@ -29,13 +29,19 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flagFilter, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
 import { applicationType, chosenClientId, clientAttributes, settableClientAttributes } from './client-attributes.js';
 import { resource } from '../declaration.js';
-import { toMany } from '../links.js';
+import { toMany, toOne } from '../links.js';
 import type { RelatedRows, Written } from '../resource.js';
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
 
 /** The connections that a document names, if it names any. */
 const offered = (related: RelatedRows) => related['connections'] as unknown as readonly ConnectionRow[] | undefined;
+
+/** Who is to answer for it, if the document says. */
+function ownerIn(related: RelatedRows): Pick<OwnedClientInput, 'owner_id'> {
+  const owner = related['owner'] as { id: string } | null | undefined;
+  return owner === undefined ? {} : { owner_id: owner?.id ?? null };
+}
 
 /** Registers a client with the connections that the document names; its id and secret are made unless they are given. */
 export async function createClient(
@@ -46,7 +52,7 @@ export async function createClient(
   chosen: ChosenCredentials = {},
   key: NewSigningKey | null = null,
 ): Promise<Written<ClientRow>> {
-  const { client, client_secret } = await registerClient(tx, actor, input, chosen, key);
+  const { client, client_secret } = await registerClient(tx, actor, { ...input, ...ownerIn(related) }, chosen, key);
   await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
   return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
 }
@@ -99,6 +105,11 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     ...settableClientAttributes,
   },
   relationships: {
+    owner: toOne('user', 'Who answers for it, such as for an agent; null = nobody.', {
+      column: 'owner_id',
+      create: 'optional',
+      later: 'control',
+    }),
     client_grants: toMany('client_grant', 'client_id', 'What it may do for itself, and what it may ask people for.', { include: true }),
     outbound_grants: toMany('outbound_grant', 'client_id', 'Which identity assertions it may have for servers outside.'),
     federated_credentials: toMany('federated_credential', 'client_id', 'Which workloads are the client without a secret.', {
@@ -123,6 +134,7 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
     origin: equalTo('origin', z.enum(clientOrigins), 'Where it comes from.'),
     verified: flagFilter('verified', 'Whether an administrator has verified it.'),
+    is_agent: flagFilter('is_agent', 'Whether it is an agent.'),
     first_party: flagFilter('first_party', 'Whether it skips the consent page.'),
     connection: linked(
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },
@@ -141,7 +153,7 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     async run(tx, actor, { client_id_metadata_uri: address, client_id, ...input }, related, prepared) {
       const chosen = client_id === undefined ? {} : { client_id };
       if (address === undefined) return createClient(tx, actor, input, related, chosen, prepared as NewSigningKey | undefined);
-      const row = await registerDocumentClient(tx, prepared as ClientRow, input);
+      const row = await registerDocumentClient(tx, prepared as ClientRow, { ...input, ...ownerIn(related) });
       await addClientConnections(tx.scope, row.id, offered(related)?.map(({ id }) => id) ?? []);
       return { row };
     },
@@ -154,7 +166,8 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     prepareFor: decideProfileKey,
     prepare: (ctx, _actor, row, input) => generateProfileKey(ctx, input, row),
     async run(tx, _actor, row, input, related, key) {
-      const [client, connections] = [await changeClient(tx, row, input, key as NewSigningKey | undefined), offered(related)];
+      const changes = { ...input, ...ownerIn(related) };
+      const [client, connections] = [await changeClient(tx, row, changes, key as NewSigningKey | undefined), offered(related)];
       return { row: connections ? await changeClientConnections(tx, client, { replace: connections }) : client };
     },
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withdrawConsent } from '../../domain/grants/consents.js';
+import { withdrawConsent } from '../../domain/grants/authorizations.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import type { ConsentRow } from '../../db/tables/consents.js';
 import { byIndex, equalTo, indexed, holding, stamps, boundedText, isoTime, timeRange, uuid } from '../fields.js';

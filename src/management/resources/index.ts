@@ -5,6 +5,7 @@ import { authenticators } from './authenticators.js';
 import { client_grants } from './client_grants.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
+import { authorizations } from './authorizations.js';
 import { consents } from './consents.js';
 import { custom_domains } from './custom_domains.js';
 import { directories } from './directories.js';
@@ -14,6 +15,7 @@ import { events } from './events.js';
 import { external_servers } from './external_servers.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
+import { signal_streams } from './signal_streams.js';
 import { log_streams } from './log_streams.js';
 import { logos } from './logos.js';
 import { mail_templates } from './mail_templates.js';
@@ -49,6 +51,7 @@ export const resources = [
   authenticators,
   identities,
   consents,
+  authorizations,
   roles,
   permissions,
   clients,
@@ -80,6 +83,7 @@ export const resources = [
   audit_logs,
   security_events,
   log_streams,
+  signal_streams,
   mail_templates,
   page_texts,
   logos,

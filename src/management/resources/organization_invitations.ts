@@ -11,7 +11,7 @@ import {
   type InvitationInput, type InvitationStatus,
 } from '../../domain/organizations/invitations.js'; // prettier-ignore
 import { reachOfInvitation } from '../../domain/reach/reach-of-organizations.js';
-import { equalTo, isoTime, linkLifetime, stamps, stampSorts, statusByTime, uuid } from '../fields.js';
+import { equalTo, indexed, isoTime, linkLifetime, stamps, stampSorts, statusByTime, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 import type { Filter } from '../resource.js';
@@ -65,7 +65,7 @@ export const organization_invitations = resource<InvitationRow, InvitationInput>
     inviter: toOne('user', 'Who invites; null for a client.', { column: 'inviter_id' }),
   },
   filters: { organization: equalTo('organization_id', uuid, 'Into one of these organizations (ids).'), email, status },
-  sorts: stampSorts('organization_invitations'),
+  sorts: indexed(stampSorts('organization_invitations')),
   create: {
     problems: (_ctx, input) => invitationProblems(input),
     prepare: (ctx, _actor, input) => countTo(ctx, input.email),

@@ -7,11 +7,12 @@ import {
   removeOrganization,
   type OrganizationInput,
 } from '../../domain/organizations/organizations.js';
+import { removedWithOrganization } from '../../domain/reach/reach-of.js';
 import { reachOfOrganization } from '../../domain/reach/reach-of-organizations.js';
 import { autoMemberships, organizationStatuses, ssoRequirements, type OrganizationRow } from '../../db/tables/organizations.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import { matches } from '../../db/lists/conditions.js';
-import { boundedText, byIndex, equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
+import { boundedText, byIndex, equalTo, indexed, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toMany } from '../links.js';
 import type { RelatedRows } from '../resource.js';
@@ -47,7 +48,7 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
     primary_color: (row) => row.branding.primary_color ?? null,
   },
   organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id'] },
-  reach: { of: (tx, row) => reachOfOrganization(tx, row.id) },
+  reach: { of: (tx, row) => reachOfOrganization(tx, row.id), removed: removedWithOrganization },
   settable: {
     name: ['plain', name, 'needed and fixed'],
     display_name: ['control', shownName(100), 'needed'],
@@ -98,7 +99,11 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
       'Display name, name or external id',
     ),
   },
-  sorts: { ...stampSorts('organizations'), name: textSort('organizations.name'), display_name: textSort('organizations.display_name') },
+  sorts: indexed({
+    ...stampSorts('organizations'),
+    name: textSort('organizations.name'),
+    display_name: textSort('organizations.display_name'),
+  }),
   create: {
     problems: (_ctx, input) => organizationNameProblems(input),
     run: async (tx, actor, input, related) => ({ row: await createOrganization(tx, actor, input, named(related) ?? []) }),

@@ -33,7 +33,7 @@ export function consent(web: Web, protocol: Protocol) {
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
     try {
       const request = await protocol.validate(ctx, addressee, sent, session);
-      if (session !== null)
+      if (session !== null && !session.blocked_clients.includes(request.client.id))
         await transaction(ctx, async (tx) => {
           if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);
           await giveConsent(tx, consentQuestion(request, session.user_id), originOf(req));

@@ -47,6 +47,7 @@ export const interactionChecks: readonly InteractionCheck[] = [
   ['max_age', signInWhen(tooOld, 'the sign-in is older than max_age'), 'OIDC Core 3.1.2.1'],
   ['prompt=login', signInWhen((a) => !a.proven && a.request.prompts.includes('login'), 'a new sign-in was asked for'), 'OIDC Core 3.1.2.1'],
   ['prompt=select_account', signInWhen((a) => !a.fresh && a.request.prompts.includes('select_account'), 'a choice of account was asked for'), 'OIDC Core 3.1.2.1'],
+  ['not blocked', notBlocked, 'RFC 6749 4.1.2.1'],
   ['organization', organizationKnown, 'specification 16.2.3'],
   ['sign-in for the organization', goodForOrganization, 'specification 16.2.6'],
   ['second step', secondStepTaken, 'OIDC Core 3.1.2.3'],
@@ -95,6 +96,12 @@ export async function isConsentNeeded(ctx: Context, request: AuthorizationReques
   const question = consentQuestion(request, user_id);
   if (request.prompts.includes('consent') || isAlwaysAsked(ctx, question)) return true;
   return !request.client.first_party && !(await isConsented(ctx, question));
+}
+
+/** A client that the person never wants to see again isn't asked about, first-party or not. */
+function notBlocked({ session, request }: InteractionInput): Interaction | null {
+  if (!session.blocked_clients.includes(request.client.id)) return null;
+  return refuseInteraction('access_denied', 'the person has blocked the client', 'client_blocked');
 }
 
 async function consentGiven({ ctx, request, session, silent, allowed }: InteractionInput): Promise<Interaction | null> {

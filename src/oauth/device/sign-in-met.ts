@@ -73,6 +73,8 @@ export async function isSignInMet(
       throw new PageError(403, 'organization_access_denied', text, {}, undefined, next).by('not_a_member');
     }
     case 'refuse':
+      if (interaction.rule === 'client_blocked')
+        throw new PageError(403, interaction.error, message('refusal.client_blocked')).by(interaction.rule);
       throw new PageError(403, interaction.error, message('refusal.unmet_authentication'));
     default:
       return true;

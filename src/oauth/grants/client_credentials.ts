@@ -4,6 +4,7 @@ import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken, type AccessTokenContent, type TokenSeed } from '../../domain/tokens/access-token.js';
+import { ownProfile } from '../../domain/tokens/agent-claims.js';
 import { accessTokenMappedClaims } from '../../domain/claims/claim-mappings.js';
 import { proofRefused, requireBound, spendProof, usedBefore, type DpopProof } from '../../domain/dpop/proof.js';
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
@@ -80,6 +81,7 @@ export function ownTokenContent(client: Client, { resource, granted }: OwnTarget
     algorithm: resource.signing_alg,
     // Nobody is behind the token: constants, and the client's own permissions.
     mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
+    client_profile: ownProfile(client, resource),
     // Last: V8 adds each member behind a spread by a call of its own, which takes ten times as long as all before it.
     ...making,
   };

@@ -13,6 +13,7 @@ import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import type { Origin } from '../../domain/origin.js';
 import type { AuthenticationContext } from '../../domain/proofs/classes.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
+import { agentAct } from '../../domain/tokens/agent-claims.js';
 import { requireOrganizationClaims } from '../../domain/tokens/organization-claims.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { OAuthError } from '../../errors.js';
@@ -161,6 +162,7 @@ async function sign(
     issued_at,
     grant_id,
     permissions,
+    act: agentAct(client, resource),
     jkt: proof && proof.jkt,
     organization: await requireOrganizationClaims(ctx, organization_id),
     auth_time: signIn.auth_time_known ? signIn.auth_time : null,

@@ -74,7 +74,8 @@ export async function requireUsable(
   if (token.problem !== null) throw problemRefusal(token.problem);
   if (!isOfRecord(client, token.issued_at.getTime())) throw problemRefusal('revoked');
   if (token.rotated_at !== null && bounds.now.getTime() - token.rotated_at.getTime() > toleranceMs) {
-    await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
+    const { grant_id, user_id, session_id } = token;
+    await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id, user_id, session_id, origin: origin() });
     throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked').by('refresh_token_reused');
   }
   return token;

@@ -11,6 +11,7 @@ import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/
 import { accessTokenMappedClaims, drawsOnUser } from '../../domain/claims/claim-mappings.js';
 import type { InactiveToken } from '../../domain/tokens/active-token.js';
 import { requireOrganizationClaims } from '../../domain/tokens/organization-claims.js';
+import type { Act } from '../../domain/tokens/agent-claims.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { quotedValue } from '../../domain/tokens/unusable-token.js';
@@ -20,7 +21,7 @@ import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { idJagTokenType } from '../../lib/identity-assertions.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isSubset, parseScope } from '../../lib/scope-set.js';
-import { actClaim, type Act } from './act-claim.js';
+import { actClaim } from './act-claim.js';
 import { earlierScopes, scopesBefore } from './earlier-scopes.js';
 import { issueAssertion } from './issue-assertion.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
@@ -141,6 +142,8 @@ type Exchange = {
 /** Judges the request. @throws {OAuthError} */
 async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>, proof: DpopProof | null): Promise<Exchange> {
   requireAccessTokens(sent);
+  // Taken before what is brought is looked up: what ends in between ends this too.
+  const issued_at = ctx.clock.now();
   if (sent.resource === undefined) throw OAuthError.invalid_request('resource is required');
   const policy = await policyOf(ctx, client, sent.resource);
   requireBound(ctx, policy.resource, proof);
@@ -155,7 +158,6 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const chain = scopesBefore(ctx, subject);
   const scopes = scopesOf(policy, chain, sent.scope);
   const earlier_scopes = earlierScopes(chain, policy.resource);
-  const issued_at = ctx.clock.now();
   requireSignIn(policy.resource, subject, issued_at);
   const left = Math.floor((expires_at.getTime() - issued_at.getTime()) / 1000);
   if (left < 1) throw OAuthError.invalid_request('subject_token: the access token has expired');
@@ -202,6 +204,7 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
     audit: trace && securityEventRow(ctx, 'token.impersonated', trace),
   });
   if (issued === 'used proof') throw proofRefused(ctx, usedBefore);
+  if (issued === 'blocked') throw OAuthError.invalid_grant('the person of the subject_token has blocked the client').by('client_blocked');
   if (!issued) throw OAuthError.invalid_scope('nothing of the scope is left: neither the grant nor the person has any of it');
   if (trace) logSecurityEvent(ctx, 'token.impersonated', trace);
   return issued;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { documentAddressProblem, readingOf } from '../../domain/clients/document-clients.js';
 import { chosenIdProblems } from '../../domain/clients/names.js';
-import type { ClientInput } from '../../domain/clients/rules.js';
+import type { ClientInput, OwnedClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { emitClientRegistered } from '../../domain/events/clients.js';
 import { Refusal, refuseIfAny, type Problem } from '../../domain/refusal.js';
@@ -13,7 +13,7 @@ import { documentColumns, documentRow } from './document-row.js';
 /** What an administrator may say of a client whose document says the rest. */
 const administrated = [
   'description', 'access_token_format', 'id_token_lifetime', 'refresh_token_lifetime', 'token_rate_limit', 'id_token_claims', 'claim_mappings',
-  'required_acr', 'max_authentication_age', 'status', 'branding',
+  'required_acr', 'max_authentication_age', 'status', 'branding', 'is_agent',
 ] as const satisfies readonly (keyof ClientInput)[]; // prettier-ignore
 
 const attribute = 'client_id_metadata_uri';
@@ -49,7 +49,7 @@ export async function readForRegistration(ctx: Context, url: string): Promise<Cl
  * Registers the client of a metadata document before it comes, which verifies it. Emits `client.registered`.
  * @throws {Refusal} 409 when it is there already
  */
-export async function registerDocumentClient(tx: Context, row: ClientRow, input: ClientInput): Promise<ClientRow> {
+export async function registerDocumentClient(tx: Context, row: ClientRow, input: OwnedClientInput): Promise<ClientRow> {
   const now = tx.clock.now();
   // An administrator who registers it lets it in again; what it held before it was deleted stays ended.
   const tokens_not_before = (await forgetDeletedName(tx.scope, 'client', row.id)) ? now : null;
@@ -58,7 +58,7 @@ export async function registerDocumentClient(tx: Context, row: ClientRow, input:
     administrated.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
   ) as ClientInput;
   const stamped = { verified: true, verified_by_host: false, version: 1, tokens_not_before, created_at: now, updated_at: now };
-  const stored = await insertClientIfMissing(tx.scope, { ...row, ...given, ...stamped });
+  const stored = await insertClientIfMissing(tx.scope, { ...row, ...given, owner_id: input.owner_id ?? null, ...stamped });
   if (!stored) throw new Refusal({ status: 409, code: 'already_exists', detail: 'There is a client of this document already.', attribute });
   await emitClientRegistered(tx, stored);
   return stored;

@@ -18,6 +18,20 @@ export type PoolState = {
   readonly isolated: readonly string[];
 };
 
+function replicaMetrics(registry: Registry) {
+  return {
+    replicaLookUps: createReplicaCounter(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
+    reportReads: createReplicaCounter(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
+    replicaBehind: new Gauge({
+      name: 'database_replica_behind_seconds',
+      help: 'How old the latest position is that the standby is known to have replayed, for look-ups or reports; +Inf: none is known.',
+      labelNames: ['used_for'],
+      aggregator: 'max',
+      registers: [registry],
+    }),
+  };
+}
+
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
   const connections = (name: string, help: string, of: 'used' | 'waiting' | 'max') =>
@@ -164,6 +178,13 @@ function securityEventMetrics(registers: Registry[]) {
       aggregator: 'max',
       registers,
     }),
+    signalStreamLag: new Gauge({
+      name: 'signal_stream_lag_seconds',
+      help: 'How long the oldest signal that waits for a stream has waited.',
+      labelNames: ['signal_stream_id'],
+      aggregator: 'max',
+      registers,
+    }),
     logStreamLag: new Gauge({
       name: 'log_stream_lag_seconds',
       help: 'How long the oldest record that waits for a log stream has waited.',
@@ -234,8 +255,7 @@ export function createMetrics() {
       help: 'Notifications to the other processes, by channel and result: sent, failed or dropped.',
       labelNames: ['channel', 'result'],
     }),
-    replicaLookUps: createReplicaCounter(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
-    reportReads: createReplicaCounter(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
+    ...replicaMetrics(registry),
     sealedRowsPending: new Gauge({
       name: 'sealed_rows_pending',
       help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',

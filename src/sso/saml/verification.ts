@@ -7,7 +7,7 @@ import { childrenOf, type XmlElement } from '../../domain/saml/xml.js';
 
 export type SignedPart = 'assertion' | 'response' | 'both';
 
-type Verification = {
+export type Verification = {
   readonly xml: string;
   readonly response: SamlResponse;
   readonly provider: IdentityProvider;

@@ -1,3 +1,4 @@
+import { ProviderFailure } from '../provider-failure.js';
 import { ssoRefusal } from '../refusal.js';
 import { createOidcStrategy } from './oidc.js';
 
@@ -12,7 +13,8 @@ export const google = createOidcStrategy({
   },
   claims({ connection }, claims) {
     const hd = hostedDomain(connection.options);
-    if (hd !== '' && String(claims['hd']).toLowerCase() !== hd) throw ssoRefusal('sso_domain_not_allowed');
+    if (hd !== '' && String(claims['hd']).toLowerCase() !== hd)
+      throw ssoRefusal('sso_domain_not_allowed', { cause: new ProviderFailure('the claim hd is not the hosted_domain of the connection') });
     return claims;
   },
 });

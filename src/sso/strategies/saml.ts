@@ -1,16 +1,32 @@
 import { samlEntityId } from '../../domain/connections/connections.js';
-import { samlProvider } from '../../domain/connections/saml-provider.js';
+import { changedSamlProvider, samlProvider } from '../../domain/connections/saml-provider.js';
 import { samlKeys } from '../../domain/saml-certificates/saml-certificates.js';
 import { checkStatement, replayableUntil, requireSuccess } from '../../domain/saml/checks.js';
 import { decodeResponse, readResponse } from '../../domain/saml/gate.js';
 import { takeSamlAssertion } from '../../db/tables/saml_assertions.js';
 import { digest } from '../../lib/digest.js';
+import { SamlRefusal } from '../../domain/saml/saml-refusal.js';
 import { serviceProvider } from '../saml/service-provider.js';
-import { verifiedAssertion, type SignedPart } from '../saml/verification.js';
-import type { Strategy } from './strategy.js';
+import { verifiedAssertion, type SignedPart, type Verification } from '../saml/verification.js';
+import type { XmlElement } from '../../domain/saml/xml.js';
+import type { Provider, Strategy } from './strategy.js';
 
 /** The ID of the request that began a flow: a name (xs:ID), and nobody else's. */
 const requestIdOf = (nonce: string) => `_${nonce}`;
+
+/** Of an encrypted assertion nothing says that its signature was the reason, nor may anything (specification 16.7.5). */
+const mayBeOfANewKey = (error: unknown) => error instanceof SamlRefusal && ['signature', 'decryption'].includes(error.rule);
+
+/** The assertion, judged once more where the provider's metadata has new certificates by now (specification 16.7.10). @throws {SamlRefusal} */
+async function assertionOf({ ctx, connection }: Provider, verification: Verification): Promise<XmlElement> {
+  try {
+    return await verifiedAssertion(verification);
+  } catch (error) {
+    const provider = mayBeOfANewKey(error) ? await changedSamlProvider(ctx, connection, verification.provider) : null;
+    if (!provider) throw error;
+    return verifiedAssertion({ ...verification, provider });
+  }
+}
 
 /** SAML 2.0 Web Browser SSO (SAML Profiles 4.1): the request by HTTP-Redirect, the response by HTTP-POST. */
 export const saml: Strategy = {
@@ -26,13 +42,14 @@ export const saml: Strategy = {
     return new URL(await request.getAuthorizeUrlAsync(state, undefined, {}));
   },
 
-  async redeem({ ctx, connection, redirect_uri }, { code, nonce }) {
+  async redeem(at, { code, nonce }) {
+    const { ctx, connection, redirect_uri } = at;
     const xml = decodeResponse(code);
     const response = readResponse(xml);
     requireSuccess(response.root);
     const provider = await samlProvider(ctx, connection);
     const signed_part = (connection.options['signed_part'] ?? 'assertion') as SignedPart;
-    const assertion = await verifiedAssertion({ xml, response, provider, signed_part, keys: await samlKeys(ctx) });
+    const assertion = await assertionOf(at, { xml, response, provider, signed_part, keys: await samlKeys(ctx) });
     const statement = checkStatement(response, assertion, {
       issuer: provider.entity_id,
       audience: samlEntityId(ctx.environment, connection),

@@ -28,6 +28,7 @@ import { addConnection } from '../../support/connections.js';
 import { addClient, addEnvironment, addUser, password } from '../../support/data.js';
 import { createTestDatabase } from '../../support/database.js';
 import { cheapPasswords, freePort } from '../../support/service.js';
+import { addSignalStream } from '../../support/signals.js';
 import { samlKeyPair } from '../../support/saml-provider.js';
 import { addSamlConnection } from '../../support/saml-sign-in.js';
 import { openContext } from '../../support/standalone.js';
@@ -338,6 +339,19 @@ describe('records', () => {
     expect(JSON.stringify(found)).not.toContain('hidden');
   });
 
+  test('streams of signals that are behind, or paused because too much waits', async () => {
+    const { id } = await addClient(ctx);
+    const stream = await addSignalStream(ctx, id);
+    expect(await says('signal_streams')).toEqual(well('signal_streams'));
+    await sql(`insert into signal_sets (environment_id, signal_stream_id, txn, event, data, occurred_at)
+      select environment_id, id, id, 'verification', '{}', now() - interval '2 hours' from signal_streams`);
+    expect((await says('signal_streams'))[0]).toMatchObject({ level: 'warning', subject: `signal_streams/${stream.id}` });
+    await sql(`update signal_streams set status = 'paused', paused_by = 'limit'`);
+    expect((await says('signal_streams'))[0]?.finding).toContain('was paused');
+    await sql(`update signal_streams set paused_by = 'administrator'`);
+    expect(await says('signal_streams')).toEqual(well('signal_streams'));
+  });
+
   test('connections whose provider is away', async () => {
     const port = await freePort();
     const connection = await addConnection(ctx, { issuer: `http://127.0.0.1:${port}` });
@@ -471,6 +485,17 @@ describe('records', () => {
     expect(named?.fix).toMatch(/clients update --redirect-uris https:\/\/app\.example\.com\/cb -- --url=https:\/\/evil\.example$/);
     await sql(`update clients set redirect_uris = '{"http://[::1]:1/cb","http://127.0.0.1/cb"}'`);
     expect(await says('clients')).toEqual(well('clients'));
+  });
+
+  test('agents that nobody answers for are told by environment', async () => {
+    const owner = await addUser(ctx);
+    const agent = await addClient(ctx, { name: 'Helper', is_agent: true, owner_id: owner.id });
+    expect(await says('clients')).toEqual(well('clients'));
+    await sql(`update users set status = 'blocked' where id = '${owner.id}'`);
+    const [found] = await says('clients');
+    expect(found?.finding).toMatch(/^Nobody answers for an agent.*"Helper"/);
+    expect(found?.subject).toContain(agent.id);
+    await sql(`delete from clients where id = '${agent.id}'`);
   });
 
   test('keys: none, no next one, one that is on its way', async () => {

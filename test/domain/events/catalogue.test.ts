@@ -43,6 +43,7 @@ test('those that come by name only (specification 7.2.5)', () => {
     'authenticator.deleted',
     'client.created',
     'client.deleted',
+    'authorization.revoked',
     'connection.created',
     'connection.updated',
     'connection.deleted',
@@ -75,8 +76,9 @@ describe.each(eventTypeDocuments())('$id', ({ id, payload_schema, example, group
       const { [member]: _left, ...rest } = samples[id] as Record<string, unknown>;
       expect(validate(rest)).toBe(false);
     }
-    // What belongs to organizations is one group.
-    expect(group).toBe(/^(organization|directory)/.test(id) ? 'organizations' : id.split('.')[0]);
+    // What belongs to organizations, and to agents, is one group.
+    const subject = id.slice(0, id.indexOf('.'));
+    expect(group).toBe(/^(organization|directory)/.test(id) ? 'organizations' : subject === 'authorization' ? 'agents' : subject);
   });
 
   test('its payload has the five members in their order and stays below 20 kB', () => {

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test as always }
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { deleteExpiredRateLimits } from '../../../src/db/tables/rate_limits.js';
 import { createRedisStore } from '../../../src/http/limits/rate-limit-redis.js';
-import { createMemoryStore, createPostgresStore, type ProofUses, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
+import { createMemoryStore, createPostgresStore, keyDigest, type ProofUses, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter } from '../../../src/http/limits/rate-limiter.js';
 import { createAdjustableClock } from '../../../src/platform/clock.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
@@ -142,7 +142,7 @@ describe('leases of the PostgreSQL store', () => {
     const key = newKey();
     await taken(1, 11, 10, key);
     await knex('rate_limits')
-      .where('key', Buffer.from(key, 'hex'))
+      .where('key', keyDigest(key))
       .update({ expires_at: knex.raw("now() + interval '1 hour'") });
     expect(await createPostgresStore(knex, clock).increment(key, ten)).toMatchObject({ hits: 1 });
   });

@@ -1,6 +1,7 @@
 // What an organization's administrators would need to be the environment's: its connection, and the people who came to it by themselves.
 import { beforeAll, expect, test } from 'vitest';
 import { table } from '../../../src/db/scope.js';
+import { addClientConnections } from '../../../src/db/tables/client_connections.js';
 import type { ConnectionRow } from '../../../src/db/tables/connections.js';
 import type { RoleRow } from '../../../src/db/tables/roles.js';
 import { findUser, type UserRow } from '../../../src/db/tables/users.js';
@@ -157,6 +158,33 @@ test('roles that speak for an organization’s people are given from outside onl
     expect([status, body['errors']?.[0].meta]).toEqual([403, { required: ['users:write'] }]);
   }
   for (const attempt of attempts(wide)) expect([200, 201, 204]).toContain((await attempt()).status);
+});
+
+test('who may write organizations alone deletes none that others come in through (attack 43.1603, specification 13.2.26)', async () => {
+  const admin = await manage(service.url);
+  const narrow = await manage(service.url, 'organizations:read organizations:write');
+  const refusalOf = async (id: string) => {
+    const { status, body } = await narrow.delete(`/organizations/${id}`);
+    return [status, body['errors']?.[0].meta];
+  };
+  const empty = await addOrganization(ctx);
+  const [linked, offered, provisioned] = [await addOrganization(ctx), await addOrganization(ctx), await addOrganization(ctx)];
+  const operator = await addUser(ctx);
+  await permit(ctx, operator.id, 'roles:read');
+  await linkAt(await addSamlConnection(ctx, keys[0] as SamlKeyPair, {}, { organization_id: linked.id, domains: [] }), operator, 'operator');
+  const of = await addSamlConnection(ctx, keys[0] as SamlKeyPair, {}, { organization_id: offered.id, domains: [] });
+  const client = await addClient(ctx, { first_party: false });
+  const management = await apiResourceOf(ctx, ctx.environment.management_audience);
+  await addGrant(ctx, client, management as never, ['clients:read'], 'client');
+  await addClientConnections(ctx.scope, client.id, [of.id]);
+  const directory = { type: 'directory', attributes: {}, relationships: { organization: link('organization', provisioned.id) } };
+  expect((await admin.post('/directories', { data: directory })).status).toBe(201);
+  expect(await refusalOf(linked.id)).toEqual([403, { required: ['roles:read', 'users:write'] }]);
+  expect(await refusalOf(offered.id)).toEqual([403, { required: ['clients:read', 'users:write'] }]);
+  expect(await refusalOf(provisioned.id)).toEqual([403, { required: ['users:write'] }]);
+  expect(await refusalOf(empty.id)).toEqual([204, undefined]);
+  const wide = await manage(service.url, 'organizations:read organizations:write users:write roles:read clients:read');
+  for (const { id } of [linked, offered, provisioned]) expect((await wide.delete(`/organizations/${id}`)).status).toBe(204);
 });
 
 test('who acts for the organization itself makes and changes what speaks for its people (specification 13.2.30)', async () => {

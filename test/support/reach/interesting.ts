@@ -108,6 +108,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'client.saml_name_id': ofSaml({ saml_name_id: 'email' }),
   'client.saml_request_certificates': ofSaml({ saml_request_certificates: [samlCertificate] }),
   'client.claim_mappings': mappings,
+  'client.signal_audience': [{ signal_audience: 'everybody' }, { signal_audience: 'organization' }, { signal_audience: 'own' }],
   'api_resource.claim_mappings': mappings,
   'authenticator.kind': onBoth({ kind: 'totp' }, passkey()),
   'authenticator.secret': onBoth({ secret: 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU' }),

@@ -5,7 +5,7 @@ import { requirementFields } from './requirement-fields.js';
 import { recordPath, type FormSubject, type ViewContext, type Presentation } from '../../parts/records/presentation.js';
 import { may, relatedOf } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, duration, lines, quiet, state, tags, text, time, words } from '../../parts/values.js';
+import { code, duration, lines, quiet, state, tags, text, time, words, yesNo } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
@@ -144,6 +144,11 @@ const subjects: readonly FormSubject[] = [
         label: 'Unverified clients',
         hint: 'Clients that registered themselves, such as MCP clients. People are warned and asked for consent.',
       },
+      {
+        name: 'agent_claims',
+        label: terms.agent_claims,
+        hint: 'Access tokens and introspection say that an AI agent acts: act and client_profile.',
+      },
       { name: 'assertion_access', label: terms.assertions, kind: 'radios', initial: 'off', choices: async () => assertionAccesses },
       {
         name: 'default_scopes',
@@ -167,6 +172,7 @@ const defaults = {
   user_scopes: 'requested',
   allow_unverified_clients: false,
   assertion_access: 'off',
+  agent_claims: false,
   default_scopes: [],
   required_acr: null,
   max_authentication_age: null,
@@ -208,6 +214,7 @@ export const apiResourcesPresentation: Presentation = {
       value: text(a['user_scopes'] === 'held' ? 'All permissions of the user' : terms.requested_scopes),
     },
     { label: 'Unverified clients', value: text(a['allow_unverified_clients'] === true ? terms.allowed : terms.refused) },
+    { label: terms.agent_claims, value: yesNo(a['agent_claims']) },
     { label: terms.assertions, value: text(assertionAccesses.find(({ value }) => value === a['assertion_access'])?.label) },
     { label: 'Default scopes', value: tags(a['default_scopes'], 20) },
     {

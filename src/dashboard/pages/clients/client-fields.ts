@@ -1,11 +1,12 @@
 import { clientBranding } from './client-branding.js';
-import { apiIdentifierChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
+import { apiIdentifierChoices, signingAlgorithmChoices, statusField, userChoices } from '../../parts/forms/choices.js';
 import { requirementFields } from '../apis/requirement-fields.js';
 import { claimMappingLine } from '../apis/claim-mapping-lines.js';
 import { recordPath, type FieldSpec, type FormSubject, type SectionSpec } from '../../parts/records/presentation.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, methodChoices } from './client-kinds.js';
 import { isNotSaml, isSaml, samlFields, samlSection } from './saml-client.js';
+import { signalAudienceField } from './signal-streams.js';
 import { organizationUsageChoices } from './organization-usage.js';
 import { terms } from '../../parts/words.js';
 
@@ -201,6 +202,16 @@ const sectionedFields: readonly FieldSpec[] = [
     hint: 'Your own application: people aren’t asked for consent.',
     section: consentSection,
   },
+  { name: 'is_agent', label: terms.ai_agent, hint: 'Acts on its own. Consent pages, lists and emails say so.', section: consentSection },
+  {
+    name: 'owner',
+    label: terms.owner,
+    relationship: 'one',
+    optional: true,
+    hint: 'Who answers for it. The doctor warns of agents without an owner.',
+    section: consentSection,
+    choices: userChoices,
+  },
   {
     name: 'organization_usage',
     label: terms.sign_in_for_an_organization,
@@ -208,6 +219,7 @@ const sectionedFields: readonly FieldSpec[] = [
     choices: organizationUsageChoices,
     hint: 'Business customers: whether people sign in for an organization, which tokens then name.',
   },
+  { ...signalAudienceField, section: authenticationSection },
   { name: 'client_uri', label: terms.client_uri, kind: 'url', section: consentSection },
   { name: 'logo_uri', label: 'Logo URI', kind: 'url', section: consentSection },
   { name: 'policy_uri', label: 'Policy URI', kind: 'url', section: consentSection },

@@ -7,9 +7,9 @@ import { named, own } from '../../../lib/named.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { acrLabel } from '../../parts/forms/choices.js';
 import type { Row, Value } from '../../parts/page-parts.js';
-import { may } from '../../parts/records/objects.js';
-import type { RecordSpec, ViewContext } from '../../parts/records/presentation.js';
-import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, words, yesNo } from '../../parts/values.js';
+import { includedRecord, may, relatedId } from '../../parts/records/objects.js';
+import { recordPath, type RecordSpec, type ViewContext } from '../../parts/records/presentation.js';
+import { code, duration, lines, link, number, quiet, stack, state, tags, text, time, web, words, yesNo } from '../../parts/values.js';
 import { organizationUsageLabels } from './organization-usage.js';
 import { terms } from '../../parts/words.js';
 import { mappingLine } from './client-fields.js';
@@ -83,6 +83,16 @@ const claimRows = (a: ResourceObject['attributes']) => [
   },
 ];
 
+/** Whether it acts by itself, and who answers for it. */
+function agentRows(record: ResourceObject, included: readonly ResourceObject[]): readonly Row[] {
+  const owner = includedRecord(record, 'owner', included);
+  const value = owner ? link(words(owner.attributes['email']), recordPath('users', owner.id)) : text(relatedId(record, 'owner'));
+  return [
+    { label: terms.ai_agent, attribute: 'is_agent', value: yesNo(record.attributes['is_agent']) },
+    ...(relatedId(record, 'owner') === null && record.attributes['is_agent'] !== true ? [] : [{ label: terms.owner, value }]),
+  ];
+}
+
 /** What a client has about which nobody said anything. How it gets tokens is shown whatever it is. */
 export function clientDefaults(record: ResourceObject) {
   const { application_type, token_endpoint_auth_method } = record.attributes as Pick<
@@ -98,6 +108,7 @@ export function clientDefaults(record: ResourceObject) {
     id_token_claims: 'protocol',
     claim_mappings: [],
     organization_usage: 'deny',
+    is_agent: false,
     first_party: signsIn(record),
     require_pkce,
     introspection_allowed,
@@ -124,9 +135,10 @@ export const clientSummary: RecordSpec['summary'] = (record, view, included) =>
   isSaml(record) ? samlSummary(record, view) : oauthSummary(record, view, included);
 
 const oauthSummary = (
-  { attributes: a, id }: ResourceObject,
+  record: ResourceObject,
   { now, req }: ViewContext,
   included: readonly ResourceObject[],
+  { attributes: a, id } = record,
 ): readonly Row[] => [
   { label: terms.client_id, value: code(id, true) },
   {
@@ -169,6 +181,7 @@ const oauthSummary = (
     value: text(a['require_signed_request_object'] === true ? terms.required : terms.optional),
   },
   { label: terms.first_party_skips_consent, value: yesNo(a['first_party']) },
+  ...agentRows(record, included),
   { label: terms.introspection_of_other_clients_tokens, value: yesNo(a['introspection_allowed']) },
   ...claimRows(a),
   ...limitRows(a),

@@ -2,7 +2,7 @@ import { recordPath, type Presentation } from '../../parts/records/presentation.
 import { activityTabOf } from '../../parts/activity/timeline.js';
 import type { Part, Value } from '../../parts/page-parts.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { includedRecord, may, relatedOf } from '../../parts/records/objects.js';
+import { includedRecord, listOf, may, relatedOf } from '../../parts/records/objects.js';
 import { quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
 import { profileParts } from './client-profile.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
@@ -17,6 +17,7 @@ import { takesWorkloads } from '../../parts/forms/choices.js';
 import { uploadParts } from '../branding/upload-parts.js';
 import { brandingPreview } from '../branding/branding-preview.js';
 import { isPreviewable, tokenPreviewTab } from '../apis/token-preview-tab.js';
+import { authorizationsPresentation } from '../users/user-links.js';
 import { workloadsTab } from '../workloads/workloads-tab.js';
 import { downloadsOf } from '../../parts/lists/downloads.js';
 import { terms } from '../../parts/words.js';
@@ -56,6 +57,24 @@ async function grantsTab(view: Parameters<typeof quickStartTab>[0], record: Reso
   ];
 }
 
+/** The people that it acts for, the latest first. */
+async function authorizationsTab({ req, now }: Parameters<typeof quickStartTab>[0], record: ResourceObject): Promise<readonly Part[]> {
+  const listing = await listOf(req.call, 'authorizations', {
+    filters: { client: record.id },
+    sort: '-last_used_at',
+    size: 100,
+    include: 'user',
+  });
+  const columns = authorizationsPresentation.columns.filter(({ label }) => label !== terms.client);
+  const rows = listing.records.map((one) => ({
+    path: recordPath('authorizations', one.id),
+    cells: columns.map((column) => column.value(one, { req, now }, listing)),
+  }));
+  const empty = { title: 'No authorizations', text: 'This client has no tokens for anyone.', button: null };
+  const shown = columns.map(({ label }) => ({ label }));
+  return [{ kind: 'table', id: 'authorizations', caption: terms.authorizations, heading: false, columns: shown, rows, empty, pager: null }];
+}
+
 export const clientsPresentation: Presentation = {
   path: 'clients',
   title: terms.clients,
@@ -68,7 +87,13 @@ export const clientsPresentation: Presentation = {
   },
   columns: [
     { label: terms.client, sort: 'name', value: ({ attributes: a, id }) => stack(text(a['name']), quiet(id)) },
-    { label: terms.application_type, value: (record) => text(kinds[words(record.attributes['application_type'])]?.label) },
+    {
+      label: terms.application_type,
+      value: ({ attributes: a }) => {
+        const kind = text(kinds[words(a['application_type'])]?.label);
+        return a['is_agent'] === true ? stack(kind, state('info', terms.ai_agent)) : kind;
+      },
+    },
     { label: terms.status, value: clientState },
     { label: terms.last_used, value: (record, { now }) => time(record.attributes['last_used_at'], now) },
     { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
@@ -83,11 +108,12 @@ export const clientsPresentation: Presentation = {
       choices: async () => Object.entries(kinds).map(([value, { label }]) => ({ value, label })),
     },
     { name: 'status', label: terms.status },
+    { name: 'is_agent', label: terms.ai_agent },
   ],
   preview: (entries, { attributes: a }) => brandingPreview(entries, words(a['name'])),
   name: (record) => words(record.attributes['name']),
   state: clientState,
-  recordInclude: 'federated_credentials',
+  recordInclude: 'federated_credentials,owner',
   defaults: clientDefaults,
   summary: clientSummary,
   above: profileParts,
@@ -165,6 +191,7 @@ export const clientsPresentation: Presentation = {
     { name: 'token_preview', label: 'Token preview', needs: 'users', when: isPreviewable, parts: tokenPreviewTab },
     { name: 'connections', label: terms.connections, needs: 'connections', when: signsIn, parts: connectionsTab },
     { name: 'grants', label: 'Grants', needs: 'client_grants', when: isNotSaml, parts: grantsTab },
+    { name: 'authorizations', label: terms.authorizations, needs: 'users', when: isNotSaml, parts: authorizationsTab },
     { name: 'workloads', label: 'Workload identity', needs: 'federated_credentials', when: takesWorkloads, parts: workloadsTab },
     activityTabOf('clients', 'Failed authentications, consents and changes of this client appear here.'),
   ],

@@ -25,7 +25,7 @@ type Shown = {
 
 /** Who and what a page is shown with that needs somebody. */
 const user = { email: 'ada@example.com', name: 'Ada Lovelace' };
-const client = { name: 'Acme Notes', logo_uri: null, policy_uri: null, tos_uri: null };
+const client = { name: 'Acme Notes', is_agent: false, logo_uri: null, policy_uri: null, tos_uri: null };
 const sent = { user, action: '', hidden: {} };
 
 /** How pages are shown, each with samples of what else it takes. */

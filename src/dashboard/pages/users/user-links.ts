@@ -3,7 +3,7 @@ import { recordPath, type ColumnSpec, type Presentation } from '../../parts/reco
 import type { ResourceObject } from '../../../management/documents.js';
 import { relatedId, includedRecord } from '../../parts/records/objects.js';
 import type { Value } from '../../parts/page-parts.js';
-import { code, json, link, nothing, state, tags, text, time, words } from '../../parts/values.js';
+import { code, json, link, nothing, stack, state, statusStates, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 /** The tab of the user that the record belongs to. */
@@ -112,5 +112,78 @@ export const consentsPresentation: Presentation = {
     label: 'Withdraw consent',
     text: 'Everything issued to the client for this person stops working, and the client has to ask again.',
     leadsTo: tabOf('consents'),
+  },
+};
+
+const origins: Readonly<Record<string, string>> = { person: 'The person', administrator: 'An administrator', employer: 'The employer' };
+const allowedBy = ({ attributes: a }: ResourceObject): Value => text(origins[words(a['origin'])]);
+const authorizationState = statusStates({ active: ['good', terms.active], blocked: ['bad', 'Blocked'] });
+const isBlocked = ({ attributes: a }: ResourceObject) => a['status'] === 'blocked';
+
+export const authorizationsPresentation: Presentation = {
+  path: 'authorizations',
+  title: terms.authorizations,
+  under: 'users',
+  one: 'authorization',
+  lead: 'The clients that act for people, whoever allowed it: by consent, as first-party clients, by token exchange or by identity assertions.',
+  empty: { title: 'No authorizations yet', text: 'Authorizations appear when a client gets tokens for a person.' },
+  include: 'user,client',
+  recordInclude: 'user,client',
+  columns: [
+    {
+      label: terms.client,
+      value: (record, _view, { included }) => {
+        const client = includedRecord(record, 'client', included);
+        const name = text(client?.attributes['name'] ?? relatedId(record, 'client'));
+        return client?.attributes['is_agent'] === true ? stack(name, state('info', terms.ai_agent)) : name;
+      },
+    },
+    userColumn,
+    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    { label: terms.allowed_by, value: allowedBy },
+    { label: terms.status, value: authorizationState },
+    { label: terms.last_used, sort: 'last_used_at', value: (record, { now }) => time(record.attributes['last_used_at'], now) },
+    { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
+  ],
+  filters: [
+    { name: 'client', label: terms.client, choices: clientChoices },
+    { name: 'origin', label: terms.allowed_by, choices: async () => Object.entries(origins).map(([value, label]) => ({ value, label })) },
+    { name: 'status', label: terms.status },
+  ],
+  name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
+  state: authorizationState,
+  summary: (record, { now }, included) => [
+    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
+    { label: terms.client, value: linked(record, 'client', 'clients', 'name', included) },
+    { label: terms.allowed_by, value: allowedBy(record) },
+    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
+    { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
+    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+    ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
+    { label: terms.id, value: code(record.id, true) },
+  ],
+  actions: {
+    revoke: {
+      label: 'Revoke access',
+      confirm: [
+        'Everything the client holds for this person stops working immediately, along with tokens that others exchanged it for.',
+        'The client can ask again.',
+      ],
+      danger: true,
+      leadsTo: () => '/dashboard/authorizations',
+      done: 'revoked',
+    },
+    block: {
+      label: 'Block client',
+      when: (record) => !isBlocked(record),
+      confirm: [
+        'Everything the client holds for this person stops working immediately, and it gets no new access, even if it is first-party.',
+        'Only an administrator can unblock it.',
+      ],
+      danger: true,
+      done: 'updated',
+    },
+    unblock: { label: 'Unblock client', when: isBlocked, confirm: ['The client can ask for access again.'], done: 'updated' },
   },
 };

@@ -8,7 +8,7 @@ import { readableIncludes } from '../../parts/records/record.js';
 import { activityTab } from './activity-tab.js';
 import { authenticatorsTab } from './authenticators-tab.js';
 import { sessionsPresentation } from './sessions.js';
-import { consentsPresentation, identitiesPresentation } from './user-links.js';
+import { authorizationsPresentation, consentsPresentation, identitiesPresentation } from './user-links.js';
 import { json, text } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
@@ -105,6 +105,11 @@ export const userTabs: readonly TabSpec[] = [
     name: 'consents',
     label: terms.consents,
     parts: linkedTab(consentsPresentation, ['No consents', 'This user hasn’t allowed any applications that ask for consent.']),
+  },
+  {
+    name: 'authorizations',
+    label: terms.authorizations,
+    parts: linkedTab(authorizationsPresentation, ['No authorizations', 'No client has tokens for this user.']),
   },
   { name: 'activity', label: terms.activity, needs: 'audit_logs', parts: activityTab },
   { name: 'json', label: 'JSON', parts: rawTab },

@@ -13,7 +13,7 @@ import type { Names } from './names.js';
 import { operationWords } from './operations.js';
 import { clientReasons } from './client-reasons.js';
 import { tokenSentences } from './token-sentences.js';
-import { samlReasons } from './saml-reasons.js';
+import { providerReasons } from './provider-reasons.js';
 
 /** What happened, how much it matters, and what to do about it. */
 export type Sentence = { readonly text: string; readonly tone: Tone; readonly fix: string | null };
@@ -85,25 +85,7 @@ const reasons: Readonly<Record<SecurityEventReason, Template>> = {
     'warning',
     'Have the person use the button of the connection.',
   ],
-  sso_state_mismatch: ['Sign-in at the provider began in another browser, or too long ago', 'warning', ask],
-  sso_access_denied: ['Cancelled at the provider', 'warning', 'The person declined, or may not use this application at the provider.'],
-  sso_email_unverified: [
-    'The provider has not verified the email address',
-    'warning',
-    'Have the person verify it there, or trust the connection.',
-  ],
-  sso_account_exists: [
-    'There is already an account with this email address',
-    'warning',
-    'Have the person sign in to it first and connect the provider, or change how the connection links accounts.',
-  ],
-  sso_domain_not_allowed: [
-    'The email domain is not one of this connection',
-    'warning',
-    'Add the domain to the connection, if these people may sign in.',
-  ],
-  sso_provider_error: ['The provider did not answer as expected', 'bad', 'Test the connection: it says what the provider answered.'],
-  ...samlReasons,
+  ...providerReasons,
   ...clientReasons,
   registration_disabled: [
     'Refused: new accounts are not allowed',
@@ -207,6 +189,9 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'consent.given': [(happening) => `Access allowed to ${targetOf(happening, 'a client')}`, 'quiet'],
   'consent.denied': [(happening) => `Access not allowed to ${targetOf(happening, 'a client')}`, 'warning'],
   'consent.withdrawn': [({ by }) => `Consent withdrawn${by}`, 'warning'],
+  'authorization.blocked': [(happening) => `${targetOf(happening, 'A client')} blocked${happening.by}`, 'warning'],
+  'authorization.unblocked': [(happening) => `${targetOf(happening, 'A client')} unblocked${happening.by}`, 'quiet'],
+  'authorization.expired': [(happening) => `Unused access of ${targetOf(happening, 'a client')} ended`, 'quiet'],
   'device.approved': ['Device allowed to sign in', 'good'],
   'device.denied': ['Device not allowed to sign in', 'warning'],
   'device.guesses_refused': ['Too many wrong device codes', 'warning', 'They can try again in ten minutes.'],

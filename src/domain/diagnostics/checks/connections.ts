@@ -50,7 +50,7 @@ function faultOf(installation: Installation, connection: WatchedConnection, reac
 
 /** Connections that take assertions of an issuer of which another one takes them too: nobody's are taken then. */
 function ambiguous(taking: readonly TakingConnection[]): Found<Fault>[] {
-  const byIssuer = groupedBy(taking, (one) => JSON.stringify([one.environment, assertionIssuerOf(one)]));
+  const byIssuer = groupedBy(taking, (one) => JSON.stringify([one.environment, assertionIssuerOf(one), one.assertion_tenant]));
   return [...byIssuer.values()]
     .filter((same) => same.length > 1)
     .flatMap((same) => same.slice(0, 1))
@@ -90,7 +90,7 @@ export const connectionsCheck = check({
     },
     assertions_ambiguous: {
       level: 'warning',
-      when: 'two connections of an environment take identity assertions of the same issuer',
+      when: 'two connections of an environment take identity assertions of the same issuer and tenant, as they could before',
       why: 'It is not told whose people they are: each is `invalid_grant`.',
       mend: '`assertions` of all but one of them',
     },

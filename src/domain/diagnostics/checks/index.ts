@@ -20,6 +20,7 @@ import { proxyCheck } from './proxy.js';
 import { samlCheck } from './saml.js';
 import { secretKeyCheck } from './secret_key.js';
 import { settingsCheck } from './settings.js';
+import { signalStreamsCheck } from './signal_streams.js';
 import { signingKeysCheck } from './signing_keys.js';
 import { tlsCheck } from './tls.js';
 import { replicasCheck } from './replicas.js';
@@ -49,6 +50,7 @@ export const checks = {
   saml: samlCheck,
   organizations: organizationsCheck,
   log_streams: logStreamsCheck,
+  signal_streams: signalStreamsCheck,
   clients: clientsCheck,
   settings: settingsCheck,
   administrators: administratorsCheck,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { publicMaxAgeMs } from '../domain/environments/environments.js';
-import { isKnown } from '../http/request/entity-tags.js';
-import { digest } from '../lib/digest.js';
+import { publicMaxAgeMs } from '../../domain/environments/environments.js';
+import { isKnown } from './entity-tags.js';
+import { digest } from '../../lib/digest.js';
 
 /** A public JSON document as it is sent: nothing is left to do for a request. */
 export type PublicDocument = {

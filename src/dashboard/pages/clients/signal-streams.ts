@@ -1,0 +1,92 @@
+import type { ResourceObject } from '../../../management/documents.js';
+import type { Value } from '../../parts/page-parts.js';
+import { clientChoices } from '../../parts/forms/choices.js';
+import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
+import { code, duration, durationWords, link, quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
+import { terms } from '../../parts/words.js';
+
+const pausedBy: ReadonlyMap<unknown, string> = new Map([
+  ['receiver', 'Paused by the client'],
+  ['administrator', 'Paused by an administrator'],
+  ['limit', 'Paused: too much waits'],
+]);
+
+function statusOf({ attributes: a }: ResourceObject): Value {
+  if (a['status'] === 'paused') return state(a['paused_by'] === 'limit' ? 'bad' : 'quiet', pausedBy.get(a['paused_by']) ?? 'Paused');
+  if (a['status'] === 'disabled') return state('quiet', terms.disabled);
+  return a['last_error'] === null ? state('good', terms.enabled) : state('bad', 'Failing');
+}
+
+const clientOf = (record: ResourceObject, included: readonly ResourceObject[]): Value => {
+  const client = includedRecord(record, 'client', included);
+  return client ? link(words(client.attributes['name']), recordPath('clients', client.id)) : text(relatedId(record, 'client'));
+};
+const eventsOf = ({ attributes: a }: ResourceObject): Value => tags(a['events_requested'] as string[]);
+const deliveryOf = ({ attributes: a }: ResourceObject): Value =>
+  a['method'] === 'poll' ? text('Polled by the client') : stack(text('Pushed to'), quiet(words(a['endpoint_url'])));
+
+/** Of whom a client's streams hear. */
+export const signalAudienceField: FieldSpec = {
+  name: 'signal_audience',
+  label: 'Signals about',
+  choices: async () => [
+    { value: 'own', label: 'Its own people', hint: null },
+    { value: 'organization', label: 'The organizations that use it', hint: null },
+    { value: 'everybody', label: 'Everybody', hint: null },
+  ],
+  hint: 'Of whom its signal streams may hear, where it keeps any.',
+};
+
+export const signalStreamsPresentation: Presentation = {
+  path: 'signal_streams',
+  title: 'Signals',
+  under: 'clients',
+  one: 'signal stream',
+  lead: 'What clients hear of people and sessions (Shared Signals Framework). Clients make and change their streams themselves.',
+  empty: { title: 'No streams yet', text: 'A client with a grant for the API of signals makes one at /ssf/streams.' },
+  include: 'client',
+  recordInclude: 'client',
+  columns: [
+    { label: terms.client, value: (record, _view, { included }) => clientOf(record, included) },
+    { label: 'Delivery', value: deliveryOf },
+    { label: terms.status, value: statusOf },
+    {
+      label: 'Backlog',
+      value: ({ attributes: a }) =>
+        a['lag_seconds'] === 0 ? quiet(terms.none_in_sentence) : text(durationWords(a['lag_seconds'] as number)),
+    },
+    { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+  ],
+  filters: [
+    { name: 'status', label: terms.status },
+    { name: 'client', label: terms.client, choices: clientChoices },
+  ],
+  name: (record) => words(record.attributes['description'] ?? `Stream ${record.id.slice(-6)}`),
+  state: statusOf,
+  summary: (record, { now }, included) => {
+    const { attributes: a, id } = record;
+    return [
+      { label: terms.client, value: clientOf(record, included) },
+      { label: 'Delivery', value: deliveryOf(record) },
+      { label: terms.events, value: eventsOf(record) },
+      ...(a['status_reason'] === null ? [] : [{ label: 'Reason', value: text(a['status_reason']) }]),
+      { label: 'Authorization header', value: text(a['has_authorization'] === true ? 'Sent along; never shown' : terms.none) },
+      { label: 'Backlog', value: duration(a['lag_seconds'] === 0 ? null : a['lag_seconds'], 'Nothing waits') },
+      ...(a['last_error'] === null ? [] : [{ label: 'Last error', value: text(a['last_error']) }]),
+      { label: 'Last sent', value: time(a['last_sent_at'], now) },
+      { label: terms.created, value: time(a['created_at'], now) },
+      { label: terms.id, value: code(id, true) },
+    ];
+  },
+  remove: { label: 'Delete stream', text: 'The client hears nothing more, not even of what waits. It can make another stream.' },
+  actions: {
+    pause: {
+      label: 'Pause',
+      confirm: ['What happens waits until an administrator resumes the stream. The client is told, and can’t resume it by itself.'],
+      done: 'updated',
+      when: ({ attributes: a }) => a['status'] === 'enabled',
+    },
+    resume: { label: 'Resume', done: 'updated', when: ({ attributes: a }) => a['status'] === 'paused' },
+  },
+};

@@ -1,0 +1,111 @@
+import type { Knex } from 'knex';
+import { run, table, update, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
+import type { ClientRow } from './clients.js';
+
+export const authorizationOrigins = ['person', 'administrator', 'employer'] as const;
+
+/** Who blocked it, and who alone may let it in again: an administrator may lift either. */
+export const blockers = ['person', 'administrator'] as const;
+
+/** A row of `authorizations`: that a client acts for a person, or is blocked. What issues tokens keeps it, by triggers and within its own statements. */
+export type AuthorizationRow = {
+  environment_id: string;
+  id: string;
+  user_id: string;
+  client_id: string;
+  /** Who allowed it: the person by a consent, an administrator by making it first-party or by its grants, the employer by an assertion. */
+  origin: (typeof authorizationOrigins)[number];
+  resource_scopes: Record<string, string[]>;
+  blocked_at: Date | null;
+  blocked_by: (typeof blockers)[number] | null;
+  version: number;
+  granted_at: Date;
+  /** To the hour. */
+  last_used_at: Date;
+  updated_at: Date;
+};
+
+/** What a person and a client are to each other. */
+export type Pair = Pick<AuthorizationRow, 'user_id' | 'client_id'>;
+
+/** SQL: whether the person of the row or value blocked the client; for statements whose first parameter is the environment. */
+export const isBlockedSql = (user_id: string, client_id: string): string =>
+  `exists (select 1 from authorizations b where b.environment_id = $1 and b.user_id = ${user_id} and b.client_id = ${client_id} and b.blocked_at is not null)`;
+
+export async function findAuthorization(scope: Scope, { user_id, client_id }: Pair): Promise<AuthorizationRow | null> {
+  return (await table<AuthorizationRow>(scope, 'authorizations').where({ user_id, client_id }).first()) ?? null;
+}
+
+/** An authorization with what is shown of its client. */
+export type AuthorizationWithClient = AuthorizationRow & {
+  client: Pick<ClientRow, 'name' | 'verified' | 'is_agent' | 'status' | 'logo_uri' | 'initiate_login_uri' | 'first_party'>;
+};
+
+/** Those of the user, agents first, then the newest; beyond `limit` the oldest are left out. */
+export async function listAuthorizationsOfUser(scope: Scope, user_id: string, limit: number): Promise<AuthorizationWithClient[]> {
+  const text = `select a.*, jsonb_build_object('name', c.name, 'verified', c.verified, 'is_agent', c.is_agent, 'status', c.status, 'logo_uri', c.logo_uri,
+      'initiate_login_uri', c.initiate_login_uri, 'first_party', c.first_party) as client
+    from authorizations a join clients c on c.environment_id = a.environment_id and c.id = a.client_id
+    where a.environment_id = $1 and a.user_id = $2
+    order by c.is_agent desc, a.granted_at desc, a.id desc limit $3`;
+  return run<AuthorizationWithClient>(scope, { name: 'authorizations.list_of_user', text }, [user_id, limit]);
+}
+
+/** Blocks the client for the person, or lets it ask again; null where neither ever allowed it. */
+export async function setBlocked(
+  scope: Scope,
+  { user_id, client_id }: Pair,
+  blocked: { readonly by: (typeof blockers)[number]; readonly at: Date } | null,
+  at: Date,
+): Promise<AuthorizationRow | null> {
+  const changes = { blocked_at: blocked?.at ?? null, blocked_by: blocked?.by ?? null, updated_at: at };
+  return update<AuthorizationRow>(scope, 'authorizations', { user_id, client_id }, changes);
+}
+
+/**
+ * Ends what the client holds by exchanges and assertions: opaque tokens go, and JWTs that were issued until then are worth nothing, with all that others
+ * were given for them; `until` null: for as long as it is blocked. An authorization that isn't blocked goes. @returns whether there was one
+ */
+export async function endActing(scope: Scope, { user_id, client_id }: Pair, until: Date | null, remembered_until: Date): Promise<boolean> {
+  const text = `with ended as (
+      insert into revocations as r (environment_id, id, issued_until, expires_at)
+      values ($1, acting_key($2::uuid, $3::text), coalesce($4::timestamptz, 'infinity'), case when $4::timestamptz is null then 'infinity' else $5::timestamptz end)
+      on conflict (environment_id, id) do update set issued_until = excluded.issued_until, expires_at = excluded.expires_at
+    ), fed as (
+      insert into revocation_feed (environment_id, sub, client_id, act, before, until)
+      select $1::uuid, ($2::uuid)::text, client_id, act, coalesce($4::timestamptz, clock_timestamp()), coalesce($4::timestamptz, now()) + interval '1 day'
+      from (values ($3::text, null), (null, $3::text)) as entry (client_id, act)
+    ), tokens as (
+      delete from access_tokens where environment_id = $1 and user_id = $2::uuid and client_id = $3::text and (exchanged or session_id is null)
+    )
+    delete from authorizations where environment_id = $1 and user_id = $2::uuid and client_id = $3::text and blocked_at is null returning id`;
+  scope.touched.add('authorizations');
+  return (await run(scope, { name: 'authorizations.end_acting', text }, [user_id, client_id, until, remembered_until])).length > 0;
+}
+
+/** Authorizations that slept longer than their environment lets them; the oldest first. */
+export async function listUnusedAuthorizations(knex: Knex, now: Date, limit: number): Promise<AuthorizationRow[]> {
+  const text = `select a.* from environments e cross join lateral (
+      select * from authorizations a where a.environment_id = e.id and a.blocked_at is null
+        and a.last_used_at < $1::timestamptz - make_interval(secs => e.unused_authorization_lifetime)
+      order by a.last_used_at limit $2) a
+    where e.unused_authorization_lifetime is not null limit $2`;
+  return runSystem(knex, { name: 'authorizations.list_unused', text }, [now, limit]);
+}
+
+/** Holds the authorization while it still sleeps; false when it was used meanwhile. */
+export async function holdUnused(scope: Scope, { id }: AuthorizationRow, before: Date): Promise<boolean> {
+  const text = `select 1 as one from authorizations where environment_id = $1 and id = $2 and blocked_at is null and last_used_at < $3 for update`;
+  return (await run(scope, { name: 'authorizations.hold_unused', text }, [id, before])).length > 0;
+}
+
+/** Forgets clients that nobody was asked about and that hold nothing any more. @returns how many */
+export async function forgetAuthorizations(knex: Knex, before: Date, now: Date, limit: number): Promise<number> {
+  const text = `delete from authorizations where (environment_id, id) in (
+      select a.environment_id, a.id from authorizations a
+      where a.origin <> 'person' and a.blocked_at is null and a.last_used_at < $1 and not exists (
+        select 1 from refresh_tokens r where r.environment_id = a.environment_id and r.user_id = a.user_id and r.client_id = a.client_id and r.expires_at > $2)
+      order by a.last_used_at limit $3) returning 1 as one`;
+  return (await runSystem(knex, { name: 'authorizations.forget', text }, [before, now, limit])).length;
+}

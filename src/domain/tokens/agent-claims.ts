@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { ApiResource, Client } from '../clients/clients.js';
+
+/** What agents are called in tokens (draft-mora-oauth-entity-profiles-01). */
+const agentProfile = 'ai_agent';
+
+/** Who acts for a person, and who did before (RFC 8693 4.1); `sub_profile` what `sub` is, `client_profile` what the client is. */
+export type Act = {
+  readonly sub: string;
+  readonly client_id: string;
+  readonly sub_profile?: string;
+  readonly client_profile?: string;
+  readonly act?: unknown;
+};
+
+/** Whether tokens for the API resource say that the client is an agent. */
+const tellsOf = (client: Pick<Client, 'is_agent'>, resource: Pick<ApiResource, 'agent_claims'> | null): boolean =>
+  client.is_agent && resource?.agent_claims === true;
+
+/** What a person's token says of the agent that acts with it, as `sub` or, where that is another, as the client alone. */
+export const agentMember = (client: Client, resource: ApiResource | null, sub: string): Pick<Act, 'sub_profile' | 'client_profile'> =>
+  !tellsOf(client, resource) ? {} : sub === client.id ? { sub_profile: agentProfile } : { client_profile: agentProfile };
+
+/** The `act` of a person's token that an agent gets (draft-mcguinness-oauth-actor-profile-00); null for other clients, and where the API doesn't ask for it. */
+export const agentAct = (client: Client, resource: ApiResource | null): Act | null =>
+  tellsOf(client, resource) ? { sub: client.id, client_id: client.id, sub_profile: agentProfile } : null;
+
+/** `client_profile` of an agent's own token. */
+export const ownProfile = (client: Client, resource: ApiResource | null): string | undefined =>
+  tellsOf(client, resource) ? agentProfile : undefined;
+
+/** Whether the `act` is of the agent that the token was issued to, and no exchange put it there: that leaves where the token comes from. */
+export const isAgentsOwn = (act: Readonly<Record<string, unknown>> | null, earlier_scopes: unknown): boolean =>
+  act !== null && act['sub_profile'] === agentProfile && act['act'] === undefined && earlier_scopes === undefined;
+
+/** The clients in an `act`, the last one first. */
+export function actorsIn(act: unknown): string[] {
+  const clients: string[] = [];
+  for (let one = act; typeof one === 'object' && one !== null; one = (one as { act?: unknown }).act) {
+    const { client_id } = one as { client_id?: unknown };
+    if (typeof client_id === 'string') clients.push(client_id);
+  }
+  return clients;
+}
+
+/** Under what `revocations` knows that a client no longer acts for a person: `acting_key` of the database. */
+export function actingKey(user_id: string, client_id: string): string {
+  const hex = createHash('sha256').update(`${user_id} ${client_id}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+}

@@ -1,0 +1,56 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { findSignalStream, type SignalStreamRow } from '../db/tables/signal_streams.js';
+import type { Client } from '../domain/clients/clients.js';
+import type { Context } from '../domain/context.js';
+import { Refusal } from '../domain/refusal.js';
+import { signalsAudience } from '../lib/signals-api.js';
+import { quotedValue } from '../domain/tokens/unusable-token.js';
+import { OAuthError } from '../errors.js';
+import { authenticateToken } from '../http/auth/access-token.js';
+import type { Web } from '../http/web.js';
+
+export type SsfScope = 'ssf.read' | 'ssf.manage';
+
+/** A request of a receiver, once it is known whose it is. */
+export type SsfCall = { readonly ctx: Context; readonly client: Client; readonly req: Request; readonly res: Response };
+
+/** An answer before it is sent; without a body it is empty. */
+export type SsfReply = { readonly status: number; readonly body?: unknown };
+
+/** The client whose own token the request bears, for the API of signals; `ssf.manage` does what `ssf.read` does. @throws {OAuthError} 401, 403 */
+async function authenticate(web: Web, req: Request, scope: SsfScope): Promise<Client> {
+  const { token, invalid } = await authenticateToken(web, req);
+  const audience = signalsAudience(req.ctx.environment);
+  if (token.audience !== audience) throw invalid(`the access token is for ${quotedValue(token.audience)}; ask for resource=${audience}`);
+  if (token.user_id !== null) throw invalid('the access token is a person’s; a stream takes the client’s own');
+  const scopes = token.scope.split(' ');
+  if (!scopes.includes(scope) && !scopes.includes('ssf.manage')) throw OAuthError.insufficient_scope(scope);
+  return token.client;
+}
+
+function oauthErrorOf(error: unknown): unknown {
+  const problem = error instanceof Refusal ? error.problems[0] : undefined;
+  if (!problem) return error;
+  const code = problem.status === 409 ? 'too_many_streams' : 'invalid_request';
+  return new OAuthError(problem.status === 422 ? 400 : problem.status, code, problem.detail);
+}
+
+/** Answers with what the operation says, to clients whose token has the scope. */
+export const answer =
+  (web: Web, scope: SsfScope, operation: (call: SsfCall) => Promise<SsfReply>): RequestHandler =>
+  async (req, res) => {
+    const client = await authenticate(web, req, scope);
+    const { status, body } = await operation({ ctx: req.ctx, client, req, res }).catch((error: unknown) => {
+      throw oauthErrorOf(error);
+    });
+    res.status(status).set('Cache-Control', 'no-store');
+    if (body === undefined) res.end();
+    else res.json(body);
+  };
+
+/** The client's stream of the id. @throws {OAuthError} 404, another client's too */
+export async function requireStream({ ctx, client }: SsfCall, id: string): Promise<SignalStreamRow> {
+  const row = await findSignalStream(ctx.scope, client.id, id);
+  if (!row) throw new OAuthError(404, 'not_found', 'there is no such stream of this client');
+  return row;
+}

@@ -1,0 +1,163 @@
+import { listSignalStreams, noteVerification, removeSignalStream, type SignalStreamRow } from '../db/tables/signal_streams.js';
+import { excludeFromSignals, includeInSignals, insertSignalSet } from '../db/tables/signal_sets.js';
+import { findUserByEmailKey } from '../db/tables/users.js';
+import { transaction } from '../domain/context.js';
+import { eventOf, signalEventsOf, signalEventUris } from '../domain/signals/event-types.js';
+import { changeSignalStream, createSignalStream, setSignalStatus, type SignalDelivery } from '../domain/signals/streams.js';
+import { OAuthError, RateLimitedError } from '../errors.js';
+import { normalizeEmail } from '../lib/email-address.js';
+import { isUuid, uuidv7 } from '../lib/random.js';
+import { changeBody, readReceiverJson, statusBody, streamBody, streamId, subjectBody, verifyBody, type SignalSubject } from './body.js';
+import { requireStream, type SsfCall, type SsfReply } from './call.js';
+import { deliveryMethods, ssfPaths } from './configuration.js';
+
+/** Seconds between two verifications of a stream. */
+const minVerificationSeconds = 60;
+
+type Body = Awaited<ReturnType<typeof readReceiverJson<typeof streamBody._output>>>;
+
+/** A stream as its receiver sees it (SSF 1.0 8.1.1). What it sends along as `Authorization` is never shown. */
+function streamDocument(row: SignalStreamRow): Record<string, unknown> {
+  const uris = row.events_requested.map((event) => eventOf(event).uri);
+  return {
+    stream_id: row.id,
+    iss: row.issuer,
+    aud: row.client_id,
+    events_supported: signalEventUris,
+    events_requested: uris,
+    events_delivered: uris,
+    delivery: {
+      method: deliveryMethods[row.method],
+      endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}`,
+    },
+    min_verification_interval: minVerificationSeconds,
+    ...(row.description !== null && { description: row.description }),
+  };
+}
+
+const deliveryOf = (delivery: Body['delivery']): SignalDelivery =>
+  delivery?.method === deliveryMethods.push
+    ? { method: 'push', endpoint_url: delivery.endpoint_url, authorization: delivery.authorization_header ?? null }
+    : { method: 'poll' };
+
+/** Without a word about delivery a stream is polled (SSF 1.0 8.1.1.1); without one about events it gets none. */
+const wholeInput = ({ delivery, events_requested = [], description }: Body) => ({
+  delivery: deliveryOf(delivery),
+  events_requested: signalEventsOf(events_requested),
+  description: description ?? null,
+});
+
+/** The id in the query, where there is one. @throws {OAuthError} 400 */
+function askedId({ req }: SsfCall): string | null {
+  const ids = new URL(req.url, 'http://localhost').searchParams.getAll('stream_id');
+  if (ids.length === 0) return null;
+  if (ids.length > 1 || !streamId.safeParse(ids[0]).success) throw OAuthError.invalid_request('stream_id must be the id of one stream');
+  return ids[0] as string;
+}
+
+async function askedStream(call: SsfCall): Promise<SignalStreamRow> {
+  const id = askedId(call);
+  if (id === null) throw OAuthError.invalid_request('stream_id is required');
+  return requireStream(call, id);
+}
+
+const gone = () => new OAuthError(404, 'not_found', 'there is no such stream of this client');
+
+export async function createStream(call: SsfCall): Promise<SsfReply> {
+  const input = wholeInput(await readReceiverJson(call.req, call.res, streamBody));
+  const row = await transaction(call.ctx, (tx) => createSignalStream(tx, call.client, input));
+  return { status: 201, body: streamDocument(row) };
+}
+
+export async function readStreams(call: SsfCall): Promise<SsfReply> {
+  const id = askedId(call);
+  if (id !== null) return { status: 200, body: streamDocument(await requireStream(call, id)) };
+  return { status: 200, body: (await listSignalStreams(call.ctx.scope, call.client.id)).map(streamDocument) };
+}
+
+/** PATCH changes what it names, PUT all of it (SSF 1.0 8.1.1.3, 8.1.1.4). */
+export const writeStream =
+  (isWhole: boolean) =>
+  async (call: SsfCall): Promise<SsfReply> => {
+    const body = await readReceiverJson(call.req, call.res, changeBody);
+    const row = await requireStream(call, body.stream_id);
+    const whole = wholeInput(body);
+    const { delivery, events_requested, description } = whole;
+    const named = {
+      ...(body.delivery && { delivery }),
+      ...(body.events_requested && { events_requested }),
+      ...(body.description !== undefined && { description }),
+    };
+    const changed = await transaction(call.ctx, (tx) => changeSignalStream(tx, row, isWhole ? whole : named));
+    if (!changed) throw gone();
+    return { status: 200, body: streamDocument(changed) };
+  };
+
+export async function deleteStream(call: SsfCall): Promise<SsfReply> {
+  const { id } = await askedStream(call);
+  await transaction(call.ctx, (tx) => removeSignalStream(tx.scope, id));
+  return { status: 204 };
+}
+
+const statusDocument = ({ id, status, status_reason }: SignalStreamRow) => ({
+  stream_id: id,
+  status,
+  ...(status_reason !== null && { reason: status_reason }),
+});
+
+export async function readStatus(call: SsfCall): Promise<SsfReply> {
+  return { status: 200, body: statusDocument(await askedStream(call)) };
+}
+
+/** @throws {OAuthError} 403 where an administrator paused it */
+export async function writeStatus(call: SsfCall): Promise<SsfReply> {
+  const { stream_id, status, reason } = await readReceiverJson(call.req, call.res, statusBody);
+  const row = await requireStream(call, stream_id);
+  if (row.paused_by === 'administrator') throw new OAuthError(403, 'access_denied', 'an administrator has paused this stream');
+  const paused_by = status === 'paused' ? 'receiver' : null;
+  const changed = await transaction(call.ctx, (tx) => setSignalStatus(tx, row, { status, paused_by, status_reason: reason ?? null }));
+  if (!changed) throw gone();
+  return { status: 200, body: statusDocument(changed) };
+}
+
+/** The id of the person whom a subject would name, where there is one. */
+async function personOf({ ctx }: SsfCall, { format, iss, sub, email }: SignalSubject): Promise<string | null> {
+  if (format === 'iss_sub') return iss === ctx.environment.issuer && sub !== undefined && isUuid(sub) ? sub : null;
+  const address = format === 'email' && email !== undefined ? normalizeEmail(email) : null;
+  return address && ((await findUserByEmailKey(ctx.scope, address.email_key))?.id ?? null);
+}
+
+/** Takes people out of the stream, and in again; strangers are answered alike. */
+const changeSubject =
+  (change: typeof excludeFromSignals, status: number) =>
+  async (call: SsfCall): Promise<SsfReply> => {
+    const { stream_id, subject } = await readReceiverJson(call.req, call.res, subjectBody);
+    const { id } = await requireStream(call, stream_id);
+    const person = await personOf(call, subject);
+    if (person !== null) await change(call.ctx.scope, id, person);
+    return { status };
+  };
+export const addSubject = changeSubject(includeInSignals, 200);
+export const removeSubject = changeSubject(excludeFromSignals, 204);
+
+/** Has a verification event sent through the stream (SSF 1.0 8.1.4.2). @throws {RateLimitedError} within a minute of the last one */
+export async function verifyStream(call: SsfCall): Promise<SsfReply> {
+  const { stream_id, state } = await readReceiverJson(call.req, call.res, verifyBody);
+  const { id } = await requireStream(call, stream_id);
+  const now = call.ctx.clock.now();
+  const since = new Date(now.getTime() - minVerificationSeconds * 1000);
+  const verified = await transaction(call.ctx, async (tx) => {
+    if (!(await noteVerification(tx.scope, id, now, since))) return false;
+    const txn = uuidv7(now.getTime());
+    await insertSignalSet(tx.scope, {
+      signal_stream_id: id,
+      txn,
+      event: 'verification',
+      data: state === undefined ? {} : { state },
+      occurred_at: now,
+    });
+    return true;
+  });
+  if (!verified) throw new RateLimitedError(minVerificationSeconds);
+  return { status: 204 };
+}
