@@ -36,6 +36,8 @@ export const securityEventReasons = [
   'assertion_nobody', 'assertion_sign_in',
   // One that a client asked for, for a server outside.
   'assertion_not_granted', 'assertion_subject',
+  // A signal of a provider.
+  'signal_invalid', 'signal_not_for_us', 'signal_expired', 'signal_replayed',
   // A client that did not prove who it is.
   'not_proven', 'unknown_client', 'no_credentials',
   // An operation of the Management API.

@@ -1,5 +1,7 @@
 // May this person, with this client, there? The page of an external server answers as the token endpoint would, and shows what that refused.
 import { describe, expect, test } from 'vitest';
+import { transaction } from '../../src/domain/context.js';
+import { blockClient, unblockClient } from '../../src/domain/grants/authorizations.js';
 import { refusalRules, type RefusalRule } from '../../src/lib/refusal-rules.js';
 import { signedInWith } from '../support/administrators.js';
 import { apiIdentifier, askForAssertion, changed, sharedAssertionWorld, signInToApp } from '../support/assertions.js';
@@ -59,6 +61,15 @@ describe('says no with the rule that decides', () => {
     expect(shown).toContain(refusalRules[rule].found);
     expect(shown).toContain('No: ');
     expect(shown).not.toContain('Yes.');
+  });
+
+  test('a client that the person has blocked', async () => {
+    const browser = await signedInWith(service, ...readers);
+    const out = { user_id: world.user.id, client_id: world.app.id };
+    await transaction(world.a, (tx) => blockClient(tx, out, 'person'));
+    expect(await ask(browser)).toContain(refusalRules.client_blocked.found);
+    await transaction(world.a, (tx) => unblockClient(tx, out, 'person'));
+    expect(await ask(browser)).toContain('Yes. The scope is: read write');
   });
 
   test('a client that may not exchange tokens', async () => {

@@ -4,6 +4,7 @@ import type { Context } from '../../domain/context.js';
 import { findMembership } from '../../domain/organizations/memberships.js';
 import { findOrganization } from '../../domain/organizations/organizations.js';
 import type { AuthenticationClass } from '../../domain/proofs/classes.js';
+import { findAuthorization } from '../../db/tables/authorizations.js';
 import type { ExternalServerRow } from '../../db/tables/external_servers.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { OAuthError, RuledError } from '../../errors.js';
@@ -30,8 +31,10 @@ export type AssertionPreview =
   { readonly claims: Readonly<Record<string, unknown>> } | { readonly refusal: { readonly error: string; readonly rule: RefusalRule } };
 
 /** The person as they would be after such a sign-in. @throws {OAuthError} */
-async function subjectOf(ctx: Context, { user, organization, acr }: AssertionPreviewRequest): Promise<AssertionSubject> {
+async function subjectOf(ctx: Context, { client_id, user, organization, acr }: AssertionPreviewRequest): Promise<AssertionSubject> {
   if (user.status !== 'active') throw OAuthError.invalid_grant('the person is blocked').by('user_blocked');
+  if ((await findAuthorization(ctx.scope, { user_id: user.id, client_id }))?.blocked_at)
+    throw OAuthError.invalid_grant('the person has blocked the client').by('client_blocked');
   const found = organization === undefined ? null : await findOrganization(ctx, organization);
   const membership = found?.status === 'enabled' ? await findMembership(ctx, found.id, user.id) : null;
   if (organization !== undefined && membership?.status !== 'active')

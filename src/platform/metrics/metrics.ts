@@ -183,6 +183,12 @@ function securityEventMetrics(registers: Registry[]) {
     }),
     signalStreamLag: lagGauge(registers, 'signal_stream', 'How long the oldest signal that waits for a stream has waited.'),
     logStreamLag: lagGauge(registers, 'log_stream', 'How long the oldest record that waits for a log stream has waited.'),
+    signalsReceived: new Counter({
+      name: 'signals_received_total',
+      help: 'Signals of providers by what they say; other: those that end nothing.',
+      labelNames: ['kind'],
+      registers,
+    }),
     securityEventsDropped: new Counter({
       name: 'security_events_dropped_total',
       help: 'Security events that have a line in the log and no row, because too many waited for the database.',

@@ -30,4 +30,12 @@ export const clientReasons = {
     'warning',
     'Have them verify the address, or sign in for their organization.',
   ],
+  signal_invalid: [
+    'Signal of a provider not acceptable',
+    'warning',
+    'Compare keys and issuer of the connection with those of the provider.',
+  ],
+  signal_not_for_us: ['Signal of another issuer, or for another receiver', 'warning', 'Compare issuer and audience at the provider.'],
+  signal_expired: ['Signal too old', 'warning', 'Compare the provider’s clock with the one here.'],
+  signal_replayed: ['Signal that came before', 'warning', 'Have the provider send each of them once.'],
 } as const;
