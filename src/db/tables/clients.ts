@@ -237,13 +237,10 @@ export async function noteClientUse(knex: Knex, uses: readonly { environment_id:
 
 /** How many choose the algorithm for what they get. */
 export async function countClientsSignedWith(scope: Scope, algorithm: SigningAlgorithm): Promise<number> {
-  const chosen = table(scope, 'clients').where((one) =>
-    one
-      .where({ id_token_signed_response_alg: algorithm })
-      .orWhere({ userinfo_signed_response_alg: algorithm })
-      .orWhere({ authorization_signed_response_alg: algorithm })
-      .orWhere({ introspection_signed_response_alg: algorithm }),
-  );
+  const chosen = table(scope, 'clients').where((one) => {
+    for (const what of ['id_token', 'userinfo', 'authorization', 'introspection'])
+      void one.orWhere(`${what}_signed_response_alg`, algorithm);
+  });
   const row = await chosen.count<{ count: string }>('* as count').first();
   return Number(row?.count);
 }

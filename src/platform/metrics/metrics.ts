@@ -1,7 +1,8 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from './prometheus.js';
 import type { QueueState } from './queue-state.js';
-import { createFastHistogram, createFastCounter, createReplicaCounter } from './fast-metrics.js';
+import { createFastHistogram, createFastCounter } from './fast-metrics.js';
+import { replicaMetrics } from './replica-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -17,20 +18,6 @@ export type PoolState = {
   /** Names of short statements that are slow or locked, and kept apart from the others. */
   readonly isolated: readonly string[];
 };
-
-function replicaMetrics(registry: Registry) {
-  return {
-    replicaLookUps: createReplicaCounter(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
-    reportReads: createReplicaCounter(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
-    replicaBehind: new Gauge({
-      name: 'database_replica_behind_seconds',
-      help: 'How old the latest position is that the standby is known to have replayed, for look-ups or reports; +Inf: none is known.',
-      labelNames: ['used_for'],
-      aggregator: 'max',
-      registers: [registry],
-    }),
-  };
-}
 
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
