@@ -65,6 +65,8 @@ create table api_resources (
 ) with ();
 CREATE INDEX api_resources_canonical ON api_resources USING btree (environment_id, canonical_identifier);
 CREATE TRIGGER api_resources_changed AFTER INSERT OR DELETE OR UPDATE ON api_resources FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER api_resources_closed_fed AFTER UPDATE OF user_access, allow_unverified_clients ON api_resources FOR EACH ROW WHEN ((((old.user_access = 'open'::text) AND (new.user_access <> 'open'::text)) OR (old.allow_unverified_clients AND (NOT new.allow_unverified_clients)))) EXECUTE FUNCTION feed_api_resource();
+CREATE TRIGGER api_resources_deleted_fed AFTER DELETE ON api_resources FOR EACH ROW EXECUTE FUNCTION feed_api_resource();
 
 create table audit_logs (
   environment_id uuid not null,
@@ -314,6 +316,8 @@ CREATE INDEX client_grants_api_resource ON client_grants USING btree (environmen
 CREATE TRIGGER client_grants_changed AFTER INSERT OR DELETE OR UPDATE ON client_grants FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER client_grants_changed_end_redeemed AFTER UPDATE OF assertions ON client_grants FOR EACH ROW WHEN ((old.assertions AND (NOT new.assertions))) EXECUTE FUNCTION end_redeemed_of_client_grant();
 CREATE TRIGGER client_grants_deleted_end_redeemed AFTER DELETE ON client_grants FOR EACH ROW WHEN (old.assertions) EXECUTE FUNCTION end_redeemed_of_client_grant();
+CREATE TRIGGER client_grants_deleted_fed AFTER DELETE ON client_grants FOR EACH ROW EXECUTE FUNCTION feed_client_grant();
+CREATE TRIGGER client_grants_narrowed_fed AFTER UPDATE OF scopes, token_exchange ON client_grants FOR EACH ROW WHEN (((NOT (old.scopes <@ new.scopes)) OR ((old.token_exchange <> 'none'::text) AND (new.token_exchange = 'none'::text)))) EXECUTE FUNCTION feed_client_grant();
 
 create table clients (
   environment_id uuid not null,
@@ -417,6 +421,8 @@ CREATE INDEX clients_owner ON clients USING btree (environment_id, owner_id) WHE
 CREATE UNIQUE INDEX clients_saml_entity_id ON clients USING btree (environment_id, saml_entity_id) WHERE (saml_entity_id IS NOT NULL);
 CREATE INDEX clients_search ON clients USING gin (lower((((' '::text || name) || ' '::text) || id)) gin_trgm_ops);
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE ON clients FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER clients_deleted_fed AFTER DELETE ON clients FOR EACH ROW EXECUTE FUNCTION feed_client();
+CREATE TRIGGER clients_ended_fed AFTER UPDATE OF status, tokens_not_before, document_ended_at, verified ON clients FOR EACH ROW WHEN ((((old.status = 'enabled'::text) AND (new.status <> 'enabled'::text)) OR ((old.document_ended_at IS NULL) AND (new.document_ended_at IS NOT NULL)) OR (old.verified AND (NOT new.verified)) OR (old.tokens_not_before IS DISTINCT FROM new.tokens_not_before))) EXECUTE FUNCTION feed_client();
 CREATE TRIGGER clients_updated AFTER UPDATE ON clients FOR EACH ROW WHEN (((NOT (old.last_used_at IS DISTINCT FROM new.last_used_at)) AND ((NOT (old.document_read_at IS DISTINCT FROM new.document_read_at)) OR (old.version <> new.version)))) EXECUTE FUNCTION note_change();
 
 create table configurations (
@@ -471,6 +477,11 @@ create table connections (
   assertion_tenant text,
   assertion_reuse text not null default 'once'::text,
   assertion_clients text not null default 'authenticated'::text,
+  signals text not null default 'off'::text,
+  signals_issuer text,
+  signals_audience text,
+  signals_poll_url text,
+  signals_token_sealed bytea,
   constraint connections_account_linking_check CHECK ((account_linking = ANY (ARRAY['verified_email'::text, 'ask'::text, 'never'::text]))),
   constraint connections_assertion_clients_check CHECK ((assertion_clients = ANY (ARRAY['authenticated'::text, 'any'::text]))),
   constraint connections_assertion_reuse_check CHECK ((assertion_reuse = ANY (ARRAY['once'::text, 'until_expiry'::text]))),
@@ -480,6 +491,7 @@ create table connections (
   constraint connections_profile_sync_check CHECK ((profile_sync = ANY (ARRAY['never'::text, 'on_create'::text, 'on_login'::text]))),
   constraint connections_required_domains CHECK (((NOT required) OR (cardinality(domains) > 0))),
   constraint connections_second_factor_check CHECK ((second_factor = ANY (ARRAY['own'::text, 'asserted'::text, 'provider'::text]))),
+  constraint connections_signals_check CHECK ((signals = ANY (ARRAY['off'::text, 'push'::text, 'poll'::text]))),
   constraint connections_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
   constraint connections_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE,
   constraint connections_environment_id_organization_id_fkey FOREIGN KEY (environment_id, organization_id) REFERENCES organizations(environment_id, id) ON DELETE CASCADE NOT VALID
@@ -754,6 +766,7 @@ create table environments (
 CREATE UNIQUE INDEX environments_default ON environments USING btree (is_default) WHERE is_default;
 CREATE TRIGGER environments_changed AFTER INSERT OR DELETE OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER environments_client_registration BEFORE INSERT OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION sync_client_registration();
+CREATE TRIGGER environments_document_clients_fed AFTER UPDATE OF client_id_metadata_documents, client_id_metadata_hosts ON environments FOR EACH ROW WHEN (((old.client_id_metadata_documents IS DISTINCT FROM new.client_id_metadata_documents) OR (old.client_id_metadata_hosts IS DISTINCT FROM new.client_id_metadata_hosts))) EXECUTE FUNCTION feed_document_clients();
 
 create table event_feed (
   id boolean not null default true,
@@ -1130,7 +1143,9 @@ CREATE INDEX organization_memberships_created_at ON organization_memberships USI
 CREATE INDEX organization_memberships_organization ON organization_memberships USING btree (environment_id, organization_id, created_at, id);
 CREATE INDEX organization_memberships_updated_at ON organization_memberships USING btree (environment_id, updated_at, id);
 CREATE INDEX organization_memberships_user ON organization_memberships USING btree (environment_id, user_id);
+CREATE TRIGGER organization_memberships_deleted_fed AFTER DELETE ON organization_memberships FOR EACH ROW EXECUTE FUNCTION feed_member();
 CREATE TRIGGER organization_memberships_signal AFTER INSERT OR DELETE OR UPDATE OF status ON organization_memberships FOR EACH ROW EXECUTE FUNCTION signal_claims();
+CREATE TRIGGER organization_memberships_suspended_fed AFTER UPDATE OF status ON organization_memberships FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION feed_member();
 
 create table organizations (
   environment_id uuid not null,
@@ -1164,6 +1179,8 @@ CREATE INDEX organizations_in_order_of_name ON organizations USING btree (enviro
 CREATE INDEX organizations_search ON organizations USING gin (lower((((((((' '::text || display_name) || ' '::text) || name) || ' '::text) || COALESCE(external_id, ''::text)) || ' '::text) || (id)::text)) gin_trgm_ops);
 CREATE INDEX organizations_updated_at ON organizations USING btree (environment_id, updated_at, id);
 CREATE TRIGGER organizations_changed AFTER INSERT OR DELETE OR UPDATE ON organizations FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER organizations_deleted_fed AFTER DELETE ON organizations FOR EACH ROW EXECUTE FUNCTION feed_organization();
+CREATE TRIGGER organizations_disabled_fed AFTER UPDATE OF status ON organizations FOR EACH ROW WHEN (((old.status = 'enabled'::text) AND (new.status <> 'enabled'::text))) EXECUTE FUNCTION feed_organization();
 
 create table outbound_grants (
   environment_id uuid not null,
@@ -1299,6 +1316,23 @@ create table processes (
   constraint processes_pkey PRIMARY KEY (id)
 ) with ();
 
+create table provider_sessions (
+  environment_id uuid not null,
+  session_id uuid not null,
+  user_id uuid not null,
+  connection_id uuid not null,
+  subject text not null,
+  sid text,
+  signed_in_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint provider_sessions_pkey PRIMARY KEY (environment_id, session_id),
+  constraint provider_sessions_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX provider_sessions_expires_at ON provider_sessions USING btree (expires_at);
+CREATE INDEX provider_sessions_sid ON provider_sessions USING btree (environment_id, connection_id, sid) WHERE (sid IS NOT NULL);
+CREATE INDEX provider_sessions_subject ON provider_sessions USING btree (environment_id, connection_id, subject);
+CREATE INDEX provider_sessions_user ON provider_sessions USING btree (environment_id, user_id);
+
 create table pushed_requests (
   environment_id uuid not null,
   digest bytea not null,
@@ -1320,6 +1354,16 @@ create unlogged table rate_limits (
   hits integer not null default 0,
   constraint rate_limits_pkey PRIMARY KEY (key)
 ) with (fillfactor=50, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+
+create table received_signals (
+  environment_id uuid not null,
+  connection_id uuid not null,
+  digest bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint received_signals_pkey PRIMARY KEY (environment_id, connection_id, digest),
+  constraint received_signals_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX received_signals_expires_at ON received_signals USING btree (expires_at);
 
 create table recovery_codes (
   environment_id uuid not null,
@@ -1432,6 +1476,23 @@ CREATE INDEX request_traces_occurred_at ON request_traces USING btree (environme
 CREATE INDEX request_traces_request_ids ON request_traces USING gin (request_ids);
 CREATE INDEX request_traces_rule ON request_traces USING btree (environment_id, rule, occurred_at);
 
+create table revocation_feed (
+  environment_id uuid not null,
+  noted_at timestamp with time zone not null default clock_timestamp(),
+  id uuid not null default gen_random_uuid(),
+  jti uuid,
+  sid uuid,
+  sub text,
+  client_id text,
+  org_id uuid,
+  aud text,
+  act text,
+  before timestamp with time zone,
+  until timestamp with time zone not null,
+  constraint revocation_feed_pkey PRIMARY KEY (environment_id, noted_at, id)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX revocation_feed_until ON revocation_feed USING btree (until);
+
 create table revocations (
   environment_id uuid not null,
   id uuid not null,
@@ -1440,6 +1501,7 @@ create table revocations (
   constraint revocations_pkey PRIMARY KEY (environment_id, id)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX revocations_expires_at ON revocations USING btree (expires_at);
+CREATE TRIGGER revocations_fed AFTER INSERT ON revocations FOR EACH ROW WHEN ((new.issued_until IS NULL)) EXECUTE FUNCTION feed_revocation();
 
 create table role_permissions (
   environment_id uuid not null,
@@ -1591,6 +1653,9 @@ create table sessions (
   version integer not null default 1,
   connection_ids uuid[] not null default '{}'::uuid[],
   has_local_login boolean not null default true,
+  provider_connection_id uuid,
+  provider_subject text,
+  provider_sid text,
   constraint sessions_pkey PRIMARY KEY (environment_id, id),
   constraint sessions_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
@@ -1600,12 +1665,16 @@ CREATE INDEX sessions_expires_at ON sessions USING btree (expires_at);
 CREATE INDEX sessions_ip_address ON sessions USING btree (environment_id, ip_address, created_at, id);
 CREATE INDEX sessions_last_activity_at ON sessions USING btree (environment_id, last_activity_at, id);
 CREATE INDEX sessions_lifetime ON sessions USING btree (environment_id, ((expires_at - created_at)));
+CREATE INDEX sessions_provider ON sessions USING btree (environment_id, provider_connection_id, provider_subject) WHERE (provider_connection_id IS NOT NULL);
+CREATE INDEX sessions_provider_sid ON sessions USING btree (environment_id, provider_connection_id, provider_sid) WHERE (provider_sid IS NOT NULL);
 CREATE INDEX sessions_revoked ON sessions USING btree (environment_id, created_at, id) WHERE (revoked_at IS NOT NULL);
 CREATE UNIQUE INDEX sessions_token ON sessions USING btree (environment_id, token_digest);
 CREATE INDEX sessions_updated_at ON sessions USING btree (environment_id, updated_at, id);
 CREATE INDEX sessions_user ON sessions USING btree (environment_id, user_id, created_at);
 CREATE TRIGGER sessions_acr_signal AFTER UPDATE OF acr ON sessions FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (COALESCE(new.acr, '1'::text) <> COALESCE(old.acr, '1'::text)))) EXECUTE FUNCTION signal_session();
 CREATE TRIGGER sessions_deleted_signal BEFORE DELETE ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (old.expires_at > now()))) EXECUTE FUNCTION signal_session();
+CREATE TRIGGER sessions_fed AFTER UPDATE OF revoked_at ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL))) EXECUTE FUNCTION feed_session();
+CREATE TRIGGER sessions_kept AFTER DELETE ON sessions FOR EACH ROW WHEN ((old.provider_connection_id IS NOT NULL)) EXECUTE FUNCTION keep_provider_session();
 CREATE TRIGGER sessions_revoked_signal AFTER UPDATE OF revoked_at ON sessions FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL) AND (old.expires_at > new.revoked_at))) EXECUTE FUNCTION signal_session();
 
 create table setup_links (
@@ -1983,7 +2052,9 @@ CREATE INDEX users_pending_migration ON users USING btree (environment_id, creat
 CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id) WHERE two_step_enabled;
 CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);
+CREATE TRIGGER users_blocked_fed AFTER UPDATE OF status ON users FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION feed_user();
 CREATE TRIGGER users_changed_signal AFTER UPDATE OF status, email_key, password_hash, password_changed_at, first_name, last_name, middle_name, nickname, preferred_username, profile, picture, website, gender, birthdate, zoneinfo, locale, phone_number, phone_number_verified, address, external_id, metadata, email, email_verified ON users FOR EACH ROW EXECUTE FUNCTION signal_user();
+CREATE TRIGGER users_deleted_fed AFTER DELETE ON users FOR EACH ROW EXECUTE FUNCTION feed_user();
 CREATE TRIGGER users_deleted_signal BEFORE DELETE ON users FOR EACH ROW EXECUTE FUNCTION signal_user();
 CREATE TRIGGER users_end_pending_migration BEFORE UPDATE OF password_hash ON users FOR EACH ROW WHEN ((old.pending_migration AND (new.password_hash IS DISTINCT FROM old.password_hash))) EXECUTE FUNCTION end_pending_migration();
 CREATE TRIGGER users_search_text AFTER INSERT OR UPDATE OF email_key, first_name, middle_name, last_name, nickname, preferred_username, external_id ON users FOR EACH ROW EXECUTE FUNCTION note_user_search_text();
@@ -2165,6 +2236,110 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION feed_api_resource()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, aud => old.identifier);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_client()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id,
+    case when tg_op = 'DELETE' then clock_timestamp()
+      when new.tokens_not_before is distinct from old.tokens_not_before then coalesce(new.tokens_not_before, new.updated_at)
+      else new.updated_at end, client_id => old.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_client_grant()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, client_id => old.client_id,
+    aud => a.identifier, sub => case when old.subject_type = 'client' then old.client_id end)
+  from api_resources a
+  where a.environment_id = old.environment_id and a.id = old.api_resource_id
+    and (old.subject_type = 'client' or a.user_access = 'granted' or old.token_exchange <> 'none')
+    and exists (select from clients c where c.environment_id = old.environment_id and c.id = old.client_id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_document_clients()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(c.environment_id, new.updated_at, client_id => c.id)
+  from clients c where c.environment_id = new.id and c.origin = 'metadata_document' and not c.verified;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_member()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- With the person or the organization itself that is told instead.
+  if exists (select from organizations o where o.environment_id = old.environment_id and o.id = old.organization_id)
+    and exists (select from users u where u.environment_id = old.environment_id and u.id = old.user_id) then
+    perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end,
+      sub => old.user_id::text, org_id => old.organization_id);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_organization()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, org_id => old.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_revocation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(new.environment_id, null, jti => new.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(new.environment_id, new.revoked_at, sid => new.id);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION feed_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_revocation(old.environment_id, case when tg_op = 'UPDATE' then new.updated_at else clock_timestamp() end, sub => old.id::text);
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION forget_deleted_deliveries()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2227,6 +2402,21 @@ AS $function$
     select from connections c
     where c.environment_id = identity.environment_id and c.id = identity.connection_id and c.generation = identity.generation
   )
+$function$;
+
+CREATE OR REPLACE FUNCTION keep_provider_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into provider_sessions (environment_id, session_id, user_id, connection_id, subject, sid, signed_in_at, expires_at)
+  select old.environment_id, old.id, old.user_id, old.provider_connection_id, old.provider_subject, old.provider_sid, old.signed_in_at, t.expires_at
+  from (select max(r.grant_expires_at) as expires_at from refresh_tokens r
+    where r.environment_id = old.environment_id and r.user_id = old.user_id and r.session_id = old.id) t
+  where t.expires_at is not null and exists (select from users u where u.environment_id = old.environment_id and u.id = old.user_id)
+  on conflict do nothing;
+  return null;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION lease_due_deliveries(environments uuid[], webhooks_wanted uuid[], since timestamp with time zone[], rooms integer[], lease uuid, lease_ms double precision)
@@ -2440,6 +2630,19 @@ begin
   insert into removed_webhooks (environment_id, webhook_id) values (old.environment_id, old.id) on conflict do nothing;
   perform notify_after_commit('outbox', 'webhook');
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION note_revocation(of_environment uuid, before timestamp with time zone, jti uuid DEFAULT NULL::uuid, sid uuid DEFAULT NULL::uuid, sub text DEFAULT NULL::text, client_id text DEFAULT NULL::text, org_id uuid DEFAULT NULL::uuid, aud text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  -- With an environment all of its rows go; nobody is left to read of them.
+  insert into revocation_feed (environment_id, jti, sid, sub, client_id, org_id, aud, before, until)
+  select e.id, note_revocation.jti, note_revocation.sid, note_revocation.sub, note_revocation.client_id, note_revocation.org_id, note_revocation.aud,
+    note_revocation.before, coalesce(note_revocation.before, now()) + interval '1 day'
+  from environments e where e.id = of_environment;
 end
 $function$;
 

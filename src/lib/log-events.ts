@@ -94,6 +94,7 @@ export const logEvents = {
   'scim.request_lost': 'A request of a directory was answered, and could not be kept for the directory’s page.',
   'saml_metadata.failed': 'The metadata of a SAML provider can not be had or read, because of `detail`; what is known counts.',
   'saml_metadata.pending': 'The metadata of a SAML provider names another entity ID or host, which waits for an administrator.',
+  'signals.poll_failed': 'The signals of a provider could not be fetched, because of `reason`; it is asked again in a minute.',
   'secret_key.in_use': 'At the start: the key that seals, and those that open, by their ids.',
   'secret_key.missing': 'Values can not be opened: the key of `key_id` is in neither variable.',
   'secret_key.resealed': 'How many values were sealed anew with `SECRET_KEY`, and how many are left.',

@@ -43,7 +43,21 @@ export const tokenSecurityEvents = {
     actor: 'the client',
     target: 'connection',
     description:
-      'An identity assertion was refused; `reason` says by which kind of rule. Without a target its issuer is that of no connection.',
+      'An identity assertion was refused: one that was brought, of a connection’s provider (without a target: of no connection’s), or one that was asked for, with the external server as its target; `reason` says by which kind of rule.',
+  },
+  'signal.received': {
+    ...changeOf('access_withdrawn', 'info', 'the service', 'connection'),
+    description:
+      'The provider of a connection said that sessions or an account there ended; `signal` says what, `sessions` how many sessions that began through it ended here.',
+  },
+  'signal.refused': {
+    class: 'access_withdrawn',
+    severity: 'warning',
+    outcome: 'denied',
+    recorded: 'collected',
+    actor: 'nobody',
+    target: 'connection',
+    description: 'What came as a signal of a connection’s provider was none that is taken; `reason` says by which kind of rule.',
   },
   'assertion.replayed': {
     class: 'finding',

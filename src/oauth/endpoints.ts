@@ -19,6 +19,9 @@ export const crossOriginPaths: ReadonlySet<string> = new Set([
   oauthEndpoints.device_authorization_endpoint,
 ]);
 
+/** The revocation feed, which no standard names. */
+export const revocationsPath = '/oauth/revocations';
+
 export const jwksPath = '/.well-known/jwks.json';
 
 /** Where clients register themselves, in environments that offer it (RFC 7591). */

@@ -22,7 +22,7 @@ import { devicePage, enterUserCode, signedInForDevice } from './device/page.js';
 import { deviceAnswerPath } from './device/paths.js';
 import { startDevice } from './device/start.js';
 import { discovery } from './discovery.js';
-import { allMetadataPaths, oauthEndpoints, jwksPath, registrationPath } from './endpoints.js';
+import { allMetadataPaths, oauthEndpoints, jwksPath, registrationPath, revocationsPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
 import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
@@ -33,6 +33,7 @@ import { identifyClient } from './metadata-documents/identify-client.js';
 import { chooseOrganization } from './authorize/choose-organization.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
+import { revocations } from './revocations.js';
 import { revoke } from './revoke.js';
 import { token } from './token.js';
 import { userinfo } from './userinfo.js';
@@ -57,6 +58,8 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   });
   const guarded = guardedClientAuthentication(web);
   routes.add(oauthEndpoints.introspection_endpoint, { post: [encodedForm, guarded, confidentialOnly, introspect] });
+  const feed = [encodedForm, guarded, confidentialOnly, revocations(web)];
+  routes.add(revocationsPath, { get: feed, post: feed });
   routes.add(oauthEndpoints.revocation_endpoint, { post: [cors, encodedForm, guarded, revoke], options: [cors, preflight] });
   const claims = userinfo(web);
   routes.add(oauthEndpoints.userinfo_endpoint, {

@@ -6,6 +6,7 @@ import { startAccountDeletions } from '../jobs/account-deletions.js';
 import { startUnusedAuthorizations } from '../jobs/unused-authorizations.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
 import { startSamlMetadata } from '../jobs/saml-metadata.js';
+import { startSignalPolls } from '../jobs/signal-polls.js';
 import { startUnusedLogos } from '../jobs/unused-logos.js';
 import { startSigningKeyRotation } from '../jobs/key-rotation.js';
 import { startUserImports } from './user-imports.js';
@@ -23,5 +24,6 @@ export const startUpkeep = (deps: Deps): Record<string, Loop> => ({
   unused_logos: startUnusedLogos(deps),
   account_deletions: startAccountDeletions(deps),
   saml_metadata: startSamlMetadata(deps),
+  signal_polls: startSignalPolls(deps),
   user_imports: startUserImports(deps),
 });

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { noteClientOfSession } from '../db/tables/sessions.js';
+import { noteClientOfSession } from '../db/tables/session_clients.js';
 import { noteOrganizationOfSession } from '../db/tables/session_organizations.js';
 import { enabledClient, type Client } from '../domain/clients/clients.js';
 import { scopesOfClaims } from '../domain/claims/claims.js';

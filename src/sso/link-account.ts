@@ -25,6 +25,7 @@ type Waiting = {
   /** What the provider says of the sign-in there. */
   readonly amr: string[];
   readonly acr: string | null;
+  readonly sid?: string | null;
   readonly session_until: string | null;
   /** The two were connected before; the person names the local account as well, so that the page tells a stranger nothing of it. */
   readonly again: boolean;
@@ -86,6 +87,7 @@ export function askForProof(
     account: accountOf(connection, profile),
     amr: authentication.amr,
     acr: authentication.acr,
+    sid: authentication.sid ?? null,
     session_until: session_until && session_until.toISOString(),
     again,
     return_to: flow.return_to,
@@ -126,10 +128,10 @@ export function linkAccount(web: Web) {
     const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
     const shown = { link: req.form.get('link') ?? '', waiting, connection, email };
     if (isLanguageSwitch(req, res)) return render(web, req, res, shown);
-    const { amr, acr, account, session_until, return_to } = waiting;
+    const { amr, acr, sid = null, account, session_until, return_to } = waiting;
     const provider_account = { account, provider: connection.display_name, by_word: false, session_until };
     const password = req.form.get('password') ?? '';
-    const given = { email: addressOf(req, waiting, user), password, provider: { amr, acr, auth_time: null }, provider_account };
+    const given = { email: addressOf(req, waiting, user), password, provider: { amr, acr, auth_time: null, sid }, provider_account };
     const reached = await takeStep(req, res, { method: 'local_account', ...given }, { return_to });
     if (reached.outcome === 'blocked') throw ssoRefusal('account_blocked');
     if (reached.outcome === 'invalid') return render(web, req, res, { ...shown, failed: true });

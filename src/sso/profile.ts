@@ -122,11 +122,12 @@ export function authenticationOf(claims: Claims, isSigned: boolean): ProviderSig
   if (!isSigned) return { amr: [], acr: null, auth_time: null };
   const short = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value);
   const amr = Array.isArray(claims['amr']) ? claims['amr'].filter(short).slice(0, 10) : [];
-  const { acr, auth_time } = claims;
+  const { acr, auth_time, sid } = claims;
   const known = typeof auth_time === 'number' && auth_time >= 0 && auth_time <= 8.64e12;
   return {
     amr,
     acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null,
     auth_time: known ? new Date(auth_time * 1000) : null,
+    sid: typeof sid === 'string' && sid !== '' && sid.length <= 255 ? sid : null,
   };
 }

@@ -11,6 +11,7 @@ import { consumeAssertion, samlMetadata } from './saml/assertion-consumer.js';
 import { callback, redirectFormPost } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';
 import { createProviderMemory } from './provider-memory.js';
+import { signalBody, takeSignal } from './signals.js';
 import { connect, start } from './start.js';
 
 /** Login through providers (specification 8.2). */
@@ -35,6 +36,9 @@ export function ssoRouter(web: Web): Router {
   route(router, '/auth/sso/:connection_id/callback', {
     post: [traced('provider'), starts, samlForm, consumeAssertion as unknown as RequestHandler],
   });
+  // From one address a provider tells of everybody who leaves.
+  const signals = limitByAddress(web, { name: 'signals', limit: { ...login, limit: login.limit * 60 }, key });
+  route(router, '/auth/sso/:connection_id/signals', { post: [signals, signalBody, takeSignal as unknown as RequestHandler] });
   route(router, '/auth/sso/:connection_id/metadata', { get: [starts, samlMetadata as unknown as RequestHandler] });
   route(router, '/auth/sso/:connection_id/connect', {
     post: [

@@ -155,6 +155,7 @@ async function administer(): Promise<{ client: TestClient; webhook: Created; con
     strategy: 'oidc',
     provider_client_id: 'the-service',
     provider_client_secret: providerSecret,
+    signals_token: keep('signals token', 'a canary in the stream of signals'),
     issuer: upstream.issuer,
   };
   const connection = (await api.create('connections', 'connection', provider)) as Created;
@@ -349,6 +350,7 @@ describe('secrets stay where they belong', () => {
     };
     await collect('webhooks', 'secret_sealed', 'id', webhookPlace);
     await collect('connections', 'provider_client_secret_sealed', 'id', connectionPlace);
+    await collect('connections', 'signals_token_sealed', 'id', connectionPlace);
     await collect('signing_keys', 'private_sealed', 'kid', (kid) => `signing_keys/${kid}`);
     expect(sealed.length).toBeGreaterThanOrEqual(6);
     expect(new Set(sealed.map(({ environment_id }) => environment_id)).size).toBe(2);

@@ -101,6 +101,10 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'saml_assertions.connection_id': 'goes with the connection',
   'session_organizations.client_id': 'goes with the client',
   'sessions.connection_ids': 'how a session began, by ids that never come back',
+  'sessions.provider_connection_id': 'how a session began, by ids that never come back',
+  'provider_sessions.connection_id': 'how a session began, by ids that never come back',
+  'received_signals.connection_id': 'what came for it, by an id that never comes back',
+  'revocation_feed.client_id': 'what ended, before a moment',
   'setup_links.connection_id': 'empty without the connection',
   'user_imports.actor_permissions': 'the most that it acts with, and its maker has to hold it then too',
 };

@@ -20,7 +20,7 @@ import { addSignalStream } from '../support/signals.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { giveTotp } from '../support/factors.js';
-import { oauthPost, tokenRequest } from '../support/oauth.js';
+import { basic, oauthPost, tokenRequest } from '../support/oauth.js';
 import { observeApp, type ObservedApp } from '../support/observed-app.js';
 import { addMembership, addOrganization } from '../support/organizations.js';
 import { addSamlClient, deflated, requestXml } from '../support/saml-application.js';
@@ -307,6 +307,10 @@ const budget: Record<
     limit: 1,
     prepare: async () => (await machineToken(jwtApi)).body.access_token,
     run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
+  },
+  'a page of the revocation feed': {
+    limit: 1,
+    run: async () => (await fetch(`${origin}/oauth/revocations`, { headers: { authorization: basic(client) } })).status,
   },
   userinfo: {
     limit: 1,

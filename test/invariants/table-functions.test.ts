@@ -167,6 +167,7 @@ const bag = (module: string): Row => ({ ...usual(), ...row(module) });
 
 /** Where neither name nor table says what is meant. */
 const special: Record<string, () => unknown[]> = {
+  'revocation_feed.readRevocations': () => [{ at: '0', id: null }, new Date(0), 100],
   'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
   'access_tokens.findProvenJwtStatus': () => [jwt(), proof],
   'access_tokens.findJwtStatus': () => [jwt(), 'user'],

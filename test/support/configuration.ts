@@ -29,6 +29,7 @@ export const shopDocument: Document = {
       issuer: 'https://idp.example',
       provider_client_id: 'shop',
       provider_client_secret: { env: 'ACME_SECRET' },
+      signals_token: { env: 'ACME_SIGNALS' },
     },
   ],
   trusted_issuers: [{ issuer: 'https://ci.example', name: 'CI', jwks_uri: 'https://ci.example/keys' }],
@@ -102,6 +103,7 @@ export const shopDocument: Document = {
 /** What its references stand for. */
 export const shopSecrets: Record<string, string> = {
   'env:ACME_SECRET': 'the secret that Acme has given us',
+  'env:ACME_SIGNALS': 'the token of Acme’s signals',
   'env:SHOP_SECRET': 'a-shop-secret-of-more-than-thirty-two-characters',
   'env:SIEM_SIGNING': `whsec_${Buffer.alloc(32, 8).toString('base64')}`,
   'env:SIEM_AUTHORIZATION': 'Bearer the token of the SIEM',

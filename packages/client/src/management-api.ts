@@ -8085,6 +8085,19 @@ export interface components {
              * @enum {string}
              */
             assertion_clients?: "authenticated" | "any";
+            /**
+             * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
+             * @enum {string}
+             */
+            signals?: "off" | "push" | "poll";
+            /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+            signals_issuer?: string | null;
+            /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
+            signals_audience?: string | null;
+            /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+            signals_poll_url?: string | null;
+            /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
+            signals_token?: string | null;
         };
         connection_update: {
             data: {
@@ -8173,6 +8186,19 @@ export interface components {
              * @enum {string}
              */
             assertion_clients?: "authenticated" | "any";
+            /**
+             * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
+             * @enum {string}
+             */
+            signals?: "off" | "push" | "poll";
+            /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+            signals_issuer?: string | null;
+            /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
+            signals_audience?: string | null;
+            /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+            signals_poll_url?: string | null;
+            /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
+            signals_token?: string | null;
         };
         organization_create: {
             data: {
@@ -9555,7 +9581,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             /** @enum {string} */
-            reason: "logout" | "revoked" | "replaced" | "password_changed" | "password_reset" | "user_blocked" | "authenticators_reset" | "address_proven";
+            reason: "logout" | "revoked" | "replaced" | "password_changed" | "password_reset" | "user_blocked" | "authenticators_reset" | "address_proven" | "signal";
             /** Format: date-time */
             revoked_at: string;
         };
@@ -11541,14 +11567,28 @@ export interface components {
                  * @enum {string}
                  */
                 assertion_clients?: "authenticated" | "any";
+                /**
+                 * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
+                 * @enum {string}
+                 */
+                signals?: "off" | "push" | "poll";
+                /** @description Their `iss`; null = the issuer of the connection. Needed with `saml`. */
+                signals_issuer?: string | null;
+                /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
+                signals_audience?: string | null;
+                /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+                signals_poll_url?: string | null;
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;
+                has_signals_token?: boolean;
                 /** @description Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again. */
                 generation?: number;
                 /** @description To be registered with the provider. */
                 callback_url?: string;
                 /** @description Where a login through it begins. */
                 login_url?: string;
+                /** @description Where the provider sends its signals. */
+                signals_url?: string;
                 /** @description Of `saml`: our metadata, whose address is our entity ID. Else null. */
                 metadata_url?: string | null;
                 /**
@@ -17530,7 +17570,7 @@ export interface components {
                  * @description Why.
                  * @enum {string}
                  */
-                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused";
+                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused";
                 /** @description The error code that was answered; null for what went on. */
                 error?: string | null;
                 /** @description The requests from the authorization on, as far as they are known to belong together; the last is the one that was refused. */
@@ -17541,7 +17581,7 @@ export interface components {
                     step: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token";
                     /** @enum {string} */
                     outcome: "accepted" | "narrowed" | "refused";
-                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused") | null;
+                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused") | null;
                     /** @description What the request said, and what it was compared with; never a code, token, verifier or password. */
                     detail: {
                         /** @description As it was received. */
@@ -21080,7 +21120,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -24754,7 +24794,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -29181,7 +29221,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -29229,7 +29269,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -29275,7 +29315,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -29353,7 +29393,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -29401,7 +29441,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -29443,7 +29483,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -30486,7 +30526,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -32886,7 +32926,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -34874,7 +34914,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "has_client_secret" | "generation" | "callback_url" | "login_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -38606,7 +38646,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -40705,7 +40745,7 @@ export interface operations {
                 /** @description Meant one of these clients (ids). Several mean any of them. */
                 "filter[client]"?: string[];
                 /** @description Refused by one of these rules. Several mean any of them. */
-                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "device_code_expired" | "rate_limited" | "refused")[];
+                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused")[];
                 /** @description Refused at one of these steps. Several mean any of them. */
                 "filter[step]"?: ("pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token")[];
                 /** @description When. */

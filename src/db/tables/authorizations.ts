@@ -72,6 +72,10 @@ export async function endActing(scope: Scope, { user_id, client_id }: Pair, unti
       insert into revocations as r (environment_id, id, issued_until, expires_at)
       values ($1, acting_key($2::uuid, $3::text), coalesce($4::timestamptz, 'infinity'), case when $4::timestamptz is null then 'infinity' else $5::timestamptz end)
       on conflict (environment_id, id) do update set issued_until = excluded.issued_until, expires_at = excluded.expires_at
+    ), fed as (
+      insert into revocation_feed (environment_id, sub, client_id, act, before, until)
+      select $1::uuid, ($2::uuid)::text, client_id, act, coalesce($4::timestamptz, clock_timestamp()), coalesce($4::timestamptz, now()) + interval '1 day'
+      from (values ($3::text, null), (null, $3::text)) as entry (client_id, act)
     ), tokens as (
       delete from access_tokens where environment_id = $1 and user_id = $2::uuid and client_id = $3::text and (exchanged or session_id is null)
     )

@@ -8,6 +8,7 @@ export const connectionSecondFactors = ['own', 'asserted', 'provider'] as const;
 export const connectionAssertions = ['off', 'on'] as const;
 export const assertionReuses = ['once', 'until_expiry'] as const;
 export const assertionClients = ['authenticated', 'any'] as const;
+export const connectionSignals = ['off', 'push', 'poll'] as const;
 
 /** A row of `connections`; `provider_client_secret_sealed` is sealed for `connections/<id>`. */
 export type ConnectionRow = {
@@ -52,6 +53,14 @@ export type ConnectionRow = {
   assertion_reuse: (typeof assertionReuses)[number];
   /** Which clients may bring them without a key that they are bound to. */
   assertion_clients: (typeof assertionClients)[number];
+  /** Whether what the provider says of sessions and accounts there (SSF) ends what began through the connection: sent by it, or fetched. */
+  signals: (typeof connectionSignals)[number];
+  /** Their `iss` and `aud`; null: the issuer of the connection, and the address that takes them. */
+  signals_issuer: string | null;
+  signals_audience: string | null;
+  /** Where they are fetched, and with which token, sealed for `connections/<id>`. */
+  signals_poll_url: string | null;
+  signals_token_sealed: Buffer | null;
   /** When an administrator accepted that the metadata of a SAML provider names another one by now. */
   metadata_accepted_at: Date | null;
   /** Increased by a trigger at each change that affects whom the provider's answers identify; identities are valid for the generation they were proven in. */
@@ -158,7 +167,10 @@ export const signInsSql = (c: string): string => `(
     and s.name in ('sso_failed', 'sso_succeeded') and s.label = ${c}.id::text)`;
 
 /** Where the provider of a connection is, with the slug of its environment. */
-export type WatchedConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' | 'issuer' | 'token_endpoint' | 'userinfo_endpoint'> & {
+export type WatchedConnection = Pick<
+  ConnectionRow,
+  'id' | 'name' | 'strategy' | 'issuer' | 'token_endpoint' | 'userinfo_endpoint' | 'signals_poll_url'
+> & {
   readonly environment: string;
   /** Sign-ins that failed at its provider yesterday and today (UTC), where none succeeded; else 0. */
   readonly failing: number;
@@ -166,7 +178,8 @@ export type WatchedConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' |
 
 /** The enabled connections of all environments, the oldest first. */
 export async function listWatchedConnections(knex: Knex, limit: number): Promise<WatchedConnection[]> {
-  const text = `select c.id, c.name, c.strategy, c.issuer, c.token_endpoint, c.userinfo_endpoint, e.slug as environment,
+  const text = `select c.id, c.name, c.strategy, c.issuer, c.token_endpoint, c.userinfo_endpoint,
+      case when c.signals = 'poll' then c.signals_poll_url end as signals_poll_url, e.slug as environment,
       case when d.succeeded = 0 then d.failed else 0 end as failing
     from connections c join environments e on e.id = c.environment_id cross join lateral ${signInsSql('c')} d
     where c.status = 'enabled' order by c.created_at, c.id limit $1`;
@@ -184,4 +197,10 @@ export async function listTakingConnections(knex: Knex): Promise<TakingConnectio
     from connections c join environments e on e.id = c.environment_id
     where c.status = 'enabled' and c.assertions = 'on' order by c.created_at, c.id`;
   return runSystem<TakingConnection>(knex, { name: 'connections.taking', text }, []);
+}
+
+/** The enabled connections of all environments whose signals are fetched, the oldest first. */
+export async function listPolledConnections(knex: Knex, limit: number): Promise<Pick<ConnectionRow, 'environment_id' | 'id'>[]> {
+  const text = `select environment_id, id from connections where status = 'enabled' and signals = 'poll' order by created_at, id limit $1`;
+  return runSystem<Pick<ConnectionRow, 'environment_id' | 'id'>>(knex, { name: 'connections.polled', text }, [limit]);
 }

@@ -25,6 +25,7 @@ export const expiringTables = ({
   { name: 'access_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
+  { name: 'revocation_feed', column: 'until', keepSeconds: 0 },
   { name: 'browser_lockouts', column: 'expires_at', keepSeconds: 0 },
   // Longer than a challenge lasts: a replica whose clock is behind that of the sweeping one must not take it again.
   { name: 'spent_challenges', column: 'expires_at', keepSeconds: 600 },
@@ -48,6 +49,8 @@ export const expiringTables = ({
   { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },
   { name: 'workload_refusals', column: 'expires_at', keepSeconds: 0 },
   { name: 'redeemed_assertions', column: 'expires_at', keepSeconds: 0 },
+  { name: 'provider_sessions', column: 'expires_at', keepSeconds: 0 },
+  { name: 'received_signals', column: 'expires_at', keepSeconds: 0 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },

@@ -88,3 +88,14 @@ export async function revokeGrants(scope: Scope, which: GrantSelection, expires_
   );
   return Number(rows[0]?.count ?? 0);
 }
+
+/** Ends what assertions about the account gave by then. @returns how many grants */
+export async function endRedeemedOfSubject(scope: Scope, connection_id: string, subject: string, before: Date): Promise<number> {
+  const text = `
+    insert into revocations (environment_id, id, expires_at)
+    select r.environment_id, r.grant_id, r.expires_at from identities i
+    join redeemed_assertions r on r.environment_id = i.environment_id and r.identity_id = i.id
+    where i.environment_id = $1 and i.connection_id = $2 and i.subject = $3 and r.grant_id < uuid_v7($4::timestamptz + interval '1 millisecond')
+    on conflict do nothing returning 1 as one`;
+  return (await run(scope, { name: 'revocations.end_redeemed', text }, [connection_id, subject, before])).length;
+}

@@ -24,6 +24,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'log_streams', column: 'previous_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'signal_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'connections', column: 'signals_token_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', aadColumn: 'connection_id' },

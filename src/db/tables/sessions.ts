@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
+import { sameAccount } from './session_accounts.js';
 import type { UserRow } from './users.js';
 
 /** How somebody proved who they are; `device` is a browser that skips the second step, `email` a code by mail. */
@@ -56,6 +57,11 @@ export type SessionRow = {
   connection_ids: string[];
   /** Whether one of the sign-ins was by something of their account here, or through a connection of the environment: then it is good everywhere. */
   has_local_login: boolean;
+  /** The account at a connection that every sign-in of the session came through; null where one of them didn't. */
+  provider_connection_id: string | null;
+  provider_subject: string | null;
+  /** What the provider calls its session there (`sid`), as of the last sign-in. */
+  provider_sid: string | null;
   created_at: Date;
   updated_at: Date;
   version: number;
@@ -146,15 +152,15 @@ export async function insertSession(scope: Scope, row: Partial<SessionRow>): Pro
 export type BrowserSessionRow = Omit<SessionRow, 'environment_id' | 'device_client_id' | 'revoked_at' | 'revoke_reason' | 'version'>;
 
 const insertText = `insert into sessions (environment_id, id, token_digest, user_id, ip_address, user_agent, amr, acr, proofs, provider_amr, provider_acr,
-    authenticated_at, auth_time_known, signed_in_at, last_activity_at, expires_at, created_at, updated_at, connection_ids, has_local_login)
-  values (${Array.from({ length: 20 }, (_, index) => `$${index + 1}`).join(', ')}) returning *`;
+    authenticated_at, auth_time_known, signed_in_at, last_activity_at, expires_at, created_at, updated_at, connection_ids, has_local_login, provider_connection_id, provider_subject, provider_sid)
+  values (${Array.from({ length: 23 }, (_, index) => `$${index + 1}`).join(', ')}) returning *`;
 
 export async function insertBrowserSession(scope: Scope, row: BrowserSessionRow): Promise<SessionRow> {
   scope.touched.add('sessions');
   const [stored] = await run<SessionRow>(scope, { name: 'sessions.insert', text: insertText }, [
     row.id, row.token_digest, row.user_id, row.ip_address, row.user_agent, row.amr, row.acr, JSON.stringify(row.proofs), row.provider_amr, row.provider_acr,
     row.authenticated_at, row.auth_time_known, row.signed_in_at, row.last_activity_at, row.expires_at, row.created_at, row.updated_at,
-    row.connection_ids, row.has_local_login,
+    row.connection_ids, row.has_local_login, row.provider_connection_id, row.provider_subject, row.provider_sid,
   ]); // prettier-ignore
   return stored as SessionRow;
 }
@@ -175,12 +181,15 @@ export async function lockSession(scope: Scope, id: string): Promise<SessionRow 
  * Null when it ended meanwhile.
  */
 export async function renewSession(scope: Scope, id: string, changes: Partial<SessionRow>): Promise<SessionRow | null> {
-  const { connection_ids = [], has_local_login = false, ...others } = changes;
+  const { connection_ids = [], has_local_login = false, provider_connection_id, provider_subject, provider_sid, ...others } = changes;
+  // Not said where proofs are added: that is no sign-in of its own.
+  const through = provider_connection_id === undefined ? {} : sameAccount(scope, provider_connection_id, provider_subject, provider_sid);
   const [row] = await table<SessionRow>(scope, 'sessions')
     .where({ id })
     .whereNull('revoked_at')
     .update({
       ...withJsonProofs(others),
+      ...through,
       connection_ids: scope.knex.raw('array(select distinct unnest(sessions.connection_ids || ?::uuid[]))', [connection_ids]) as never,
       has_local_login: scope.knex.raw('sessions.has_local_login or ?::boolean', [has_local_login]) as never,
       version: scope.knex.raw('version + 1') as never,
@@ -204,12 +213,17 @@ export async function touchSession(scope: Scope, id: string, bounds: SessionBoun
 /** Marks live sessions as revoked and returns them. `except` keeps one of them; with `device_client_id` only those of the client's devices, anybody's without `user_id`. */
 export async function revokeSessions(
   scope: Scope,
-  which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string } | { device_client_id: string },
+  which:
+    | { id: string }
+    | { ids: readonly string[] }
+    | { user_id: string; except?: string | undefined; device_client_id?: string }
+    | { device_client_id: string },
   at: Date,
   reason: string,
 ): Promise<SessionRow[]> {
   const rows = table<SessionRow>(scope, 'sessions').whereNull('revoked_at');
   if ('id' in which) rows.where({ id: which.id });
+  if ('ids' in which) rows.whereIn('id', [...which.ids]);
   if ('user_id' in which) rows.where({ user_id: which.user_id });
   if ('device_client_id' in which && which.device_client_id !== undefined) rows.where({ device_client_id: which.device_client_id });
   if ('except' in which && which.except !== undefined) rows.whereNot({ id: which.except });
@@ -244,17 +258,4 @@ export async function listSessionsEnded(scope: Scope, user_id: string, reason: s
     .where('revoked_at', '>=', since)
     .orderBy('last_activity_at', 'desc')
     .limit(shownSessions) as unknown as Promise<SessionRow[]>;
-}
-
-/** Notes that somebody signed in to the client in the session, where that is still there. */
-export async function noteClientOfSession(
-  scope: Scope,
-  { session_id, client_id, now }: { readonly session_id: string; readonly client_id: string; readonly now: Date },
-): Promise<void> {
-  const text = `
-    insert into session_clients (environment_id, session_id, client_id, created_at)
-    select s.environment_id, s.id, c.id, $4 from sessions s join clients c on c.environment_id = s.environment_id and c.id = $3
-    where s.environment_id = $1 and s.id = $2
-    on conflict do nothing`;
-  await run(scope, { name: 'session_clients.note', text }, [session_id, client_id, now]);
 }

@@ -15,7 +15,7 @@ export type SignInRow = {
   /** The hash of the password that was proven; null when none was. */
   proven_hash: string | null;
   /** What a provider says of the sign-in there; `auth_time` in ISO 8601. */
-  provider: { amr: string[]; acr: string | null; auth_time: string | null } | null;
+  provider: { amr: string[]; acr: string | null; auth_time: string | null; sid?: string | null } | null;
   /** The account at a provider that the person comes from, linked before or not: sealed for `sign_ins/<id>`. */
   linking_sealed: Buffer | null;
   attempt_count: number;

@@ -68,6 +68,18 @@ export function assertionIssuerOf({
   return assertion_issuer ?? issuer ?? known;
 }
 
+/** `iss` of the provider itself. */
+export const providerIssuerOf = (connection: Pick<Connection, 'issuer' | 'strategy'>): string | null =>
+  assertionIssuerOf({ ...connection, assertion_issuer: null });
+
+/** `iss` of the provider's signals: what was set, as for SAML it has to be, else its own. */
+export const signalsIssuerOf = (connection: Pick<Connection, 'signals_issuer' | 'issuer' | 'strategy'>): string | null =>
+  connection.signals_issuer ?? (connection.strategy === 'saml' ? null : providerIssuerOf(connection));
+
+/** Where a provider sends its signals to, which is what they have to be meant for unless it was told otherwise. */
+export const signalsUrl = (environment: Pick<Environment, 'issuer'>, { id }: Pick<Connection, 'id'>): string =>
+  `${environment.issuer}/auth/sso/${id}/signals`;
+
 /** Whether the provider can say, in a signed ID token or assertion, when the person signed in there (`auth_time`, OIDC Core 2). */
 export function tellsAuthTime({ strategy, issuer }: Pick<Connection, 'strategy' | 'issuer'>): boolean {
   if (!Object.hasOwn(connectionStrategies, strategy)) return false;
@@ -116,6 +128,11 @@ export function openTestTicket(ctx: Context, ticket: string, connection_id: stri
 /** Opens the provider's secret, or null when the connection has none. */
 export function providerSecret(ctx: Pick<Context, 'crypto'>, connection: Connection): string | null {
   const { id, provider_client_secret_sealed: sealed } = connection;
+  return sealed && ctx.crypto.sealer.open(sealed, providerSecretAad(id));
+}
+
+/** Opens the token that signals are fetched with, or null when the connection has none. */
+export function signalsToken(ctx: Pick<Context, 'crypto'>, { id, signals_token_sealed: sealed }: Connection): string | null {
   return sealed && ctx.crypto.sealer.open(sealed, providerSecretAad(id));
 }
 

@@ -25,6 +25,17 @@ const assertionAttributes = [
   'assertion_reuse',
   'assertion_clients',
 ] as const satisfies readonly (keyof ConnectionRow)[];
+
+/** What decides whose signals end sessions that began through a connection. */
+const signalColumns = [
+  'signals',
+  'signals_issuer',
+  'signals_audience',
+  'signals_poll_url',
+  'signals_token_sealed',
+] as const satisfies readonly (keyof ConnectionRow)[];
+type SignalColumn = (typeof signalColumns)[number];
+export type SignalAttribute = Exclude<SignalColumn, 'signals_token_sealed'>;
 export type AssertionAttribute = (typeof assertionAttributes)[number];
 
 /** The columns of a connection that its reach depends on. */
@@ -32,6 +43,7 @@ export type ConnectionState = Pick<
   ConnectionRow,
   | (typeof identityDeciding)[number]
   | AssertionAttribute
+  | SignalColumn
   | 'status' | 'options' | 'scopes' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
   | 'provider_client_secret_sealed' | 'second_factor' | 'trusted_acr_values' | 'organization_id'
 >; // prettier-ignore
@@ -39,6 +51,7 @@ export type ConnectionState = Pick<
 /** Attributes whose change widens, or redirects, what a connection already reaches. */
 const widening = [
   ...identityDeciding,
+  ...signalColumns,
   'provider_client_secret_sealed',
   'options',
   'scopes',
@@ -48,7 +61,7 @@ const widening = [
   'trusted_acr_values',
 ] as const satisfies readonly (keyof ConnectionState)[];
 
-const attributeOf = (column: keyof ConnectionState) => (column === 'provider_client_secret_sealed' ? 'provider_client_secret' : column);
+const attributeOf = (column: keyof ConnectionState) => column.replace(/_sealed$/, '');
 const nameOf = (domain: string) => domainOfEmail(`x@${domain.trim()}`) ?? domain;
 
 /**

@@ -1,4 +1,5 @@
 import type { ConnectionRow } from '../../db/tables/connections.js';
+import type { Problem } from '../refusal.js';
 import { strategyOf, type StrategyName } from './strategies.js';
 
 export type SecretWay = Pick<ConnectionRow, 'strategy' | 'issuer' | 'token_endpoint'>;
@@ -18,3 +19,33 @@ export function leadsSecretElsewhere(before: SecretWay, after: SecretWay): boole
   const known = receiversOf(before);
   return [...receiversOf(after)].some((origin) => !known.has(origin));
 }
+
+const originOf = ({ signals_poll_url: url }: Pick<ConnectionRow, 'signals_poll_url'>) =>
+  url !== null && URL.canParse(url) ? new URL(url).origin : null;
+
+/** The same of the token that signals are fetched with. */
+export function leadsSignalsTokenElsewhere(before: Parameters<typeof originOf>[0], after: Parameters<typeof originOf>[0]): boolean {
+  const next = originOf(after);
+  return next !== null && next !== originOf(before);
+}
+
+const secretRequired = (attribute: string, what: string): Problem => ({
+  status: 422,
+  code: 'secret_required',
+  detail: `The ${what} would be sent to another server: say it once more, or null for none.`,
+  attribute,
+});
+
+/** Nobody reads a stored secret again: sending it to a server of one's own would be just that. */
+export const secretProblems = (
+  before: ConnectionRow,
+  after: ConnectionRow,
+  requested: { readonly provider_client_secret?: string | null; readonly signals_token?: string | null },
+): Problem[] => [
+  ...(requested.provider_client_secret === undefined && before.provider_client_secret_sealed !== null && leadsSecretElsewhere(before, after)
+    ? [secretRequired('provider_client_secret', 'client secret')]
+    : []),
+  ...(requested.signals_token === undefined && before.signals_token_sealed !== null && leadsSignalsTokenElsewhere(before, after)
+    ? [secretRequired('signals_token', 'token of the signals')]
+    : []),
+];

@@ -8,13 +8,21 @@ import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { assertionProblems, refuseTakenAssertions } from './assertion-problems.js';
+import { signalProblems } from './signal-problems.js';
 import { organizationProblems } from './organization-problems.js';
 import { clientIdProblems } from './client-id-problems.js';
 import { optionProblems } from './options.js';
-import { domainsAfter, refuseConnectionReach, trustAfter, type AssertionAttribute, type ConnectionState } from './reach.js';
+import {
+  domainsAfter,
+  refuseConnectionReach,
+  trustAfter,
+  type AssertionAttribute,
+  type ConnectionState,
+  type SignalAttribute,
+} from './reach.js';
 import { domainOfEmail, providerSecretAad } from './connections.js';
 import { acceptSamlMetadata } from './saml-provider.js';
-import { leadsSecretElsewhere } from './secret-receivers.js';
+import { secretProblems } from './secret-receivers.js';
 import type { Context } from '../context.js';
 import { emitConnectionUpdated } from '../events/connections.js';
 import { actorData, connectionData } from '../events/data.js';
@@ -27,9 +35,9 @@ export type ConnectionInput = Partial<
     ConnectionRow,
     | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
     | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
-    | 'second_factor' | 'trusted_acr_values' | AssertionAttribute
+    | 'second_factor' | 'trusted_acr_values' | AssertionAttribute | SignalAttribute
   >
-> & { provider_client_secret?: string | null }; // prettier-ignore
+> & { provider_client_secret?: string | null; signals_token?: string | null }; // prettier-ignore
 
 const duplicates = {
   connections_environment_id_name_key: { attribute: 'name', detail: 'There is a connection of this name already.' },
@@ -53,11 +61,13 @@ const urlTexts: Record<UrlProblem, string> = {
 };
 
 function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
-  return (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri'] as const).flatMap((field) => {
-    const url = row[field];
-    const problem = url === null ? null : checkUrl(url, policy);
-    return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
-  });
+  return (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri', 'signals_issuer', 'signals_poll_url'] as const).flatMap(
+    (field) => {
+      const url = row[field];
+      const problem = url === null ? null : checkUrl(url, policy);
+      return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
+    },
+  );
 }
 
 const mappable: ReadonlySet<string> = new Set([...mappableAttributes, ...Object.keys(attributeAliases)]);
@@ -103,6 +113,7 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
     ...listProblems(row),
     ...requiredProblems(row),
     ...assertionProblems(row),
+    ...signalProblems(row),
   ];
 }
 
@@ -133,34 +144,34 @@ const blank = {
   assertion_tenant: null,
   assertion_reuse: 'once',
   assertion_clients: 'authenticated',
+  signals: 'off',
+  signals_issuer: null,
+  signals_audience: null,
+  signals_poll_url: null,
+  signals_token_sealed: null,
 } as const;
 
-function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
-  if (secret === undefined) return rest;
-  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.crypto.sealer.seal(secret, providerSecretAad(id)) };
-}
+/** The columns of the secrets that were said. */
+const secretColumns = <T>({ provider_client_secret: secret, signals_token: token }: ConnectionInput, of: (value: string | null) => T) => ({
+  ...(secret === undefined ? {} : { provider_client_secret_sealed: of(secret) }),
+  ...(token === undefined ? {} : { signals_token_sealed: of(token) }),
+});
 
-/** Nobody reads a stored secret again: sending it to a server of one's own would be just that. */
-const secretProblems = (before: ConnectionRow, after: ConnectionRow, secret: string | null | undefined): Problem[] =>
-  secret === undefined && before.provider_client_secret_sealed !== null && leadsSecretElsewhere(before, after)
-    ? [
-        refused(
-          'provider_client_secret',
-          'secret_required',
-          'The client secret would be sent to another server: say it once more, or null for none.',
-        ),
-      ]
-    : [];
+function columnsOf(tx: Context, id: string, input: ConnectionInput): Partial<ConnectionRow> {
+  const { provider_client_secret: _1, signals_token: _2, ...rest } = input;
+  const seal = (value: string | null) => (value === null ? null : tx.crypto.sealer.seal(value, providerSecretAad(id)));
+  return { ...rest, ...secretColumns(input, seal) };
+}
 
 /** Problems of a new connection, or of a change of `connection`, as far as the given input tells; none without a strategy. */
 export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: ConnectionInput, connection: ConnectionRow | null): Problem[] {
-  const { provider_client_secret: secret, ...rest } = input;
+  const { provider_client_secret: _1, signals_token: _2, ...rest } = input;
   // Whether there is a secret is all that the rules ask.
-  const next = { ...(connection ?? blank), ...rest, ...(secret === undefined ? {} : { provider_client_secret_sealed: secret }) };
+  const next = { ...(connection ?? blank), ...rest, ...secretColumns(input, (value) => value) };
   const policy = { allowPrivateNetwork: ctx.config.allowPrivateNetwork };
   if (!('strategy' in next)) return [];
-  const after = next as ConnectionRow;
-  return [...connectionProblems(after, policy), ...(connection ? secretProblems(connection, after, secret) : [])];
+  const after = next as unknown as ConnectionRow;
+  return [...connectionProblems(after, policy), ...(connection ? secretProblems(connection, after, input) : [])];
 }
 
 /**

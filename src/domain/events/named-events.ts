@@ -76,6 +76,7 @@ export const sessionEndReasons = [
   'user_blocked',
   'authenticators_reset',
   'address_proven',
+  'signal',
 ] as const;
 
 /** The event types that a webhook gets only by name (specification 7.2.5). */

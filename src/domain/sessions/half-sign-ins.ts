@@ -52,7 +52,12 @@ export async function startSignIn(ctx: Context, half: HalfSignIn): Promise<{ sig
     stage,
     proofs: [...proofs],
     proven_hash,
-    provider: provider && { amr: provider.amr, acr: provider.acr, auth_time: provider.auth_time?.toISOString() ?? null },
+    provider: provider && {
+      amr: provider.amr,
+      acr: provider.acr,
+      auth_time: provider.auth_time?.toISOString() ?? null,
+      sid: provider.sid ?? null,
+    },
     linking_sealed: provider_account && ctx.crypto.sealer.seal(JSON.stringify(provider_account), aadOf(id)),
     created_at: now,
     expires_at: new Date(now.getTime() + signInLifetime * 1000),

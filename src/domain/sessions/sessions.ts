@@ -69,7 +69,13 @@ export function isProvenSince(session: AuthenticationTime, since: number): boole
 }
 
 /** What a provider says of the sign-in there: `auth_time` null when it doesn't say. */
-export type ProviderSignIn = { readonly amr: string[]; readonly acr: string | null; readonly auth_time: Date | null };
+export type ProviderSignIn = {
+  readonly amr: string[];
+  readonly acr: string | null;
+  readonly auth_time: Date | null;
+  /** What it calls the session there. */
+  readonly sid?: string | null;
+};
 
 /** What is known of a sign-in: how the person proved who they are, and what a provider says of it. */
 export type SignIn = {
@@ -80,6 +86,8 @@ export type SignIn = {
   provider?: ProviderSignIn | null;
   /** The connection that the person came through, and whether it is an organization's. */
   connection?: Pick<ConnectionRow, 'id' | 'organization_id'> | null;
+  /** The account there. */
+  subject?: string | null;
   /** When it ends at the latest, if that is sooner than the environment's lifetime. */
   until?: Date | null;
 };
@@ -116,6 +124,9 @@ function signInColumns(ctx: Context, input: SignIn, token: string): Omit<Browser
     provider_acr: input.provider?.acr ?? null,
     ...proofColumns(input.proofs),
     ...loginColumns(input.proofs, input.connection),
+    provider_connection_id: input.connection?.id ?? null,
+    provider_subject: (input.connection && input.subject) ?? null,
+    provider_sid: (input.connection && input.provider?.sid) ?? null,
     signed_in_at: now,
     last_activity_at: now,
     expires_at: input.until && input.until < ends ? input.until : ends,
@@ -202,7 +213,7 @@ export async function holdSession(tx: Context, { user_id, id }: Pick<BrowserSess
  */
 export async function endSessions(
   tx: Context,
-  which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string },
+  which: { id: string } | { ids: readonly string[] } | { user_id: string; except?: string | undefined; device_client_id?: string },
   reason: (typeof sessionEndReasons)[number],
 ): Promise<SessionRow[]> {
   const ended = await revokeSessions(tx.scope, which, tx.clock.now(), reason);

@@ -73,7 +73,7 @@ export async function openBrowserSession(ctx: Context, whole: WholeSignIn, brows
     const user = settled ?? staying;
     if (remember) await rememberBrowser(tx, device, user_id, origin);
     const through = settled && provider_account ? await connectionOf(tx, provider_account.account.connection_id) : null;
-    const login = { ...input, connection: through };
+    const login = { ...input, connection: through, subject: provider_account?.account.subject ?? null };
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, login) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, login));

@@ -21,8 +21,9 @@ const failedPauseMs = 10_000;
 const maxKeys = 100;
 const maxIssuers = 1_000;
 
-/** Whose keys are asked for. `last_error` is left out where no record keeps what came of it. */
-export type KeyOwner = Pick<TrustedIssuerRow, 'id' | 'issuer' | 'jwks_uri' | 'jwks'> & Partial<Pick<TrustedIssuerRow, 'last_error'>>;
+/** Whose keys are asked for, and what tells where they are, if not its metadata of OpenID Connect. `last_error` is left out where no record keeps what came of it. */
+export type KeyOwner = Pick<TrustedIssuerRow, 'id' | 'issuer' | 'jwks_uri' | 'jwks'> &
+  Partial<Pick<TrustedIssuerRow, 'last_error'>> & { readonly metadata?: 'ssf-configuration' };
 
 /** The keys of an issuer, or why they can't be had. */
 export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: string | null };
@@ -49,10 +50,19 @@ async function fetchJson(ctx: Context, url: string, what: string, started: numbe
 
 class Unusable extends Error {}
 
+/** Of a transmitter of signals the path comes last (SSF 1.0 7.2.1), else first. */
+function metadataUrl({ issuer, metadata }: KeyOwner): string {
+  const base = issuer.replace(/\/$/, '');
+  if (metadata === undefined || !URL.canParse(base)) return `${base}/.well-known/openid-configuration`;
+  const { origin, pathname } = new URL(base);
+  return `${origin}/.well-known/${metadata}${pathname === '/' ? '' : pathname}`;
+}
+
 /** The address of the keys: the one that was set, else that of the issuer's own metadata, which must be its own (OIDC Discovery 4.3, RFC 8414 3.3). */
-async function keysUrl(ctx: Context, { issuer, jwks_uri }: KeyOwner, started: number): Promise<string> {
+async function keysUrl(ctx: Context, owner: KeyOwner, started: number): Promise<string> {
+  const { issuer, jwks_uri } = owner;
   if (jwks_uri !== null) return jwks_uri;
-  const metadata = await fetchJson(ctx, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, 'the metadata', started);
+  const metadata = await fetchJson(ctx, metadataUrl(owner), 'the metadata', started);
   if (metadata['issuer'] !== issuer) throw new Unusable('the metadata is of another issuer');
   const found = metadata['jwks_uri'];
   if (typeof found !== 'string') throw new Unusable('the metadata has no jwks_uri');

@@ -23,6 +23,7 @@ export type SecretReference = z.infer<typeof secretReference>;
 const secretTexts = named({
   client_secret: 'The secret of a confidential client: 32 characters at least. Left out, a new client gets one.',
   provider_client_secret: 'The client secret that the provider has given; null takes it away.',
+  signals_token: 'The token that the provider’s signals are fetched with; null takes it away.',
   signing_secret: '`whsec_` and base64 of 24 to 64 bytes. Left out, a new one gets one.',
   authorization: 'The value of the `Authorization` header that is sent along; null takes it away.',
 });

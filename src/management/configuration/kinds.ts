@@ -72,7 +72,7 @@ export const documentKinds: Readonly<Record<KindName, Kind>> = {
   // Its logo and colour are in its branding.
   organization: kind('organization', organizations, 'name', { without: ['logo_url', 'primary_color'], names: [roles] }),
   organization_domain: kind('organization_domain', organization_domains, null),
-  connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
+  connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret', 'signals_token'] }),
   trusted_issuer: kind('trusted_issuer', trusted_issuers, 'issuer'),
   client: kind('client', clients, 'client_id', {
     without: ['client_id', 'client_id_metadata_uri'],

@@ -2,7 +2,7 @@ import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { isSecretless } from '../../domain/clients/registration.js';
 import { providerSecretAad } from '../../domain/connections/connections.js';
-import { leadsSecretElsewhere } from '../../domain/connections/secret-receivers.js';
+import { leadsSecretElsewhere, leadsSignalsTokenElsewhere } from '../../domain/connections/secret-receivers.js';
 import { leadsElsewhere, logStreamAad } from '../../domain/log-streams/log-streams.js';
 import { isSigningSecret, webhookSecretAad } from '../../domain/webhooks/secrets.js';
 import { digest, equalDigests } from '../../lib/digest.js';
@@ -52,6 +52,7 @@ const stored: ReadonlyMap<string, Stored> = new Map([
     { column: 'secret_digest', wrong: clientSecret, digest: (_sealer, row) => (row as ClientRow).secret_digest as Buffer },
   ],
   ['connection provider_client_secret', sealedIn('provider_client_secret_sealed', providerSecretAad, anything)],
+  ['connection signals_token', sealedIn('signals_token_sealed', providerSecretAad, anything)],
   ['webhook signing_secret', sealedIn('secret_sealed', webhookSecretAad, signingSecret)],
   ['log_stream signing_secret', sealedIn('secret_sealed', logStreamAad, signingSecret)],
   ['log_stream authorization', sealedIn('authorization_sealed', logStreamAad, anything)],
@@ -76,6 +77,8 @@ function isForAnother({ kind, attributes }: Item, name: string, { row }: LiveRec
       return typeof attributes['url'] === 'string' && leadsElsewhere(attributes['url'], String(row['url']));
     case 'connection provider_client_secret':
       return leadsSecretElsewhere(row as ConnectionRow, { ...row, ...attributes } as ConnectionRow);
+    case 'connection signals_token':
+      return leadsSignalsTokenElsewhere(row as ConnectionRow, { ...row, ...attributes } as ConnectionRow);
     default:
       return false;
   }

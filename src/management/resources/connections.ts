@@ -8,7 +8,7 @@ import {
   type ConnectionInput,
 } from '../../domain/connections/settings.js';
 import { strategyNames } from '../../domain/connections/strategies.js';
-import { callbackUrl, connectionLoginUrl, connectionTestUrl, samlEntityId } from '../../domain/connections/connections.js';
+import { callbackUrl, connectionLoginUrl, connectionTestUrl, samlEntityId, signalsUrl } from '../../domain/connections/connections.js';
 import { reachOfConnection, removedWithConnection } from '../../domain/reach/reach-of.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import {
@@ -16,6 +16,7 @@ import {
   assertionReuses,
   connectionAssertions,
   connectionSecondFactors,
+  connectionSignals,
   listDomainsOfConnections,
   type ConnectionRow,
 } from '../../db/tables/connections.js';
@@ -66,12 +67,14 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   organization: { column: 'organization_id' },
   attributes: z.object({
     has_client_secret: z.boolean(),
+    has_signals_token: z.boolean(),
     generation: z.number().int().meta({
       description:
         'Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again.',
     }),
     callback_url: z.string().meta({ description: 'To be registered with the provider.' }),
     login_url: z.string().meta({ description: 'Where a login through it begins.' }),
+    signals_url: z.string().meta({ description: 'Where the provider sends its signals.' }),
     metadata_url: z.string().nullable().meta({ description: 'Of `saml`: our metadata, whose address is our entity ID. Else null.' }),
     ...stamps,
   }),
@@ -83,6 +86,8 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   },
   computed: {
     has_client_secret: (row) => row.provider_client_secret_sealed !== null,
+    has_signals_token: (row) => row.signals_token_sealed !== null,
+    signals_url: (row, ctx) => signalsUrl(ctx.environment, row),
     callback_url: (row, ctx) => callbackUrl(ctx.environment, row),
     metadata_url: (row, ctx) => (row.strategy === 'saml' ? samlEntityId(ctx.environment, row) : null),
     login_url: (row, ctx) => connectionLoginUrl(ctx.environment, row),
@@ -132,6 +137,18 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     assertion_tenant: ['control', boundedText(255).nullable()],
     assertion_reuse: ['control', z.enum(assertionReuses)],
     assertion_clients: ['control', z.enum(assertionClients)],
+    signals: ['control', z.enum(connectionSignals)],
+    signals_issuer: ['control', url],
+    signals_audience: ['control', boundedText(2048).nullable()],
+    signals_poll_url: ['control', url],
+    signals_token: [
+      'control',
+      z.string().min(1).max(8192).nullable().meta({
+        writeOnly: true,
+        description:
+          'With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without.',
+      }),
+    ],
   },
   relationships: {
     organization: toOne(

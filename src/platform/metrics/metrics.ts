@@ -192,6 +192,12 @@ function securityEventMetrics(registers: Registry[]) {
       aggregator: 'max',
       registers,
     }),
+    signalsReceived: new Counter({
+      name: 'signals_received_total',
+      help: 'Signals of providers by what they say; other: those that end nothing.',
+      labelNames: ['kind'],
+      registers,
+    }),
     securityEventsDropped: new Counter({
       name: 'security_events_dropped_total',
       help: 'Security events that have a line in the log and no row, because too many waited for the database.',

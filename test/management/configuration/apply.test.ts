@@ -80,6 +80,7 @@ test('export, apply elsewhere, export: equal, in another environment and at a fr
   const secrets = {
     'env:CLIENT_SHOP_SECRET': shopSecrets['env:SHOP_SECRET'] as string,
     'env:CONNECTION_ACME_SECRET': shopSecrets['env:ACME_SECRET'] as string,
+    'env:CONNECTION_ACME_SIGNALS_TOKEN': shopSecrets['env:ACME_SIGNALS'] as string,
     'env:LOG_STREAM_SIEM_SECRET': shopSecrets['env:SIEM_SIGNING'] as string,
     'env:LOG_STREAM_SIEM_AUTHORIZATION': shopSecrets['env:SIEM_AUTHORIZATION'] as string,
     'env:WEBHOOK_ERP_SECRET': shopSecrets['file:/run/secrets/hook'] as string,

@@ -110,6 +110,7 @@ const secretSets: Readonly<Record<string, readonly unknown[]>> = {
   client_secret: [{ env: 'SHOP_SECRET' }],
   signing_secret: [{ env: 'SIEM_SIGNING' }],
   provider_client_secret: [{ env: 'ACME_SECRET' }, null],
+  signals_token: [{ env: 'ACME_SIGNALS' }, null],
   authorization: [{ env: 'SIEM_AUTHORIZATION' }, null],
 };
 

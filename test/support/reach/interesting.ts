@@ -148,6 +148,13 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'connection.assertions': [{ assertions: 'on' }, { assertions: 'off' }],
   'connection.assertion_issuer': [{ assertion_issuer: 'https://walked.example' }, { assertion_issuer: null }],
   'connection.assertion_jwks_uri': [{ assertion_jwks_uri: 'https://walked.example/jwks' }, { assertion_jwks_uri: null }],
+  'connection.signals': [
+    { signals: 'push' },
+    { signals: 'poll', signals_poll_url: 'https://walked.example/poll', signals_token: 'token' },
+    { signals: 'off' },
+  ],
+  'connection.signals_issuer': [{ signals_issuer: 'https://walked.example' }, { signals_issuer: null }],
+  'connection.signals_poll_url': [{ signals_poll_url: 'https://walked.example/poll' }, { signals_poll_url: null }],
   'trusted_issuer.jwks': [{ jwks: sampleKeys(2), jwks_uri: null }, { jwks: null }],
   'trusted_issuer.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }, { jwks_uri: null }],
   'federated_credential.claims': [{ claims: { sub: 'walked' } }],

@@ -261,8 +261,11 @@ async function signIns(maker: Maker): Promise<void> {
 }
 
 async function signalStreams(maker: Maker): Promise<void> {
-  const { id } = await addSignalStream(maker.ctx, maker.ids.get('client near') as string);
-  keep(maker, 'signal stream', 'signal_stream', id);
+  for (const status of ['enabled', 'paused']) {
+    const { id } = await addSignalStream(maker.ctx, maker.ids.get('client near') as string);
+    await maker.ctx.db.knex('signal_streams').where({ id }).update({ status });
+    keep(maker, `signal stream ${status}`, 'signal_stream', id);
+  }
 }
 
 async function logStreams(maker: Maker): Promise<void> {

@@ -3,6 +3,7 @@ import { statusField } from '../../parts/forms/choices.js';
 import type { LineSpec } from '../../parts/records/line-spec.js';
 import type { FieldSpec } from '../../parts/records/presentation.js';
 import { terms } from '../../parts/words.js';
+import { signalFields } from './signal-fields.js';
 
 export const labels = {
   claim_mapping: 'Claim mapping',
@@ -250,4 +251,5 @@ export const connectionFields = (strategy: StrategyName, trusted = false): Field
   ...providerFields(strategy),
   ...peopleFields(trusted),
   ...assertionFields,
+  ...signalFields,
 ];

@@ -9,6 +9,7 @@ import { may, relatedId } from '../../parts/records/objects.js';
 import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { assertions, connectionFields, labels, linkings, people, plain, provider, secondFactors } from './connection-fields.js';
+import { signals } from './signal-fields.js';
 import { connectionTabs } from './connection-tabs.js';
 import { code, json, quiet, stack, state, tags, text, time, yesNo, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
@@ -69,6 +70,7 @@ export const connectionsPresentation: Presentation = {
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'Callback URL', value: stack(code(a['callback_url'], true), quiet('Register it with the provider.')) },
     { label: 'Login URL', value: code(a['login_url'], true) },
+    ...(a['signals'] === 'push' ? [{ label: 'Signals URL', value: code(a['signals_url'], true) }] : []),
     { label: 'Strategy', value: text(connectionStrategies[a['strategy'] as StrategyName].display_name) },
     { label: terms.name, value: code(a['name']) },
     ...(a['strategy'] === 'saml'
@@ -90,7 +92,7 @@ export const connectionsPresentation: Presentation = {
     { label: terms.created, value: time(a['created_at'], now) },
     { label: terms.id, value: code(id, true) },
   ],
-  sections: [{ title: provider }, { title: people }, { title: assertions, folded: true }],
+  sections: [{ title: provider }, { title: people }, { title: assertions, folded: true }, { title: signals, folded: true }],
   fields: connectionFields('oidc'),
   editFields(record) {
     const fields = connectionFields(record.attributes['strategy'] as StrategyName);

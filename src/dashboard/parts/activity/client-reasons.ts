@@ -20,4 +20,22 @@ export const clientReasons = {
     'warning',
     'Have them sign in again at the provider.',
   ],
+  assertion_not_granted: [
+    'No outbound grant for this client and person',
+    'warning',
+    'Check the access of the person at the external server’s page: it names the rule.',
+  ],
+  assertion_subject: [
+    'The person has no verified address, or no organization, as the external server wants it',
+    'warning',
+    'Have them verify the address, or sign in for their organization.',
+  ],
+  signal_invalid: [
+    'Signal of a provider not acceptable',
+    'warning',
+    'Compare keys and issuer of the connection with those of the provider.',
+  ],
+  signal_not_for_us: ['Signal of another issuer, or for another receiver', 'warning', 'Compare issuer and audience at the provider.'],
+  signal_expired: ['Signal too old', 'warning', 'Compare the provider’s clock with the one here.'],
+  signal_replayed: ['Signal that came before', 'warning', 'Have the provider send each of them once.'],
 } as const;

@@ -13,6 +13,7 @@ import type { ActivityEntry } from './entry.js';
 import type { Names } from './names.js';
 import { operationWords } from './operations.js';
 import { clientReasons } from './client-reasons.js';
+import { tokenSentences } from './token-sentences.js';
 import { providerReasons } from './provider-reasons.js';
 
 /** What happened, how much it matters, and what to do about it. */
@@ -207,10 +208,10 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'authorization_code.reused': ['Authorization code used twice: its tokens were revoked', 'bad', stolen],
   'refresh_token.reused': ['Refresh token used twice: all tokens of the sign-in were revoked', 'bad', stolen],
   'token.impersonated': [({ by }) => `Token in the name of the person issued${by}`, 'quiet'],
-  'assertion.issued': ['Identity assertion for a server outside issued', 'quiet'],
-  'assertion.redeemed': ['Identity assertion redeemed', 'quiet'],
+  ...tokenSentences,
   'assertion.refused': refused('Identity assertion refused'),
   'assertion.replayed': ['Identity assertion used twice', 'bad', stolen],
+  'signal.refused': refused('Signal of a provider refused'),
   'client.removed_unused': [withBy('Unused client removed'), 'quiet'],
   'webhook.target_blocked': refused('Delivery not sent'),
   ...organizationSentences,

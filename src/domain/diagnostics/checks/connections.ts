@@ -19,12 +19,13 @@ const most = 100;
 type Fault = 'unreachable' | 'blocked' | 'failing' | 'assertions_ambiguous';
 
 /** The addresses of the provider that the service itself asks. */
-function addressesOf({ strategy, issuer, token_endpoint, userinfo_endpoint }: WatchedConnection): string[] {
+function addressesOf({ strategy, issuer, token_endpoint, userinfo_endpoint, signals_poll_url }: WatchedConnection): string[] {
   const known = own(connectionStrategies, strategy) as StrategyDescription | undefined;
   const given = [
     issuer ?? known?.issuer,
     token_endpoint ?? known?.endpoints.token_endpoint,
     userinfo_endpoint ?? known?.endpoints.userinfo_endpoint,
+    signals_poll_url,
   ];
   return given.filter((url) => typeof url === 'string' && URL.canParse(url)) as string[];
 }
@@ -64,7 +65,7 @@ export const connectionsCheck = check({
   id: 'connections',
   title: 'Connections',
   inspects:
-    'Enabled connections of all environments, the first hundred: a connection to issuer, token and userinfo endpoint of each is opened and closed, nothing is sent. And what came of sign-ins since yesterday (UTC).',
+    'Enabled connections of all environments, the first hundred: a connection to issuer, token and userinfo endpoint, and to where signals are fetched, of each is opened and closed, nothing is sent. And what came of sign-ins since yesterday (UTC).',
   okText: 'Every provider can be reached and signs people in.',
   needs: 'schema',
   variables: [],

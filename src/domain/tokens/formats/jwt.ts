@@ -6,7 +6,8 @@ import { memo, ofEach } from '../../../lib/memo.js';
 
 /** The media type in the header keeps one kind of JWT from being taken for another (RFC 8725 3.11). */
 export type JwtType =
-  | 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt' | 'password-migration+jwt' | 'oauth-id-jag+jwt' | 'secevent+jwt'; // prettier-ignore
+  | 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt' | 'password-migration+jwt' | 'oauth-id-jag+jwt' | 'secevent+jwt'
+  | 'revocations+jwt'; // prettier-ignore
 
 /** The encoded header, by signer and type. */
 const headersOf = ofEach(({ kid, algorithm }: Signer) =>
