@@ -116,7 +116,7 @@ test('the numbers are those of the record, of each kind', async () => {
     ['users', 'block', { 'Ends at once': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'end_sessions', { 'Ends at once': ['1 live session'] }, user.id],
     ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 authorization', '1 consent', '1 outbound grant', '1 signal stream'] }],
-    ['clients', 'delete', { 'Ends at once': ['1 refresh token'] }, client.id],
+    ['clients', 'delete', { 'Deleted with it': ['1 authorization'], 'Ends at once': ['1 refresh token'] }, client.id],
     ['clients', 'delete', { 'Deleted with it': ['1 federated credential'] }, idOf('job')],
     ['roles', 'delete', { 'Prevents the deletion': ['1 user who holds it'], 'Deleted with it': ['1 permission assignment'] }],
     ['api_resources', 'delete', { 'Deleted with it': ['1 permission', '1 client grant'], 'Stays, but is affected': ['1 role with its permissions'] }],
