@@ -10657,7 +10657,10 @@ export interface components {
                  * @enum {string}
                  */
                 origin?: "person" | "administrator" | "employer";
-                /** @enum {string} */
+                /**
+                 * @description `blocked`: the client gets nothing of the person any more.
+                 * @enum {string}
+                 */
                 status?: "active" | "blocked";
                 /** @description Every scope that the client may have of the person. */
                 scopes?: string[];

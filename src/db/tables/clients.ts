@@ -145,7 +145,6 @@ export async function findClient(scope: Scope, id: string): Promise<ClientRow | 
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
   row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
 
-/** The SAML service provider of the entity ID. */
 export async function findClientByEntityId(scope: Scope, saml_entity_id: string): Promise<ClientRow | null> {
   return (await table<ClientRow>(scope, 'clients').where({ saml_entity_id }).first()) ?? null;
 }
@@ -211,7 +210,6 @@ export async function listOpenableClients(scope: Scope, user_id: string): Promis
   );
 }
 
-/** Deletes a client, its grants and consents. */
 export async function deleteClient(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ClientRow>(scope, 'clients', { id })) > 0;
 }
